@@ -53,10 +53,11 @@ type Parts struct {
 	current manifest
 }
 
-// OpenParts opens the folder of parts of the file out, and makes it if there is none. All that is there
-// has to be of the same source. Nobody else may work on the same rank.
-func OpenParts(out string, t *Table, s ShardSource, r rank.Rank) (*Parts, error) {
-	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, t.columns
+// OpenParts opens the folder of parts of the file out for one of the s.Shards processes, counted from 0, and makes the
+// folder if there is none. All parts in it must have the same source, and no other process may work on the same shard.
+func OpenParts(out string, t *Table, s ShardSource, shard int) (*Parts, error) {
+	r := rank.Rank{Index: shard, Count: s.Shards}
+	s.Form, s.Columns = t.format.Form.Name, t.columns
 	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err

@@ -23,22 +23,22 @@ type WarmStart struct {
 	data   *dataset.Dataset
 }
 
-// OpenWarmStart opens the run that settings name to start from; nil if they name none. The caller
-// closes it.
-func OpenWarmStart(ctx context.Context, s *config.Settings) (*WarmStart, error) {
-	return begin(ctx, s, nil)
+// OpenWarmStart opens the run to start from: path is its folder or its model file. The caller closes
+// the result. Without a path it returns nil, which has no data to close.
+func OpenWarmStart(ctx context.Context, path string) (*WarmStart, error) {
+	return openWarmStart(ctx, path, nil)
 }
 
-// begin is Begin for a run that others, in folders named before, start from in turn.
-func begin(ctx context.Context, s *config.Settings, before []Folder) (*WarmStart, error) {
-	if s.From == "" {
+// openWarmStart is OpenWarmStart for a run that those in the folders before start from in turn.
+func openWarmStart(ctx context.Context, path string, before []Folder) (*WarmStart, error) {
+	if path == "" {
 		return nil, nil
 	}
-	m, err := Load(s.From)
+	m, err := Load(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &WarmStart{WarmStart: &train.WarmStart{Model: m}, folder: FolderOf(s.From)}
+	b := &WarmStart{WarmStart: &train.WarmStart{Model: m}, folder: FolderOf(path)}
 	if slices.Contains(before, b.folder) {
 		b.Gone = fmt.Errorf("%s starts from itself", b.folder)
 		return b, nil
@@ -56,7 +56,7 @@ func (b *WarmStart) read(ctx context.Context, before []Folder) error {
 	if err := s.File(b.folder.Path(ConfigFile)); err != nil {
 		return err
 	}
-	earlier, err := begin(ctx, s, before)
+	earlier, err := openWarmStart(ctx, s.From, before)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"credence/internal/rank"
 	"credence/model"
 	"credence/train"
 )
@@ -31,19 +30,19 @@ var ErrIncomplete = fmt.Errorf("%w", ErrParts)
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
 
-// TrainMember trains one member of the ensemble of a run into a folder of its own, which no other
+// TrainMember trains one member of the ensemble of a run, counted from 0, into a folder of its own, which no other
 // process can write into meanwhile. [Train] with the parts of all members, see [ReadMembers], ends the run.
 //
 // A member that was stopped or killed is continued, and one that has ended is left as it is (done is
 // true), if its data and options are the same; with o.Mode Overwrite it begins anew. When ctx is
 // canceled, the error is train.ErrStopped.
-func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
-	folder := out.Member(r.Index)
+func TrainMember(ctx context.Context, out Folder, member int, d *Partition, o Options) (done bool, err error) {
+	folder := out.Member(member)
 	lock, err := folder.lock()
 	if err != nil {
 		return false, err
 	}
-	done, err = trainMember(ctx, folder, r, d, o)
+	done, err = trainMember(ctx, folder, member, d, o)
 	if !lock.Holds() {
 		err = errors.Join(fmt.Errorf("%s was removed or replaced while it was trained", folder), err)
 	}
@@ -58,13 +57,13 @@ func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Partition, o O
 }
 
 // trainMember is TrainMember in a folder that this process holds.
-func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
+func trainMember(ctx context.Context, folder Folder, member int, d *Partition, o Options) (done bool, err error) {
 	if err := folder.sweep(); err != nil {
 		return false, err
 	}
 	fit := o.Fit
 	if o.Mode != Overwrite && folder.Has(partFile) {
-		p, err := readMember(folder, r.Index)
+		p, err := readMember(folder, member)
 		if err != nil {
 			return false, err
 		}
@@ -80,7 +79,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, 
 	}
 	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), true
-	part, chosen, err := train.FitMember(ctx, d.Learn, fit, r.Index)
+	part, chosen, err := train.FitMember(ctx, d.Learn, fit, member)
 	switch {
 	case done:
 		return true, err

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"credence/internal/rank"
 	"credence/train"
 )
 
@@ -23,7 +22,7 @@ func TestMembers(t *testing.T) {
 	}
 	one, out := Folder(filepath.Join(dir, "one")), Folder(filepath.Join(dir, "many"))
 	trained(t, one, d, Options{Fit: quick(), Config: writeConfig})
-	first, second := rank.Rank{Index: 0, Count: 2}, rank.Rank{Index: 1, Count: 2}
+	const first, second = 0, 1
 
 	ctx, cancel := context.WithCancel(context.Background())
 	tried := false
@@ -50,8 +49,8 @@ func TestMembers(t *testing.T) {
 		t.Errorf("a member that was stopped: %v", err)
 	}
 	o.Fit.Progress = nil
-	for _, r := range []rank.Rank{second, first} {
-		if done, err := TrainMember(t.Context(), out, r, d, o); done || err != nil {
+	for _, member := range []int{second, first} {
+		if done, err := TrainMember(t.Context(), out, member, d, o); done || err != nil {
 			t.Fatal(done, err)
 		}
 	}
@@ -98,7 +97,7 @@ func TestReadMembers(t *testing.T) {
 	member := func(i, n int, fit train.Options) {
 		t.Helper()
 		fit.Ensemble = n
-		if _, err := TrainMember(t.Context(), out, rank.Rank{Index: i, Count: n}, d, Options{Mode: Overwrite, Fit: fit, Config: writeConfig}); err != nil {
+		if _, err := TrainMember(t.Context(), out, i, d, Options{Mode: Overwrite, Fit: fit, Config: writeConfig}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +128,7 @@ func TestReadMembers(t *testing.T) {
 	flipped[len(flipped)/2] ^= 1
 	os.WriteFile(out.Member(2).Path(ConfigFile), flipped, 0o644)
 	refused(out.Member(2).Path(ConfigFile) + " has changed since the member was trained")
-	if _, err := TrainMember(t.Context(), out, rank.Rank{Index: 2, Count: 3}, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrParts) {
+	if _, err := TrainMember(t.Context(), out, 2, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrParts) {
 		t.Errorf("a member whose configuration changed: %v", err)
 	}
 	old, err := train.ReadPart(out.Member(2).Path(partFile))

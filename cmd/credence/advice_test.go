@@ -46,7 +46,7 @@ func TestAdviceOn(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	// A verb is not told of flags that it does not have.
+	// Flags that a verb does not have are not suggested.
 	few := pflag.NewFlagSet("few", pflag.ContinueOnError)
 	few.String("label", "", "")
 	all := &dataset.Advice{Settings: set(dataset.SetVotes, dataset.SetLabel)}

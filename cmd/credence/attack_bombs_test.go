@@ -18,7 +18,7 @@ import (
 	"credence/internal/array"
 )
 
-// bombs are small files that ask for much.
+// bombs are small files that claim to need much memory.
 var bombs = []struct {
 	name, file string
 	want       string // in the error
@@ -146,8 +146,8 @@ var bombs = []struct {
 	}},
 }
 
-// sheetBomb writes a workbook whose only sheet begins rows with a text, and repeats another
-// in each of them.
+// sheetBomb writes a workbook with a single sheet. Its rows begin with a text and repeat
+// another one.
 func sheetBomb(w io.Writer, begin, text string, n, rows int) error {
 	z := zip.NewWriter(w)
 	for _, part := range [][2]string{
@@ -177,7 +177,7 @@ func sheetBomb(w io.Writer, begin, text string, n, rows int) error {
 	return z.Close()
 }
 
-// zipped writes texts, the second of which is repeated, compressed with gzip.
+// zipped writes two texts compressed with gzip, the second of them repeatedly.
 func zipped(w io.Writer, before string, n int, text, after string) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 
 var attackFormats = []string{"csv", "csv.gz", "json", "json.gz", "xlsx", "parquet", "npy", "npz", "idx", "idx.gz", "png", "jpg", "nii", "nii.gz", "yaml", "model"}
 
-// attackSeeds returns good files of a format, from which mutants are made. Those of
-// compressed formats are not compressed yet, and those of models without checksums.
+// attackSeeds returns valid files of a format to make mutants from. Files of compressed
+// formats are not compressed yet, and model files have no checksums.
 func attackSeeds(t *testing.T, format, dir string) [][]byte {
 	t.Helper()
 	var seeds [][]byte
@@ -123,27 +123,27 @@ func attackModel(t *testing.T, path string) []byte {
 	return b
 }
 
-// mutant returns a damaged file. Most are mended where a checksum or a compression would
-// reveal the damage before it is met.
+// mutant returns a damaged file. In most of them, checksums and compression are repaired,
+// which would otherwise reveal the damage before the reader meets it.
 func mutant(r *rand.Rand, format string, seeds [][]byte) []byte {
 	b := slices.Clone(seeds[r.IntN(len(seeds))])
-	mend := r.IntN(4) > 0
+	fix := r.IntN(4) > 0
 	inner, packed := strings.CutSuffix(format, ".gz")
 	switch {
-	case format == "model" && mend:
+	case format == "model" && fix:
 		return mutantModel(r, b)
-	case format == "xlsx" && mend:
+	case format == "xlsx" && fix:
 		return mutantArchive(r, b)
 	case format == "npz":
-		return packZip(r, mutate(r, b, seeds), mend)
-	case packed && mend:
+		return packZip(r, mutate(r, b, seeds), fix)
+	case packed && fix:
 		return packGzip(mutate(r, b, seeds))
 	case packed:
 		return mutate(r, packGzip(b), seeds)
 	}
 	b = mutate(r, b, seeds)
-	if inner == "png" && mend {
-		mendPNG(b)
+	if inner == "png" && fix {
+		fixPNG(b)
 	}
 	return b
 }
@@ -183,7 +183,7 @@ func mutate(r *rand.Rand, b []byte, others [][]byte) []byte {
 		if len(b) == 0 {
 			return b
 		}
-		// Headers and footers are short, and what they say decides most.
+		// Headers and footers are short and matter most.
 		at := r.IntN(len(b))
 		switch r.IntN(3) {
 		case 0:
@@ -240,8 +240,8 @@ func packGzip(b []byte) []byte {
 	return out.Bytes()
 }
 
-// packZip makes an NPZ file of an array, damaged itself unless it is to be mended.
-func packZip(r *rand.Rand, b []byte, mend bool) []byte {
+// packZip makes an NPZ file of an array. The archive is damaged too unless fix is set.
+func packZip(r *rand.Rand, b []byte, fix bool) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for i := range 1 + r.IntN(2) {
@@ -251,14 +251,14 @@ func packZip(r *rand.Rand, b []byte, mend bool) []byte {
 		}
 	}
 	z.Close()
-	if mend {
+	if fix {
 		return out.Bytes()
 	}
 	return mutate(r, out.Bytes(), [][]byte{b, out.Bytes()})
 }
 
-// mendPNG sets the checksums of the chunks, as far as they can be found.
-func mendPNG(b []byte) {
+// fixPNG sets the checksums of the chunks, as far as they can be found.
+func fixPNG(b []byte) {
 	for at := 8; at+12 <= len(b); {
 		n := int(binary.BigEndian.Uint32(b[at:]))
 		if n > len(b)-at-12 {
@@ -269,7 +269,7 @@ func mendPNG(b []byte) {
 	}
 }
 
-// mutantModel damages the metadata or the tensors of a model, with checksums that fit.
+// mutantModel damages the metadata or the tensors of a model and updates the checksums.
 func mutantModel(r *rand.Rand, b []byte) []byte {
 	f, err := safetensors.Read(bytes.NewReader(b), int64(len(b)))
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"credence/nn"
 )
 
-// The attacks on readers give them damaged and hostile files, in child processes, which are
-// this program again, and judge what memory and time they took:
+// The attacks give damaged and hostile files to the readers, in child processes of this
+// test binary, and check how much memory and time they need:
 //
 //	go test -tags attack -run '^TestAttack' ./...
 //
@@ -34,20 +34,20 @@ import (
 // Mutants are drawn anew in every run; the seed is printed, and CREDENCE_ATTACK_SEED sets it.
 
 const (
-	attackMemory = 64 << 20 // that readers are allowed
+	attackMemory = 64 << 20 // limit of a reader
 	attackPeak   = 3*attackMemory + 200<<20
 	attackTime   = 20 * time.Second
-	attackSpace  = 4 << 30 // of addresses, a backstop
+	attackSpace  = 4 << 30 // limit of the address space, as a backstop
 )
 
-// attackedOptions are how all files are read.
+// attackedOptions are the options with which all files are read.
 func attackedOptions(dir string) dataset.FeatureOptions {
 	return dataset.FeatureOptions{Memory: attackMemory, CacheDir: filepath.Join(dir, "cache"),
 		Volume: dataset.VolumeOptions{Size: [3]int{16, 16, 16}}, Image: dataset.ImageOptions{Height: 8, Width: 8}}
 }
 
-// readAnyhow reads a file in all the ways in which its kind is read. Errors are what is
-// expected.
+// readAnyhow reads a file with every reader for its kind. Errors are expected and
+// ignored.
 func readAnyhow(path, dir string) error {
 	switch filepath.Ext(path) {
 	case ".model":
@@ -83,7 +83,7 @@ func readAnyhow(path, dir string) error {
 	}
 }
 
-// peak returns the most memory that this process has held at a time.
+// peak returns the peak memory of this process.
 func peak() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -101,8 +101,8 @@ func peak() int64 {
 
 const attackReadEnv = "CREDENCE_ATTACK_READ"
 
-// TestAttackReadChild is the child: it reads mutants of a format, or the files of bombs, and
-// says what it is at.
+// TestAttackReadChild runs in the child: it reads mutants of a format, or the bombs, and
+// prints which file it is reading.
 func TestAttackReadChild(t *testing.T) {
 	args := strings.Split(os.Getenv(attackReadEnv), "|")
 	if len(args) != 4 {
@@ -146,7 +146,7 @@ func TestAttackReadChild(t *testing.T) {
 	}
 }
 
-// attackChild runs the child, and judges each file that it reads.
+// attackChild runs the child, and checks memory and time of each file that it reads.
 func attackChild(t *testing.T, format string, seed uint64, n int, dir string) (last string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), max(10*time.Minute, time.Duration(n)*time.Second/4))
@@ -182,7 +182,7 @@ func attackChild(t *testing.T, format string, seed uint64, n int, dir string) (l
 	return last
 }
 
-// Damaged files of every format are read or refused, in bounded memory and time.
+// Damaged files of every format are read or rejected, in bounded memory and time.
 func TestAttackMutants(t *testing.T) {
 	n := 200
 	if k, err := strconv.Atoi(os.Getenv("CREDENCE_ATTACK_MUTANTS")); err == nil {
@@ -200,7 +200,7 @@ func TestAttackMutants(t *testing.T) {
 	}
 }
 
-// Small files that ask for gigabytes are refused, in bounded memory.
+// Small files that claim to need gigabytes are rejected, in bounded memory.
 func TestAttackBombs(t *testing.T) {
 	for _, b := range bombs {
 		t.Run(b.name, func(t *testing.T) {

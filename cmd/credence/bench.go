@@ -15,7 +15,7 @@ import (
 	"credence/train"
 )
 
-// trainResult is what bench train prints, under its JSON names.
+// trainResult is the JSON output of bench train.
 type trainResult struct {
 	Workload      string  `json:"workload"`
 	Threads       int     `json:"threads"`
@@ -73,16 +73,16 @@ allocations  %d per step
 	return cmd
 }
 
-// benchWindow is how long a measurement takes, in seconds.
+// benchWindow is the duration of a measurement, in seconds.
 type benchWindow float64
 
-// flags declares it and the number of cores, with the given defaults.
+// flags declares the flags --seconds and --threads with the given defaults.
 func (w *benchWindow) flags(f *pflag.FlagSet, seconds float64, threads int) {
 	f.Float64Var((*float64)(w), "seconds", seconds, "how long to measure, all windows together, in `seconds`")
 	declareThreads(f, threads, "how many `cores` to use, 0 for all")
 }
 
-// each checks the flag.
+// each checks the flag and returns the duration.
 func (w benchWindow) each() (time.Duration, error) {
 	seconds := float64(w)
 	return time.Duration(seconds * float64(time.Second)),
@@ -143,7 +143,7 @@ func newBenchKernels() *cobra.Command {
 		if !asJSON {
 			fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")
 		}
-		// A failed write is kept by the output and reported at the end.
+		// The output keeps write errors, which are reported at the end.
 		return bench.Kernels(each/5, func(r bench.KernelResult) {
 			if asJSON {
 				_ = json.NewEncoder(out).Encode(r)

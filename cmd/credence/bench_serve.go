@@ -36,7 +36,7 @@ type benchServe struct {
 	json        bool
 }
 
-// serveResult is what bench serve prints, under its JSON names.
+// serveResult is the JSON output of bench serve.
 type serveResult struct {
 	Workload    string  `json:"workload"`
 	Threads     int     `json:"threads"`
@@ -73,7 +73,7 @@ func newBenchServe() *cobra.Command {
 }
 
 func (o *benchServe) run(cmd *cobra.Command, args []string) error {
-	path := strings.Join(args, "") // of one, or none
+	path := strings.Join(args, "") // the only argument, or ""
 	each, err := o.window.each()
 	err = cmp.Or(
 		expect(o.connections >= 1 && o.connections <= 10_000, "--connections %d: expected 1 to 10000", o.connections),
@@ -91,13 +91,13 @@ func (o *benchServe) run(cmd *cobra.Command, args []string) error {
 	}
 	defer os.RemoveAll(scratch)
 	if path == "" {
-		if path, err = trainDemonstration(ctx, scratch); err != nil {
+		if path, err = trainDemo(ctx, scratch); err != nil {
 			return err
 		}
 	}
 	end := func() error { return nil }
 	if o.url == "" {
-		if o.url, end, err = serveAside(ctx, path); err != nil {
+		if o.url, end, err = startServer(ctx, path); err != nil {
 			return err
 		}
 	}
@@ -108,8 +108,8 @@ func (o *benchServe) run(cmd *cobra.Command, args []string) error {
 	return printResult(cmd, o.json, r, "%s", r.text())
 }
 
-// trainDemonstration trains the model of credence demo, and returns its folder.
-func trainDemonstration(ctx context.Context, scratch string) (string, error) {
+// trainDemo trains the model of credence demo and returns its folder.
+func trainDemo(ctx context.Context, scratch string) (string, error) {
 	items, err := simulation.Simulate(simulation.Spread, demoItems, demoVotes, 2)
 	if err != nil {
 		return "", err
@@ -125,8 +125,8 @@ func trainDemonstration(ctx context.Context, scratch string) (string, error) {
 	return folder, fit.Model.Save(run.Folder(folder).Path(run.ModelFile))
 }
 
-// serveAside serves a run on a free port, until it is ended.
-func serveAside(ctx context.Context, path string) (url string, end func() error, err error) {
+// startServer serves a run on a free port until end is called.
+func startServer(ctx context.Context, path string) (url string, end func() error, err error) {
 	before := debug.SetGCPercent(serverGC)
 	s, err := serve.New(serve.Options{Path: path, Log: slog.New(slog.DiscardHandler), Version: buildVersion()})
 	if err != nil {
@@ -146,8 +146,8 @@ func serveAside(ctx context.Context, path string) (url string, end func() error,
 	}, nil
 }
 
-// rowsFor returns n rows of a model's features as CSV, and one as JSON.
-func rowsFor(path string, n int) (csv []byte, row string, err error) {
+// rowsFor returns n rows of feature values for a model as CSV, and the values of the first row.
+func rowsFor(path string, n int) (csv []byte, first string, err error) {
 	m, err := run.Load(path)
 	if err != nil {
 		return nil, "", err
@@ -165,19 +165,17 @@ func rowsFor(path string, n int) (csv []byte, row string, err error) {
 		return nil, "", err
 	}
 	b.WriteString("item," + strings.Trim(string(quoted), "[]") + "\n")
-	cell := func(i, k int) string { return fmt.Sprintf("%.4f", float64((i*37+k*101)%2000)/1000-1) }
-	var first []string
-	for i := range n {
-		fmt.Fprintf(&b, "i%d", i)
+	row := func(i int) string {
+		var cells []string
 		for k := range names {
-			b.WriteString("," + cell(i, k))
+			cells = append(cells, fmt.Sprintf("%.4f", float64((i*37+k*101)%2000)/1000-1))
 		}
-		b.WriteByte('\n')
+		return strings.Join(cells, ",")
 	}
-	for k := range names {
-		first = append(first, cell(0, k))
+	for i := range n {
+		fmt.Fprintf(&b, "i%d,%s\n", i, row(i))
 	}
-	return b.Bytes(), strings.Join(first, ","), nil
+	return b.Bytes(), row(0), nil
 }
 
 func (o *benchServe) measure(ctx context.Context, path, scratch string, each time.Duration) (*serveResult, error) {
@@ -204,10 +202,7 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 		r.OpenP50, r.OpenP99 = ms(got.P50), ms(got.P99)
 	}
 	if o.rows > 0 {
-		name := filepath.Base(filepath.Clean(path))
-		if filepath.Ext(name) == ".credence" {
-			name = strings.TrimSuffix(name, ".credence")
-		}
+		name := strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".credence")
 		batch := bench.Load{URL: o.url, Path: "/api/v1/models/" + name + "/predict", Kind: "text/csv", Accept: "text/csv", Body: csv, Connections: 4, Duration: each}
 		if got, err = batch.Run(ctx); err != nil {
 			return nil, err
@@ -229,7 +224,7 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 	return r, nil
 }
 
-// timePredict returns how many rows per second credence predict reads from a file of n rows and writes as CSV.
+// timePredict returns the rows per second of credence predict from a file of n rows to CSV.
 func timePredict(path, scratch string, n int) (float64, error) {
 	csv, _, err := rowsFor(path, n)
 	if err != nil {

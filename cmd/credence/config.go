@@ -35,7 +35,7 @@ func newInit() *cobra.Command {
 }
 
 func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
 	if len(o.Load.Data) == 0 {
@@ -55,10 +55,7 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	defer ds.Close()
 	newTrainDisplay(&o.trainOptions, cmd).data(ds)
-	err = writeFile(cmd, o.output, func(w io.Writer) error {
-		_, err := w.Write(o.text(ds))
-		return err
-	})
+	err = writeFile(cmd, o.output, func(w io.Writer) error { return o.write(w, ds) })
 	if err != nil || o.output == "-" {
 		return err
 	}
@@ -66,8 +63,8 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// text returns the file.
-func (o *initOptions) text(ds *dataset.Dataset) []byte {
+// write writes the content of the configuration file.
+func (o *initOptions) write(w io.Writer, ds *dataset.Dataset) error {
 	name := shellQuote(o.output)
 	if o.output == "-" {
 		name = run.ConfigFile
@@ -79,7 +76,8 @@ func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	b := &bytes.Buffer{}
 	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
 	o.WriteTemplate(b, about)
-	return b.Bytes()
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // configShowOptions is the command line of credence config show.
@@ -104,10 +102,10 @@ func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
 	if err := oneOf("format", o.format, "yaml", "json"); err != nil {
 		return err
 	}
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
-	var unread error // why what depends on the data is not known
+	var unread error // why options that depend on the data are unknown
 	if len(o.Load.Data) > 0 {
 		ds, err := o.examine(cmd.Context())
 		if _, usage := errors.AsType[*usageError](err); usage {
@@ -145,7 +143,7 @@ func newConfigSchema() *cobra.Command {
 	return cmd
 }
 
-// What config schema --verbs prints, under its JSON names.
+// The JSON output of config schema --verbs.
 type (
 	verbsInfo struct {
 		Version string     `json:"version"`
@@ -163,12 +161,12 @@ type (
 		Type    string   `json:"type"` // boolean, integer, number, string, size or duration
 		List    bool     `json:"list"` // may be repeated
 		Choices []string `json:"choices,omitempty"`
-		Default string   `json:"default"` // "" for nothing, or what is chosen from the data
+		Default string   `json:"default"` // "" if there is none or it is chosen from the data
 		Help    string   `json:"help"`
 	}
 )
 
-// flagTypes are the types of flags that are not of the table of options, and whether they are lists.
+// flagTypes has the types of flags that are not in the table of options, and whether they are lists.
 var flagTypes = map[string]flagInfo{
 	"bool": {Type: "boolean"}, "int": {Type: "integer"}, "int64": {Type: "integer"}, "uint64": {Type: "integer"},
 	"float64": {Type: "number"}, "numbers": {Type: "number", List: true}, "stringSlice": {Type: "string", List: true},

@@ -132,8 +132,8 @@ func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// writeMontage draws one subject at three severities: the mean less one and a
-// half standard deviations, about the mean, and two above it.
+// writeMontage draws one subject at three severities, in standard deviations
+// from the mean: −1.5, 0.3 and 2.
 func (o *adniOptions) writeMontage(size cohort.Size) error {
 	if !strings.HasSuffix(strings.ToLower(o.montage), ".png") {
 		return usagef("--montage %q: expected a name that ends in .png", o.montage)
@@ -148,7 +148,7 @@ func (o *adniOptions) writeMontage(size cohort.Size) error {
 	})
 }
 
-// parseSize reads a size such as 96x96x80.
+// parseSize parses a size such as 96x96x80.
 func parseSize(s string) (size cohort.Size, err error) {
 	parts := strings.Split(s, "x")
 	if len(parts) != len(size) {
@@ -252,7 +252,7 @@ func writeVotes(w io.Writer, votes []clinical.Vote, comma rune) error {
 	return errors.Join(c.WriteAll(rows), c.Error())
 }
 
-// printCounts prints how often each voter says what: the paper's table.
+// printCounts prints the number of votes per voter and level, as the table of the paper does.
 func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, path string) {
 	fmt.Fprintf(w, "%s: %s, named in column %s; %s\n\n", path, words.Plural(res.Items, "item"), res.ItemName, words.Plural(len(res.Votes), "vote"))
 	t := printout.NewTable(0)
@@ -290,10 +290,9 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 			fmt.Fprintf(w, "\nlabel %s: %s", c.Name, strings.Join(c.Levels, " or "))
 		}
 	}
-	if bytes.HasSuffix(w.Bytes(), []byte("\n")) {
-		return
+	if !bytes.HasSuffix(w.Bytes(), []byte("\n")) {
+		w.WriteByte('\n')
 	}
-	w.WriteByte('\n')
 }
 
 // firstFew lists at most five names.

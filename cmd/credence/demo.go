@@ -34,7 +34,7 @@ type demoOptions struct {
 }
 
 // The sizes of the demonstration: those of the paper, and enough fresh items
-// that coverage is known to a point.
+// to estimate coverage to a percentage point.
 const (
 	demoItems = 1000
 	demoVotes = 2
@@ -55,7 +55,7 @@ func newDemo() *cobra.Command {
 	return cmd
 }
 
-// run makes the demonstration, and serves it if asked to.
+// run trains the demonstration, and serves it if --serve is given.
 func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !o.serve {
 		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
@@ -66,7 +66,7 @@ func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !serve.Loopback(o.addr) {
 		return withHint(usagef("--addr %s can be reached from other machines", o.addr), "credence serve asks for a token there")
 	}
-	if o.overwrite || !o.made() {
+	if o.overwrite || !o.exists() {
 		if err := o.train(cmd); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	defer release()
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	// The two samples have seeds of their own, so that no item is in both.
+	// The two samples have different seeds, so that no item is in both.
 	items, err := simulation.Simulate(design, demoItems, demoVotes, 2*o.seed)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := o.setVotesAside(cmd.ErrOrStderr()); err != nil {
+	if err := o.archiveVotes(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	if err := items.WriteFiles(o.out, "", false); err != nil {
@@ -173,7 +173,7 @@ The predicted class is the one most voted for in %.1f%% of the items. The loss i
 report: open %s
 `, c.Scale, demoItems*demoVotes, c.Resolution, 100*float64(r.Accuracy.Value),
 		float64(r.NLL.Value), float64(r.LogisticDMNLL.Value), o.out, filepath.Join(o.out, run.ReportFile))
-	// A failed write is kept by the output and reported at the end.
+	// The output keeps write errors, which are reported at the end.
 	_, _ = out.Write(w.Bytes())
 }
 
@@ -185,15 +185,15 @@ const (
 	demoOldVotes   = "new-votes-old.csv"
 )
 
-// made reports whether the folder holds a demonstration.
-func (o *demoOptions) made() bool {
+// exists reports whether the folder contains a demonstration.
+func (o *demoOptions) exists() bool {
 	folder := run.Folder(o.out)
 	return folder.Has(run.ModelFile) && folder.Has(demoFreshItems) && folder.Has(demoFreshVotes)
 }
 
-// setVotesAside renames what was voted on the items of an earlier demonstration: those of a new one may
-// have the same names and are others.
-func (o *demoOptions) setVotesAside(out io.Writer) error {
+// archiveVotes renames the file of votes on the items of an earlier demonstration: new items may have
+// the same names but are different.
+func (o *demoOptions) archiveVotes(out io.Writer) error {
 	folder := run.Folder(o.out)
 	if !folder.Has(demoNewVotes) {
 		return nil
@@ -217,8 +217,8 @@ func (o *demoOptions) show(cmd *cobra.Command) error {
 	return s.serve(cmd)
 }
 
-// openBrowser shows an address in the reader's browser, if there is one. The address is printed
-// anyway, so that it does not matter whether this works.
+// openBrowser opens an address in the user's browser, if there is one. Failures are ignored because
+// the address is printed in any case.
 func openBrowser(url string) {
 	var cmd *exec.Cmd
 	switch {

@@ -13,7 +13,7 @@ import (
 	"credence/internal/table"
 )
 
-// manifestCommands returns the arguments of a manifest's containers, with a folder in the place of its claims.
+// manifestCommands returns the arguments of a manifest's containers. A folder replaces its volume claims.
 func manifestCommands(t *testing.T, name, dir string, completions int) []string {
 	t.Helper()
 	manifest, err := os.ReadFile("../../deploy/kubernetes/" + name)
@@ -31,8 +31,8 @@ func manifestCommands(t *testing.T, name, dir string, completions int) []string 
 	return commands
 }
 
-// TestKubernetesJob: the arguments of the manifest train and join a run, with the folders of this
-// test in the place of its claims.
+// TestKubernetesJob: the arguments of the manifest train and join a run. Folders of this test
+// replace its volume claims.
 func TestKubernetesJob(t *testing.T) {
 	dir := t.TempDir()
 	items, votes := smallData(40)

@@ -15,7 +15,7 @@ import (
 	"credence/nn"
 )
 
-// device is the value of --device: what networks run on.
+// device is the value of --device, the device that networks run on.
 type device string
 
 func (d *device) declare(f *pflag.FlagSet) {
@@ -28,8 +28,8 @@ const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that 
 // openGPU opens a GPU; tests count the calls.
 var openGPU = gpu.Open
 
-// suited returns the device for training: with auto, a GPU for images and volumes where there is one.
-func (d device) suited(parts []dataset.Part) (nn.Engine, error) {
+// forTraining returns the engine for training: with auto, a GPU for images and volumes if there is one.
+func (d device) forTraining(parts []dataset.Part) (nn.Engine, error) {
 	grid := func(p dataset.Part) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 }
 	if (d == "" || d == "auto") && slices.ContainsFunc(parts, grid) {
 		if e, err := openGPU(-1); err == nil {
@@ -39,7 +39,7 @@ func (d device) suited(parts []dataset.Part) (nn.Engine, error) {
 	return d.engine()
 }
 
-// engine returns what runs networks; auto is the CPU.
+// engine returns the engine that runs networks; auto is the CPU.
 func (d device) engine() (nn.Engine, error) {
 	if d == "" || d == "auto" || d == "cpu" {
 		return nn.CPU{}, nil
@@ -58,7 +58,7 @@ func (d device) engine() (nn.Engine, error) {
 	return e, nil
 }
 
-// number returns the number of the GPU that is asked for, −1 for any.
+// number returns the number of the requested GPU, −1 for any.
 func (d device) number() (int, error) {
 	if d == "" || d == "auto" || d == "cpu" || d == "gpu" {
 		return -1, nil
@@ -71,9 +71,9 @@ func (d device) number() (int, error) {
 	return number, nil
 }
 
-// like returns an engine of the name that a run has recorded, whatever auto would be here: its results
-// are repeated to the bit only there.
-func (d device) like(recorded string) (nn.Engine, error) {
+// matching returns the engine with the name that a run has recorded, whatever auto would select here:
+// results repeat to the bit only on the same engine.
+func (d device) matching(recorded string) (nn.Engine, error) {
 	if !gpu.Named(recorded) {
 		return nn.CPU{}, nil
 	}

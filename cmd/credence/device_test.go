@@ -24,7 +24,7 @@ import (
 // otherGPU is the name of a GPU that no machine has.
 const otherGPU = "cuda sm_99 Another GPU"
 
-// asOf rewrites a file of tensors as one that otherGPU has trained.
+// asOf rewrites a file of tensors as if it had been trained on otherGPU.
 func asOf(t *testing.T, path string) {
 	t.Helper()
 	f, err := safetensors.ReadFile(path)
@@ -53,7 +53,7 @@ func called(line string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// Runs of a GPU that is not here: verify refuses them before it trains, join goes on and says so.
+// Runs of a GPU that does not exist here: verify fails before training, join continues with a warning.
 func TestTrainedElsewhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(40)
@@ -93,19 +93,19 @@ func TestTrainedElsewhere(t *testing.T) {
 	}
 }
 
-// A recorded engine is used whatever auto would be.
+// A recorded engine is used whatever auto would select.
 func TestDeviceLike(t *testing.T) {
 	for _, d := range []device{"", "auto", "cpu", "gpu", "gpu:3"} {
-		if e, err := d.like("avx2"); err != nil || e != nn.Engine(nn.CPU{}) {
+		if e, err := d.matching("avx2"); err != nil || e != nn.Engine(nn.CPU{}) {
 			t.Errorf("%q: %v, %v", d, e, err)
 		}
 	}
-	if _, err := device("gpu:x").like(otherGPU); !errors.As(err, new(*usageError)) {
+	if _, err := device("gpu:x").matching(otherGPU); !errors.As(err, new(*usageError)) {
 		t.Errorf("gpu:x: %v", err)
 	}
 }
 
-// With auto, a GPU is looked for only where it would be taken: for images and volumes.
+// With auto, a GPU is opened only if it would be used: for images and volumes.
 func TestDeviceSuited(t *testing.T) {
 	opened := 0
 	defer func(open func(int) (*gpu.Engine, error)) { openGPU = open }(openGPU)
@@ -119,7 +119,7 @@ func TestDeviceSuited(t *testing.T) {
 		{dataset.Part{Kind: dataset.Tensor, Shape: []int{1, 8, 8}}, 1},
 	} {
 		opened = 0
-		if e, err := device("auto").suited([]dataset.Part{c.part}); err != nil || e != (nn.CPU{}) || opened != c.want {
+		if e, err := device("auto").forTraining([]dataset.Part{c.part}); err != nil || e != (nn.CPU{}) || opened != c.want {
 			t.Errorf("%v %v: %v, %v, %d GPUs opened, want %d", c.part.Kind, c.part.Shape, e, err, opened, c.want)
 		}
 	}

@@ -19,12 +19,11 @@ import (
 	"credence/internal/words"
 )
 
-// usageError marks a command line that cannot be understood, as opposed to
-// work that failed: it ends with exit code 2.
-type usageError struct{ err error }
+// usageError is an error in the command line, as opposed to work that failed.
+// The program exits with code 2.
+type usageError struct{ error }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Unwrap() error { return e.error }
 
 // usagef formats a usageError.
 func usagef(format string, args ...any) error {
@@ -39,7 +38,7 @@ func expect(ok bool, format string, args ...any) error {
 	return usagef(format, args...)
 }
 
-// oneOf checks a flag that has a few values.
+// oneOf checks that the value of a flag is one of the choices.
 func oneOf(flag, value string, choices ...string) error {
 	expected := "one of " + strings.Join(choices, ", ")
 	if len(choices) == 2 {
@@ -48,7 +47,7 @@ func oneOf(flag, value string, choices ...string) error {
 	return expect(slices.Contains(choices, value), "--%s %q: expected %s", flag, value, expected)
 }
 
-// firstChanged returns the first of some flags that the command line sets, or "".
+// firstChanged returns the first of the named flags that is set on the command line, or "".
 func firstChanged(f *pflag.FlagSet, names ...string) string {
 	for _, name := range names {
 		if f.Changed(name) {
@@ -58,7 +57,7 @@ func firstChanged(f *pflag.FlagSet, names ...string) string {
 	return ""
 }
 
-// asUsage marks err as a usageError unless it is one.
+// asUsage wraps err in a usageError unless it is one.
 func asUsage(err error) error {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return err
@@ -66,7 +65,7 @@ func asUsage(err error) error {
 	return &usageError{err}
 }
 
-// flagError says in plain words what is wrong with the value of a flag.
+// flagError rewords pflag's errors about flags and their values.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return unknownFlag(cmd, unknown)
@@ -91,28 +90,27 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("--%s %q: expected %s", flag.Name, bad.GetValue(), want)
 }
 
-// hintedError carries a sentence on how to fix the error.
+// hintedError is an error with a hint on how to fix it.
 type hintedError struct {
-	err  error
+	error
 	hint string
 }
 
-func (e *hintedError) Error() string { return e.err.Error() }
-func (e *hintedError) Unwrap() error { return e.err }
+func (e *hintedError) Unwrap() error { return e.error }
 
-// withHint attaches a hint, which is printed on the line below the error. Of
-// several in a chain of wrapped errors the outermost is printed.
+// withHint attaches a hint, which is printed on the line below the error. If a
+// chain of wrapped errors has several, the outermost is printed.
 func withHint(err error, hint string) error {
 	return &hintedError{err, hint}
 }
 
-// hint is what to do about errors of a kind.
+// hint is the hint for errors that wrap kind.
 type hint struct {
 	kind error
 	text string
 }
 
-// withHintOn attaches the hint of the first kind that err is of, if there is one.
+// withHintOn attaches the first hint whose kind err wraps, if there is one.
 func withHintOn(err error, hints ...hint) error {
 	for _, h := range hints {
 		if errors.Is(err, h.kind) {
@@ -122,8 +120,8 @@ func withHintOn(err error, hints ...hint) error {
 	return err
 }
 
-// reportError prints err and its hint, and returns the exit code it calls for. A
-// usage error without a hint of its own points to the help of cmd.
+// reportError prints err and its hint, and returns the exit code. The default hint of
+// a usage error is the help of cmd.
 func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 	code, hint := exitError, ""
 	if _, ok := errors.AsType[*usageError](err); ok {
@@ -146,8 +144,9 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 	return code
 }
 
-// nearFile is the hint about a file that is not there: one of the same folder whose
-// name is almost the same, or that its folder is not there either.
+// nearFile returns the hint about a file that does not exist: a file of the same folder
+// with a similar name, or that the folder does not exist either. It returns "" if there
+// is none.
 func nearFile(err error) string {
 	var path string
 	if e, ok := errors.AsType[*dataset.ParseError](err); ok {
@@ -169,9 +168,9 @@ func nearFile(err error) string {
 	return ""
 }
 
-// settingFlags says which flag makes a setting, and what to do with it: the first
-// sentence where the column, or the value, is known, and the second where it is not.
-// [WORD] stands for it, as the flag takes it.
+// settingFlags has the flag of each setting and two hints: known if the column, or the
+// value, is known, and open if it is not. [WORD] is replaced by the column or value,
+// quoted for the flag.
 var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetItem:        {"item", "say --item [WORD] if it names the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
@@ -191,8 +190,8 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetSheet:       {"sheet", "", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
 }
 
-// adviceOn says which flags would settle an error or a warning about data, or "".
-// With flags, those that a verb does not have are left out.
+// adviceOn returns the flags that would resolve an error or a warning about data, or "".
+// If flags is not nil, flags that the verb does not have are omitted.
 func adviceOn(err error, flags *pflag.FlagSet) string {
 	a, ok := errors.AsType[*dataset.Advice](err)
 	if !ok {
@@ -211,7 +210,7 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		case s == dataset.SetVoteColumns:
 			word = strings.Join(words.Each(a.Columns, listWord), ",")
 		case s == dataset.SetForm:
-			word = formFlags(a.Forms)
+			word = strings.Join(words.Each(a.Forms, func(f dataset.Form) string { return "--votes-form " + f.String() }), " or ")
 		case s == dataset.SetItem || s == dataset.SetImages:
 			word = shellWord(a.Column)
 		default:
@@ -229,13 +228,7 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 	return strings.Join(list, "")
 }
 
-// formFlags lists the flags for forms of votes.
-func formFlags(forms []dataset.Form) string {
-	flag := func(f dataset.Form) string { return fmt.Sprintf("--votes-form %v", f) }
-	return strings.Join(words.Each(forms, flag), " or ")
-}
-
-// warningText writes a warning about data with the flags that would settle it.
+// warningText formats a warning about data with the flags that would resolve it.
 func warningText(err error) string {
 	text := err.Error()
 	if advice := adviceOn(err, nil); advice != "" {
@@ -244,8 +237,8 @@ func warningText(err error) string {
 	return printout.Plain(text)
 }
 
-// listWord writes a column's name as a flag takes it that lists columns, where
-// commas part the names.
+// listWord quotes a column name for a flag with a list of columns, separated by
+// commas.
 func listWord(name string) string {
 	if strings.ContainsAny(name, ",\"\n") {
 		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
@@ -253,7 +246,7 @@ func listWord(name string) string {
 	return shellWord(name)
 }
 
-// shellWord writes a column's name as a command line takes it.
+// shellWord quotes a column name for a shell.
 func shellWord(name string) string {
 	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,13 +31,13 @@ type evaluateOptions struct {
 	data       config.Settings
 	truth      string
 	levels     numbers
-	judging    evaluate.Options // without levels
+	scoring    evaluate.Options // except for the levels
 	report     string
 	page       pageFlags
-	pageOnly   bool // the report is all that is wanted
+	pageOnly   bool // only the HTML report is written
 	part       string
 	curve      bool
-	apart      byOptions
+	by         byOptions
 	pseudonyms bool
 	out        outputFlags
 }
@@ -50,18 +53,18 @@ func newEvaluate() *cobra.Command {
 	return cmd
 }
 
-// declare adds the flags on the data and on how they are judged.
+// declare adds the flags that evaluate and report share: data and scores.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
-	by := &o.judging
+	scoring := &o.scoring
 	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.IntVar(&by.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
-	f.Uint64Var(&by.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
+	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
+	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
-	o.apart.declare(f)
-	f.StringVar(&by.AbstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
-	f.Float64Var(&by.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
+	o.by.declare(f)
+	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
+	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
@@ -94,7 +97,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.votesOfRun(cmd.ErrOrStderr(), path, &load)
+	o.useRunVotes(cmd.ErrOrStderr(), path, &load)
 	all, err := run.FolderOf(path).ReadData(cmd.Context(), m, load)
 	if err != nil {
 		return withFeatureHint(err)
@@ -108,13 +111,13 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err := watchWarnings(cmd.ErrOrStderr(), m, ds); err != nil {
 		return err
 	}
-	columns, err := o.apart.read(cmd.Context(), path, m, load, all, ds)
+	columns, err := o.by.read(cmd.Context(), path, m, load, all, ds)
 	if err != nil {
 		return err
 	}
-	in, r, err := o.judge(path, m, ds, columns)
+	in, r, err := o.score(path, m, ds, columns)
 	if err == nil && o.curve {
-		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.judging.Bootstrap})
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
 	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
@@ -140,7 +143,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	return o.out.write(cmd, r, page.print, rows)
 }
 
-// completePage adds what the flags and the run say to a page, and writes it.
+// completePage adds the title, author, date and raters to a report page, and writes it.
 func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page report.Input) error {
 	page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
 	raters, err := run.Raters(path)
@@ -155,23 +158,23 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 	return atomicfile.Write(o.report, write)
 }
 
-// check refuses flags without sense before anything is read.
+// check validates the flags before any file is read.
 func (o *evaluateOptions) check() error {
-	by, accuracy := o.judging.AbstainBy, o.judging.Accuracy
+	by, accuracy := o.scoring.AbstainBy, o.scoring.Accuracy
 	err := cmp.Or(
 		checkLevels(o.levels.values),
-		checkDraws(o.judging.Bootstrap),
+		checkDraws(o.scoring.Bootstrap),
 		expect(o.part == "" || slices.Contains(run.Parts, o.part),
 			"--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", ")),
 		expect(by == evaluate.ByTop || by == evaluate.ByWidth,
 			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
 		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
-		o.apart.check(),
-		o.page.settle())
+		o.by.check(),
+		o.page.resolve())
 	if err != nil || o.pageOnly {
 		return err
 	}
-	return o.out.settle()
+	return o.out.resolve()
 }
 
 // checkDraws checks the flag --bootstrap.
@@ -179,7 +182,7 @@ func checkDraws(b evaluate.Bootstrap) error {
 	return expect(b.Replicates >= 0, "--bootstrap %d: expected a number of draws", b.Replicates)
 }
 
-// partOf returns the items of the part of the run's split that is asked for.
+// partOf returns the items of the requested part of the run's split, or all.
 func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
 	if o.part == "" {
 		return ds, nil
@@ -192,8 +195,8 @@ func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dat
 	return part, err
 }
 
-// judge evaluates the model on ds, and warns first of items that it has seen.
-func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column) (*evaluate.Input, *evaluate.Result, error) {
+// score evaluates the model on ds. The first warning is about items that the model was trained on.
+func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column) (*evaluate.Input, *evaluate.Result, error) {
 	reportAs(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
@@ -222,7 +225,7 @@ func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset
 	return in, r, nil
 }
 
-// evaluated says which items were evaluated, for the page.
+// evaluated describes the evaluated items, for the page.
 func (o *evaluateOptions) evaluated(files []string) string {
 	text := "items of " + filepath.Base(files[0])
 	if files[0] == "-" {
@@ -234,12 +237,76 @@ func (o *evaluateOptions) evaluated(files []string) string {
 	return text
 }
 
-// options returns how to evaluate.
+// options returns the options of the evaluation.
 func (o *evaluateOptions) options() evaluate.Options {
-	opt := o.judging
+	opt := o.scoring
 	opt.Level = o.levels.values[0]
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
 	}
 	return opt
+}
+
+func newReport() *cobra.Command {
+	o := evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}
+	cmd := newVerb("report RUN DATA...", "Write a report on a model and its predictions as an HTML page",
+		"a run and a file of items", o.run)
+	takesItems := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return withHint(usagef("expected a run and a file of items, found no items"),
+				"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
+		}
+		return takesItems(cmd, args)
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
+	declareOverwrite(f, &o.out.overwrite)
+	o.declare(f)
+	return cmd
+}
+
+// pageFlags are the flags for the top of a report page.
+type pageFlags struct{ title, author, date string }
+
+func (p *pageFlags) declare(f *pflag.FlagSet) {
+	f.StringVar(&p.title, "title", "", "`title` of the report's page")
+	f.StringVar(&p.author, "author", "", "`author` of the report, shown below its title")
+	f.StringVar(&p.date, "date", "", "`date` of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none)")
+}
+
+// resolve sets the date. Pages that training writes have none, so that a run
+// repeats to the byte.
+func (p *pageFlags) resolve() error {
+	switch p.date {
+	case "none":
+		p.date = ""
+		return nil
+	case "":
+		now := time.Now()
+		if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
+			seconds, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return usagef("$SOURCE_DATE_EPOCH %q: expected the number of seconds since 1970", text)
+			}
+			now = time.Unix(seconds, 0).UTC()
+		}
+		p.date = now.Format("2006-01-02")
+	}
+	return nil
+}
+
+// checkPage returns an error if the file name of the report is not that of an HTML page.
+func (o *evaluateOptions) checkPage() error {
+	flag, path := "--report", o.report
+	if o.pageOnly {
+		flag = "-o"
+	}
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case path == "-" || path == "" || ext == ".html" || ext == ".htm":
+		return nil
+	case ext == ".pdf":
+		return withHint(usagef("%s %s: a report is an HTML page", flag, path), pdfAdvice)
+	}
+	return usagef("%s %s: expected a name that ends in .html", flag, path)
 }

@@ -19,7 +19,7 @@ import (
 	"credence/run"
 )
 
-// evaluationData returns how the features in files are read, and their votes.
+// evaluationData returns the options for loading the data to evaluate on.
 func evaluationData(s *config.Settings, data []string, truth string, stdin io.Reader) (dataset.LoadOptions, error) {
 	o := s.LoadOptions()
 	o.Data, o.Truth = data, truth
@@ -31,9 +31,9 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 	return o, err
 }
 
-// votesOfRun takes the votes that the run was trained on for a part of its items, unless
-// others are given.
-func (o *evaluateOptions) votesOfRun(w io.Writer, path string, load *dataset.LoadOptions) {
+// useRunVotes sets the votes to those that the run was trained on if --part is given
+// without votes.
+func (o *evaluateOptions) useRunVotes(w io.Writer, path string, load *dataset.LoadOptions) {
 	if o.part == "" || len(load.Votes) > 0 || load.VotesOptions.Columns != nil || load.VotesOptions.LabelColumn != "" {
 		return
 	}
@@ -43,8 +43,8 @@ func (o *evaluateOptions) votesOfRun(w io.Writer, path string, load *dataset.Loa
 	}
 }
 
-// dataWarnings writes the warnings of data that nothing is to be learned from,
-// without those that are about learning alone.
+// dataWarnings writes the warnings about data that are not trained on. Warnings that
+// matter only for training are omitted or shortened.
 func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	for _, err := range ds.Warnings {
 		if errors.Is(err, dataset.ErrOneVote) {
@@ -58,9 +58,9 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	}
 }
 
-// watchWarnings writes what sets the features of ds apart from those that m was
-// trained on. Volumes are not read for it: preparing them takes long and brings them
-// to one scale.
+// watchWarnings writes warnings about features of ds that differ from those that m was
+// trained on. Volumes are skipped: preparing them takes long, and it brings them to one
+// scale.
 func watchWarnings(w io.Writer, m *model.Model, ds *dataset.Dataset) error {
 	if slices.ContainsFunc(ds.Parts, func(p dataset.Part) bool { return p.Volume != nil }) {
 		return nil
@@ -75,10 +75,10 @@ func watchWarnings(w io.Writer, m *model.Model, ds *dataset.Dataset) error {
 	return nil
 }
 
-// byOptions are the flags on what items are judged apart by.
+// byOptions are the flags for dispersion ratios by subgroups of items.
 type byOptions struct {
 	by, bins []string
-	columns  []evaluate.Column // without values
+	columns  []evaluate.Column // values are not set
 }
 
 func (o *byOptions) declare(f *pflag.FlagSet) {
@@ -86,7 +86,7 @@ func (o *byOptions) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.bins, "bins", nil, "and by bins of numbers, `column=n`; spread=n is the predicted spread (default spread=4)")
 }
 
-// spreadName is what --bins calls the predicted spread.
+// spreadName is the name of the predicted spread in --bins.
 const spreadName = "spread"
 
 // check parses the flags.
@@ -114,8 +114,8 @@ func (o *byOptions) check() error {
 	return nil
 }
 
-// read returns the columns with their values for the items of ds, a part of all,
-// which was loaded with the given options.
+// read returns the columns with their values for the items of ds. These are a subset
+// of all, the data loaded with the given options.
 func (o *byOptions) read(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions,
 	all, ds *dataset.Dataset) ([]evaluate.Column, error) {
 	columns := slices.Clone(o.columns)

@@ -15,10 +15,10 @@ import (
 	"credence/model"
 )
 
-// evaluateReport is what credence evaluate prints.
+// evaluateReport is the report of credence evaluate.
 type evaluateReport struct {
 	run    string
-	group  string // the column of the groups
+	group  string // name of the group column
 	model  *model.Model
 	data   *dataset.Dataset
 	result *evaluate.Result
@@ -29,7 +29,7 @@ func (r *evaluateReport) print(w *printout.Page) {
 		w.Sections(r.heading, r.losses, r.scores, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.apart, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.dispersion, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -49,7 +49,7 @@ func (r *evaluateReport) heading(w *printout.Page) {
 	w.Paragraph("Data   ", text)
 }
 
-// losses sets the model beside the references.
+// losses compares the losses of the model with those of the reference models.
 func (r *evaluateReport) losses(w *printout.Page) {
 	res := r.result
 	w.Heading("Loss per vote, in nats: lower is better")
@@ -91,7 +91,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	w.Table(t)
 }
 
-// intervals says whether votes are spread as the distributions predict.
+// intervals prints whether votes are dispersed as the distributions predict.
 func (r *evaluateReport) intervals(w *printout.Page) {
 	res := r.result
 	w.Heading("Are votes spread as predicted?")
@@ -120,7 +120,7 @@ func (r *evaluateReport) widths(w *printout.Page) {
 	w.Heading("Width of the %s interval of the predicted class", printout.Percent(r.result.Level))
 	t := printout.NewTable(0)
 	t.Add("  votes", "items", "median", "mean")
-	// The classes of unanimous votes stand below these, before mixed ones.
+	// The rows per class of unanimous votes follow that of all unanimous votes, before mixed ones.
 	groups := slices.Clone(r.result.Widths)
 	slices.SortStableFunc(groups, func(a, b evaluate.WidthGroup) int { return strings.Compare(b.Group, a.Group) })
 	for _, g := range groups {
@@ -136,7 +136,7 @@ func (r *evaluateReport) widths(w *printout.Page) {
 	w.Table(t)
 }
 
-// coverage has a row for each class and a column for each level.
+// coverage prints a table with a row per class and a column per level.
 func (r *evaluateReport) coverage(w *printout.Page) {
 	all := r.result.Coverage
 	if len(all) == 0 {
@@ -183,7 +183,7 @@ func (r *evaluateReport) errors(w *printout.Page) {
 		words.Thousands(res.Replicates), of, res.Seed))
 }
 
-// decimal writes x with a number of decimals, or a dash if it is not known.
+// decimal formats x with a number of decimals, or as a dash if it is unknown.
 func decimal(x evaluate.Number, decimals int) string {
 	if !x.Known() {
 		return "-"
@@ -191,7 +191,7 @@ func decimal(x evaluate.Number, decimals int) string {
 	return strconv.FormatFloat(float64(x), 'f', decimals, 64)
 }
 
-// percent writes a share: 12.3%.
+// percent formats a share: 12.3%.
 func percent(x evaluate.Number, decimals int) string {
 	if !x.Known() {
 		return "-"
@@ -199,7 +199,7 @@ func percent(x evaluate.Number, decimals int) string {
 	return decimal(100*x, decimals) + "%"
 }
 
-// plusMinus writes an estimate with its standard error, if they are known.
+// plusMinus formats an estimate with its standard error, if they are known.
 func plusMinus(e evaluate.Estimate, decimals int) string {
 	if !e.Value.Known() || !e.SE.Known() {
 		return decimal(e.Value, decimals)
@@ -207,7 +207,7 @@ func plusMinus(e evaluate.Estimate, decimals int) string {
 	return decimal(e.Value, decimals) + " ± " + decimal(e.SE, decimals)
 }
 
-// pValue writes a p-value.
+// pValue formats a p-value.
 func pValue(p evaluate.Number) string {
 	if p.Known() && p < 0.001 {
 		return "<0.001"
@@ -215,7 +215,7 @@ func pValue(p evaluate.Number) string {
 	return decimal(p, 3)
 }
 
-// shareBar draws a share of one in at most n characters, to an eighth of one.
+// shareBar draws a share as a bar of at most n characters, with a resolution of an eighth of a character.
 func shareBar(share float64, n int) string {
 	if !(share > 0) {
 		return ""
@@ -228,7 +228,7 @@ func shareBar(share float64, n int) string {
 	return s
 }
 
-// classes sets the votes for each class beside those predicted.
+// classes compares the observed share of votes of each class with the predicted one.
 func (r *evaluateReport) classes(w *printout.Page) {
 	if len(r.result.ClassCalibration) == 0 || r.result.VotedItems == 0 {
 		return
@@ -243,8 +243,8 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	w.Table(t)
 }
 
-// apart has the dispersion ratio by class and by the levels of columns.
-func (r *evaluateReport) apart(w *printout.Page) {
+// dispersion prints the dispersion ratio by class and by the levels of columns.
+func (r *evaluateReport) dispersion(w *printout.Page) {
 	res := r.result
 	if len(res.DispersionClasses)+len(res.DispersionBy) == 0 {
 		return
@@ -282,8 +282,8 @@ func (r *evaluateReport) apart(w *printout.Page) {
 	w.Table(t)
 }
 
-// abstentionShares are the shares of items answered that the table shows, as
-// far as the curve has points near them.
+// abstentionShares are the shares of items with a prediction that the table
+// shows. The nearest point of the curve is used.
 var abstentionShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 1}
 
 func (r *evaluateReport) abstention(w *printout.Page) {
@@ -317,7 +317,7 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 	w.Table(t)
 }
 
-// target tells what reaches the accuracy that is wanted.
+// target prints the threshold that reaches the requested accuracy.
 func (r *evaluateReport) target(w *printout.Page) {
 	x := r.result.AbstentionTarget
 	if x == nil {
@@ -342,7 +342,7 @@ func (r *evaluateReport) target(w *printout.Page) {
 		wanted, decimal(x.Threshold, 3), end(x.Lo), end(x.Hi), percent(x.Answered, 0), percent(x.Accuracy, 0), flag, decimal(x.Threshold, 3)))
 }
 
-// curve shows what fewer votes on fewer items say.
+// curve prints the estimates from fewer votes per item and fewer items.
 func (r *evaluateReport) curve(w *printout.Page) {
 	if len(r.result.Curve) == 0 {
 		return

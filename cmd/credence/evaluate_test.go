@@ -24,8 +24,8 @@ import (
 	"credence/train"
 )
 
-// simulatedFiles are items whose probability of "ill" follows from a size and a
-// ward, and their votes, as CSV text. Items of a patient come in pairs.
+// simulatedFiles holds items and their votes as CSV text. The probability of "ill"
+// depends on a size and a ward. Each patient has two items.
 type simulatedFiles struct{ items, votes, truth string }
 
 func simulateFiles(n, votes int, seed uint64) simulatedFiles {
@@ -90,8 +90,8 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	return b.Bytes(), err
 })
 
-// trainedModel writes a model and held-out items into a run folder, with the
-// items, votes and true probabilities of test and training items beside it:
+// trainedModel writes a model into a run folder, and next to it the items, votes
+// and true probabilities of test and training items:
 //
 //	trained-model RUN
 func trainedModel(ts *testscript.TestScript, neg bool, args []string) {
@@ -107,7 +107,7 @@ func trainedModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(simulateFiles(120, 4, 1).write(filepath.Dir(run), "train-"))
 }
 
-// The keys that scripts of others rely on.
+// The keys that scripts of users rely on.
 func TestEvaluateKeys(t *testing.T) {
 	dir := t.TempDir()
 	file, err := smallModel()

@@ -15,16 +15,19 @@ import (
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
+	"credence/internal/config"
+	"credence/internal/words"
+	"credence/model"
 	"credence/run"
 )
 
-// declareOverwrite adds the flag without which no verb replaces a file.
+// declareOverwrite adds --overwrite. Without it no verb replaces a file.
 func declareOverwrite(f *pflag.FlagSet, overwrite *bool) {
 	f.BoolVar(overwrite, "overwrite", false, "replace the output if it exists")
 }
 
-// checkOutputs refuses outputs before any work begins: one whose folder is not there, two that are one file, one
-// that the same command reads and, unless overwrite is set, one that exists. "" and - are none.
+// checkOutputs validates output files before any work begins. It returns an error if a folder does not exist, two
+// outputs are the same file, an output is an input too or, unless overwrite is set, exists. "" and - are skipped.
 func checkOutputs(stdin io.Reader, overwrite bool, outputs, inputs []string) error {
 	outputs = slices.DeleteFunc(slices.Clone(outputs), func(f string) bool { return f == "" || f == "-" })
 	for i, output := range outputs {
@@ -44,8 +47,8 @@ func checkOutputs(stdin io.Reader, overwrite bool, outputs, inputs []string) err
 	return nil
 }
 
-// refuseExisting is the error of a file that exists and was not to be replaced. Devices, pipes and /dev/stdout are
-// written to as they are.
+// refuseExisting returns an error if the output exists and overwrite is not set. Devices, pipes and /dev/stdout
+// are written to directly.
 func refuseExisting(output string, overwrite bool) error {
 	if info, err := os.Stat(output); err == nil && info.IsDir() {
 		return fmt.Errorf("writing %s: expected a file, found a folder", output)
@@ -56,10 +59,10 @@ func refuseExisting(output string, overwrite bool) error {
 	return withHint(fmt.Errorf("%s exists already", output), "choose another name, or replace it with --overwrite")
 }
 
-// refuseInput is the error of an output that would replace a file which the same
-// command reads, by whatever name or link. In a folder of data every file that is
-// there is taken for one of them, unless its name is that of a result. In a folder of
-// Parquet files no such file may be written at all: it would be among the data next time.
+// refuseInput returns an error if the output would replace an input of the same
+// command, by whatever name or link. Every existing file in a folder of data counts as
+// an input, unless its extension is that of a result. In a folder of Parquet files no
+// Parquet file may be written at all: it would be part of the data next time.
 func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 	for _, input := range inputs {
 		if in, err := os.Stat(input); err == nil && in.IsDir() && dataset.InTable(input, output) && within(output, in) {
@@ -68,12 +71,12 @@ func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 	}
 	out, err := os.Stat(output)
 	if err != nil || !out.Mode().IsRegular() {
-		return nil // nothing is replaced
+		return nil // the output replaces no file
 	}
 	for _, input := range inputs {
 		in, err := statInput(stdin, input)
 		if err != nil {
-			continue // reading tells what is wrong with it
+			continue // reading it will report the error
 		}
 		if os.SameFile(in, out) || in.IsDir() && formOf[filepath.Ext(output)] == "" && within(output, in) {
 			if input == "-" {
@@ -85,7 +88,7 @@ func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 	return nil
 }
 
-// checkFolder refuses an output whose folder is not there, before anything is read.
+// checkFolder returns an error if the folder of an output does not exist.
 func checkFolder(output string) error {
 	folder := filepath.Dir(output)
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +97,7 @@ func checkFolder(output string) error {
 	return withHint(fmt.Errorf("writing %s: there is no folder %s", output, folder), "make it first: mkdir -p "+shellQuote(folder))
 }
 
-// statInput finds out what an input is; - is standard input.
+// statInput returns the file info of an input; - is standard input.
 func statInput(stdin io.Reader, input string) (os.FileInfo, error) {
 	if input != "-" {
 		return os.Stat(input)
@@ -105,7 +108,7 @@ func statInput(stdin io.Reader, input string) (os.FileInfo, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// within reports whether a file lies in a folder or in one below it.
+// within reports whether a file is in a folder or in one below it.
 func within(file string, folder os.FileInfo) bool {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -124,8 +127,8 @@ func within(file string, folder os.FileInfo) bool {
 	}
 }
 
-// runFiles are the files of a run, given by its folder or its model, that no
-// other output may replace: all but its page.
+// runFiles returns the files of a run, given by its folder or its model, that no
+// other output may replace: all but its report.
 func runFiles(path string) []string {
 	folder := run.FolderOf(path)
 	files := slices.DeleteFunc(folder.Files(), func(f string) bool { return filepath.Base(f) == run.ReportFile })
@@ -135,14 +138,14 @@ func runFiles(path string) []string {
 	return files
 }
 
-// withFeatureHint says what to do if data lack features of a model.
+// withFeatureHint adds a hint to the error that data lack features of the model.
 func withFeatureHint(err error) error {
 	return withHintOn(err, hint{dataset.ErrMissingFeature,
 		"give every file that the model was trained on; credence inspect RUN --json lists its features"})
 }
 
-// readStdin returns the text of standard input if one of the files is called
-// "-", and nil otherwise. Only one of them can be.
+// readStdin returns the content of standard input if one of the files is "-",
+// and nil otherwise. More than one is an error.
 func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
 	n := 0
 	for _, f := range files {
@@ -163,8 +166,8 @@ func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
 	return nil, usagef("- stands for standard input, which can be one file only, found it in %s", strings.Join(files, " "))
 }
 
-// newStdinReader returns a reader of what may never come: a Read that waits for a terminal or for
-// another program ends when the context does.
+// newStdinReader returns a reader of standard input that is canceled with the context, even while
+// a Read waits for a terminal or for another program.
 func newStdinReader(ctx context.Context, r io.Reader) io.Reader {
 	out, in := io.Pipe()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
@@ -173,4 +176,62 @@ func newStdinReader(ctx context.Context, r io.Reader) io.Reader {
 		in.CloseWithError(err)
 	}()
 	return out
+}
+
+// loadModel reads the model at path, which is a file or the folder of a run. It
+// warns about a run that has not ended: its model may have fewer networks than
+// requested, or networks that are not fully trained.
+func loadModel(messages io.Writer, path string) (*model.Model, error) {
+	m, err := run.Load(path)
+	switch {
+	case errors.Is(err, run.ErrUnfinished):
+		return nil, withHint(err, "its training was cut short; continue it with: "+resumeCommand(run.Folder(path)))
+	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
+		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
+	}
+	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && (dataset.IsFile(path) || slices.Contains(otherNames, strings.ToLower(filepath.Ext(path)))) {
+		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data come behind it")
+	}
+	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
+		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",
+			folder, networksOf(m), resumeCommand(folder))
+	}
+	return m, err
+}
+
+// otherNames are extensions of files that are neither data nor models.
+var otherNames = []string{".yaml", ".yml", ".html"}
+
+// networksOf describes how many of the requested networks a model has.
+func networksOf(m *model.Model) string {
+	have := words.Plural(len(m.Members), "network")
+	if card, err := run.NewCard(m); err == nil && card.Options.Ensemble > len(m.Members) {
+		have = fmt.Sprintf("%d of %d networks", len(m.Members), card.Options.Ensemble)
+	}
+	return have + ", as far as they were trained"
+}
+
+// repeatCommand returns the command that repeats a run.
+func repeatCommand(f run.Folder) string {
+	return "credence train --config " + shellQuote(f.Path(run.ConfigFile)) + " --out FOLDER"
+}
+
+// resumeCommand returns the command that continues a run.
+func resumeCommand(f run.Folder) string {
+	return "credence train --config " + shellQuote(f.Path(run.ConfigFile)) + " --out " + shellQuote(string(f)) + " --resume"
+}
+
+// reportAs overrides the calibration that training found with --calibrate and --resolution.
+func reportAs(m *model.Model, o *config.Settings) {
+	if m.Calibration == nil {
+		return
+	}
+	c := *m.Calibration
+	if o.Fit.Calibrate == "off" {
+		c.Scale = 1
+	}
+	if e := o.Fit.Resolution; e != 0 {
+		c.Resolution = max(e, 0)
+	}
+	m.Calibration = &c
 }

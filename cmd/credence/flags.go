@@ -14,7 +14,7 @@ import (
 	"credence/predict"
 )
 
-// declare adds the options of a verb to its flags.
+// declare adds the options of a verb as flags.
 func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
 	for _, o := range config.Options {
 		if !o.Of(verb) {
@@ -22,24 +22,24 @@ func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
 		}
 		flag := f.VarPF(s.Field(o), o.Name, "", o.Help)
 		flag.DefValue = o.Default()
-		if o.IsBool() {
+		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
 	}
 }
 
-// zeroMark marks flags whose 0 stands for their default, which nobody means who
-// writes 0.
+// zeroMark marks flags whose 0 means the default internally. A user who writes 0
+// does not mean that.
 const zeroMark = "credence_not_zero"
 
-// notZero marks flags that may be left out but not be 0.
+// notZero marks flags that are optional but must not be 0.
 func notZero(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f.SetAnnotation(name, zeroMark, nil)
 	}
 }
 
-// refuseZeros is the error of a marked flag that is given as 0.
+// refuseZeros returns an error if a marked flag is given as 0.
 func refuseZeros(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if _, marked := f.Annotations[zeroMark]; marked && f.Value.String() == "0" && err == nil {
@@ -49,8 +49,8 @@ func refuseZeros(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// numbers is a flag of numbers separated by commas. Given repeatedly, it holds
-// those of all; its default gives way to the first.
+// numbers is a flag of numbers separated by commas. Repeated flags append; the
+// first one replaces the default.
 type numbers struct {
 	values  []float64
 	changed bool
@@ -90,7 +90,7 @@ func (r *numberRows) String() string {
 
 func (r *numberRows) Type() string { return "numbers" }
 
-// parseNumbers reads finite numbers or fractions, separated by commas.
+// parseNumbers parses finite numbers or fractions, separated by commas.
 func parseNumbers(s string) ([]float64, error) {
 	var values []float64
 	for part := range strings.SplitSeq(s, ",") {
@@ -103,14 +103,14 @@ func parseNumbers(s string) ([]float64, error) {
 	return values, nil
 }
 
-// exact writes a number so that it reads back the same.
+// exact formats a number with the fewest digits that parse back to it.
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// defaultDigits is how many significant digits the numbers of CSV have: what is
-// estimated from votes is never known better.
+// defaultDigits is the number of significant digits in CSV. Estimates from votes
+// are never more precise.
 const defaultDigits = 6
 
-// digits is the flag --digits: how many significant digits numbers are written with.
+// digits is the flag --digits: the number of significant digits in the output.
 type digits struct {
 	predict.Digits
 	given bool
@@ -143,8 +143,8 @@ func (d *digits) declare(f *pflag.FlagSet) {
 	f.Var(d, "digits", "significant `digits` of numbers in CSV, or full; of JSON lines too if given; Parquet and Arrow have all")
 }
 
-// of returns the digits of numbers in a form of output. Programs read JSON, and get
-// all unless told otherwise.
+// of returns the number of digits in an output format. Formats other than CSV are read
+// by programs and have all digits, unless the flag is given.
 func (d digits) of(form string) predict.Digits {
 	if form != "csv" && !d.given {
 		return 0

@@ -21,8 +21,8 @@ func must(t *testing.T, line string) {
 	}
 }
 
-// Whatever form the votes have, the file that init writes trains the same model
-// as the flags it was made from, and so it does with every choice made explicit.
+// For every form of votes, the file that init writes trains the same model as the
+// flags it was made from, even if every commented key is made explicit.
 func TestInitTrainsTheSame(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(60)

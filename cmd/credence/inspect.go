@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func newInspect() *cobra.Command {
 	return cmd
 }
 
-// modelCard is a card as credence inspect prints it.
+// modelCard is the report of credence inspect.
 type modelCard struct{ *run.Card }
 
 func (c modelCard) print(w *printout.Page) {
@@ -59,12 +60,8 @@ func (c modelCard) print(w *printout.Page) {
 	if strings.Contains(network, "\n") || len(network) > 60 {
 		network = "layers of its own"
 	}
-	for i, width := range o.Widths {
-		sep := " "
-		if i > 0 {
-			sep = "-"
-		}
-		network += fmt.Sprint(sep, width)
+	if len(o.Widths) > 0 {
+		network += " " + strings.Join(words.Each(o.Widths, strconv.Itoa), "-")
 	}
 	if c.Meaning != "" {
 		var b strings.Builder
@@ -105,7 +102,7 @@ func (c modelCard) print(w *printout.Page) {
 	line("made by", "credence %s, kernel %s, seed %d", c.Version, c.Kernel, c.Seed)
 }
 
-// ratersText reports whether raters are modelled, why, and who is not.
+// ratersText describes whether raters are modelled, why, and which are not.
 func ratersText(r *model.Raters, separator string) string {
 	text := "all votes count alike:"
 	if r.Known {
@@ -118,7 +115,7 @@ func ratersText(r *model.Raters, separator string) string {
 	return text
 }
 
-// branches writes one per line.
+// branches returns a table with the branches of the network, one per line.
 func (c modelCard) branches() string {
 	t := printout.NewTable(0, 2)
 	for _, b := range c.Branches {
@@ -138,7 +135,7 @@ func tableText(t *printout.Table) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// settings writes those of the method: (lambda=15, soften=160).
+// settings formats the settings of the method: (lambda=15, soften=160).
 func (c modelCard) settings() string {
 	list := words.Each(settingsOf(c.Method), func(s head.Setting) string { return s.Name + "=" + head.SettingValue(c.Method, s.Name) })
 	if len(list) == 0 {
@@ -170,13 +167,13 @@ func (c modelCard) features() string {
 	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
 }
 
-// calibrationText says how intervals of the given classes are reported.
+// calibrationText describes how intervals are calibrated.
 func calibrationText(c *head.Calibration, classes []string) string {
 	text := "variances as the networks give them"
 	if c.Items > 0 {
 		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
 			c.Scale, c.Ratio, c.RatioSE, words.Plural(c.Items, "held-out item"))
-		if len(classes) > 2 && len(c.Classes) == len(classes) { // of two classes both have the same
+		if len(classes) > 2 && len(c.Classes) == len(classes) { // two classes share one ratio
 			var list []string
 			for i, name := range classes {
 				list = append(list, fmt.Sprintf("%s %.2f", printout.Ellipsis(name, 20), c.Classes[i]))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/par"
 	"credence/internal/rank"
 	"credence/nn"
 	"credence/run"
@@ -20,8 +19,7 @@ import (
 // joinOptions is the command line of credence join.
 type joinOptions struct {
 	wait      time.Duration
-	end       time.Time // of waiting
-	threads   int
+	end       time.Time // when waiting ends
 	overwrite bool
 	quiet     bool
 	json      bool
@@ -32,7 +30,7 @@ func newJoin() *cobra.Command {
 	cmd := newVerb("join OUT", "Combine separately trained members, or shards of a prediction",
 		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	declareThreads(f, 0, "how many `cores` to use (default all); the result is the same")
 	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run or the predictions if they exist")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
@@ -40,18 +38,18 @@ func newJoin() *cobra.Command {
 	return cmd
 }
 
-// members reads the members of a run, and waits for them where that is asked for.
+// members reads the members of a run, and waits for them if --wait is given.
 func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.MemberResult, error) {
-	var parts []*train.MemberResult
-	err := o.waiting(ctx, func() (late bool, err error) {
-		parts, err = run.ReadMembers(out)
+	var members []*train.MemberResult
+	err := o.poll(ctx, func() (late bool, err error) {
+		members, err = run.ReadMembers(out)
 		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
 	})
-	return parts, err
+	return members, err
 }
 
-// waiting calls f until nothing is late any more or the time is over.
-func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err error)) error {
+// poll calls f once a second until nothing is late any more or the time of --wait is over.
+func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error)) error {
 	const every = time.Second
 	for {
 		late, err := f()
@@ -66,9 +64,9 @@ func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err erro
 	}
 }
 
-// begun waits until there is something of a run or of a prediction, which shows what is to be joined.
-func (o *joinOptions) begun(ctx context.Context, out string) error {
-	return o.waiting(ctx, func() (late bool, err error) {
+// waitForOutput waits until there is a folder of a run or of a prediction, which determines what is joined.
+func (o *joinOptions) waitForOutput(ctx context.Context, out string) error {
+	return o.poll(ctx, func() (late bool, err error) {
 		if hasParts(out) {
 			return false, nil
 		}
@@ -77,13 +75,13 @@ func (o *joinOptions) begun(ctx context.Context, out string) error {
 	})
 }
 
-// run joins what is in a folder.
+// run joins the members of a run or the shards of a prediction.
 func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
-	if err := o.begun(ctx, string(out)); err != nil {
+	if err := o.waitForOutput(ctx, string(out)); err != nil {
 		return orStopped(ctx, err)
 	}
 	switch {
@@ -93,7 +91,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
 	}
-	parts, err := o.members(ctx, out)
+	members, err := o.members(ctx, out)
 	if ctx.Err() != nil {
 		return errors.New("stopped before all members had ended: nothing is joined")
 	}
@@ -104,7 +102,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
-		done, err := run.Joined(out, parts)
+		done, err := run.Joined(out, members)
 		if err != nil {
 			return withHintOn(err, hint{run.ErrExists, "replace it with --overwrite"})
 		}
@@ -113,25 +111,24 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	if err := useKernel(cmd, parts[0].Kernel); err != nil {
+	if err := useKernel(cmd, members[0].Kernel); err != nil {
 		return err
 	}
 	t := newTrainOptions()
-	t.out, t.config, t.repeat = out, out.Member(parts[0].Member).Path(run.ConfigFile), true
+	t.out, t.config, t.repeat = out, out.Member(members[0].Member).Path(run.ConfigFile), true
 	t.quiet, t.json, t.overwrite = o.quiet, o.json, o.overwrite
-	t.Fit.Engine = nn.CPU{} // until the members' is found
+	t.Fit.Engine = nn.CPU{} // until the engine of the members is found
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, parts[0].Kernel)
-	par.SetThreads(o.threads)
-	return t.join(ctx, cmd, parts)
+	o.engine(cmd, t, members[0].Kernel)
+	return t.join(ctx, cmd, members)
 }
 
-// engine lets the joined networks run on what they were trained on. Without that GPU the processor
-// computes what is left to do, which differs by rounding.
+// engine sets the engine to the one that the members were trained on. Without that GPU the CPU does
+// the remaining work, and results differ by rounding.
 func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
-	e, err := device(t.Device).like(recorded)
+	e, err := device(t.Device).matching(recorded)
 	if err != nil {
 		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
 		return
@@ -146,8 +143,8 @@ func (o *joinOptions) note(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-// settleMember reads --member, which is one of the networks of --ensemble.
-func (o *trainOptions) settleMember() error {
+// parseMember parses --member, the index of one of the networks of --ensemble.
+func (o *trainOptions) parseMember() error {
 	if o.memberText == "" {
 		return nil
 	}
@@ -168,7 +165,7 @@ func (o *trainOptions) runMember(cmd *cobra.Command) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	return o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
-		done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
+		done, err := run.TrainMember(ctx, o.out, o.member.Index, d, o.options(show))
 		show.erase()
 		if err != nil {
 			return o.adviseMember(err)
@@ -178,7 +175,7 @@ func (o *trainOptions) runMember(cmd *cobra.Command) error {
 	})
 }
 
-// member tells where a member is and what comes next.
+// member prints the folder of a member and the next step.
 func (d *trainDisplay) member(done bool) {
 	o := d.options
 	folder := o.out.Member(o.member.Index)
@@ -199,7 +196,7 @@ func (d *trainDisplay) member(done bool) {
 	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
 }
 
-// adviseMember adds to the error of a member what can be done about it.
+// adviseMember adds a hint to the error of a member.
 func (o *trainOptions) adviseMember(err error) error {
 	back := backTo(o.out.Member(o.member.Index))
 	return withHintOn(err,
@@ -211,11 +208,11 @@ func (o *trainOptions) adviseMember(err error) error {
 		forceOneVote)
 }
 
-// join makes the run of the members in --out.
-func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.MemberResult) error {
+// join makes a run of the members in --out.
+func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*train.MemberResult) error {
 	err := o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		options := o.options(show)
-		options.Mode, options.Fit.Parts = run.Join, parts
+		options.Mode, options.Fit.Parts = run.Join, members
 		if o.overwrite {
 			options.Mode = run.Overwrite
 		}

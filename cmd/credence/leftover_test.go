@@ -10,9 +10,9 @@ import (
 	"credence/run"
 )
 
-// TestLeftovers: what a process that was killed while it wrote leaves in the
-// folder of a run harms none of the commands that open the folder, and they
-// remove it.
+// TestLeftovers: temporary files of a process that was killed while writing to
+// the folder of a run do not affect the commands that open the folder, and these
+// remove them.
 func TestLeftovers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(40)

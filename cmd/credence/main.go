@@ -1,8 +1,8 @@
-// Command credence trains neural classifiers on items with several labels each
-// and answers with a distribution of every class probability.
+// Command credence trains neural classifiers on items with several votes each
+// and predicts a distribution of every class probability.
 //
-// Each verb, or group of verbs, is a file of its own; root.go assembles them, with their help from help/. A verb
-// parses its flags into the options of a library package, calls it, and prints.
+// Each verb, or group of verbs, has a file of its own; root.go assembles them, with their help from help/. A verb
+// parses its flags into the options of a library package, calls the package, and prints the result.
 package main
 
 import (
@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 	"credence/internal/par"
 )
 
-// The exit codes that the help of the root command documents.
+// The exit codes, as documented in the help of the root command.
 const (
 	exitOK    = 0
 	exitError = 1
@@ -42,9 +44,9 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return execute(newRoot(), args, stdin, stdout, stderr)
 }
 
-// execute runs args on the command tree under root. Go's own exit code of a panic
-// is that of a command line that was not understood, before anything was done; here
-// something may have been.
+// execute runs args on the command tree under root. It recovers from panics: Go would
+// exit with 2, which here stands for a usage error, before any work; after a panic some
+// work may have been done.
 func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -58,15 +60,15 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	root.SetOut(out)
 	root.SetErr(stderr)
 	addDefaults(root)
-	// cobra falls back on os.Args for nil, so an empty line must not be nil.
+	// cobra falls back on os.Args for nil, so no arguments must not be nil.
 	root.SetArgs(slices.Concat([]string{}, args))
 
 	if cmd, err := unknownVerb(root, args); err != nil {
 		return reportError(stderr, cmd, err)
 	}
 
-	// cobra has no type for a misused command line; whatever fails before
-	// the verb itself begins is one.
+	// cobra has no type for usage errors; every error before the verb itself
+	// starts is one.
 	began := false
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
@@ -94,9 +96,9 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 }
 
 // output is the standard output of a verb. It keeps the first write error, so
-// that help, tables and other prints that nobody checks still end in a failure
-// on a full disk. A reader that goes away, such as head, needs no care: Go ends
-// a program that writes to a closed standard output, without a message.
+// that help, tables and other unchecked prints still fail on a full disk. A
+// reader that goes away, such as head, needs no handling: Go ends a program
+// that writes to a closed standard output, without a message.
 type output struct {
 	w   io.Writer
 	err error
@@ -111,13 +113,13 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// parentVariable is the variable of the environment by which a program that calls this one asks it
-// not to outlive the caller: it holds the caller's process id.
+// parentVariable is the environment variable with which a calling program asks this one not to
+// outlive it: its value is the caller's process id.
 const parentVariable = "CREDENCE_PARENT"
 
-// endWithParent ends this process as SIGTERM does, in good order, when its parent is gone, if the
-// parent asked for that. Signals at the death of a parent (prctl) would come when the thread ends
-// that started the process.
+// endWithParent shuts this process down as SIGTERM does when its parent is gone, if the parent
+// requested it. The parent-death signal of prctl is no alternative: it is sent when the thread that
+// started the process ends.
 func endWithParent() {
 	parent, err := strconv.Atoi(os.Getenv(parentVariable))
 	if err != nil || parent != os.Getppid() {
@@ -134,8 +136,8 @@ func endWithParent() {
 	}()
 }
 
-// addKernelFlag adds --kernel to every verb. The flag goes before the
-// environment variable, which package kernel reads itself.
+// addKernelFlag adds --kernel to every verb. The flag takes precedence over
+// the environment variable, which package kernel reads itself.
 func addKernelFlag(root *cobra.Command) {
 	var name string
 	root.PersistentFlags().StringVar(&name, "kernel", "",
@@ -146,4 +148,74 @@ func addKernelFlag(root *cobra.Command) {
 		}
 		return kernel.Use(name)
 	}
+}
+
+// sourceVersion is the next release of this source tree.
+const sourceVersion = "0.1.0-dev"
+
+// stampedVersion, if set at build time, overrides the other versions:
+//
+//	go build -ldflags "-X main.stampedVersion=0.1.0" ./cmd/credence
+var stampedVersion string
+
+// versionInfo is the JSON output of credence version.
+type versionInfo struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Kernel  string `json:"kernel"`
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	run := func(cmd *cobra.Command, _ []string) error {
+		v := versionInfo{
+			Version: buildVersion(),
+			Go:      runtime.Version(),
+			OS:      runtime.GOOS,
+			Arch:    runtime.GOARCH,
+			Kernel:  kernel.Name(),
+		}
+		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
+			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
+	}
+	cmd := newVerb("version", "Print the version and the instruction set in use", "", run)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
+	return cmd
+}
+
+// buildVersion returns the version of this binary.
+func buildVersion() string {
+	if stampedVersion != "" {
+		return stampedVersion
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return sourceVersion
+	}
+	return versionFrom(info)
+}
+
+// versionFrom returns the release if a module proxy served it, or else the
+// version of the source tree with the commit it was built from, if known:
+//
+//	0.1.0    0.1.0-dev    0.1.0-dev+94d8182c0a1f    0.1.0-dev+94d8182c0a1f.dirty
+func versionFrom(info *debug.BuildInfo) string {
+	var revision, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ".dirty"
+		}
+	}
+	if revision != "" {
+		return sourceVersion + "+" + revision + dirty
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return strings.TrimPrefix(v, "v")
+	}
+	return sourceVersion
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestExitCodes runs a tree of made-up verbs, because every kind of failure
-// has to end the same way whichever verb meets it.
+// TestExitCodes runs a tree of fake verbs, because every kind of failure must
+// end in the same way in all verbs.
 func TestExitCodes(t *testing.T) {
 	tree := func() *cobra.Command {
 		root := &cobra.Command{Use: "credence", SilenceErrors: true, SilenceUsage: true}
@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		root.AddCommand(needs,
 			&cobra.Command{Use: "good", Args: noArgs, RunE: fail(nil)},
 			&cobra.Command{Use: "bad", RunE: fail(errors.New("it broke"))},
-			&cobra.Command{Use: "hinted", RunE: fail(withHint(errors.New("it broke"), "mend it"))},
+			&cobra.Command{Use: "hinted", RunE: fail(withHint(errors.New("it broke"), "fix it"))},
 			&cobra.Command{Use: "broken", RunE: func(*cobra.Command, []string) error { panic("index out of range") }},
 			&cobra.Command{Use: "misused", RunE: fail(usagef("--level %v is not in (0, 1)", 7))},
 			&cobra.Command{Use: "misusedHinted", RunE: fail(withHint(usagef("no --alpha"), "give --alpha 1,2"))},
@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"good", 0, ""},
 		{"bad", 1, "credence: error: it broke\n"},
-		{"hinted", 1, "credence: error: it broke\ncredence: hint: mend it\n"},
+		{"hinted", 1, "credence: error: it broke\ncredence: hint: fix it\n"},
 		{"misused", 2, "credence: error: --level 7 is not in (0, 1)\n" +
 			"credence: hint: run \"credence misused --help\" to see what it takes\n"},
 		{"misusedHinted", 2, "credence: error: no --alpha\ncredence: hint: give --alpha 1,2\n"},
@@ -74,7 +74,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 // Help and --version are printed by cobra, which drops write errors or would
-// have them look like a misused command line.
+// report them as usage errors.
 func TestWriteErrors(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"--version"}, {"version"}, {"completion", "bash"}} {
 		var stderr bytes.Buffer
@@ -85,7 +85,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// Every command must say what it does and show how, on lines that fit a terminal.
+// Every command must have help and examples, on lines that fit a terminal.
 func TestHelpTexts(t *testing.T) {
 	eachCommand(newRoot(), func(c *cobra.Command) {
 		path := c.CommandPath()
@@ -158,7 +158,7 @@ func TestBinary(t *testing.T) {
 	})
 }
 
-// BenchmarkStart measures the least that any call of the command line costs.
+// BenchmarkStart measures the time to start the program.
 func BenchmarkStart(b *testing.B) {
 	bin := build(b)
 	for b.Loop() {

@@ -30,8 +30,8 @@ type mixtureOptions struct {
 	json                              bool
 	overwrite                         bool
 
-	data, out, run string // for records
-	tell           []string
+	data, out, run string // for --data
+	fields         []string
 	cdf            numbers
 	resolution     float64
 	digits         digits
@@ -53,7 +53,7 @@ func newMixture() *cobra.Command {
 	f.StringVar(&o.data, "data", "", "`file` of many mixtures, .npy, to answer at once")
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
 	declareOverwrite(f, &o.overwrite)
-	f.StringSliceVar(&o.tell, "tell", nil, "`fields` of these answers (default: those below that apply)")
+	f.StringSliceVar(&o.fields, "tell", nil, "`fields` of these answers (default: those below that apply)")
 	f.Var(&o.cdf, "cdf", "points at which to tell the distribution function of those")
 	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
 	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
@@ -71,7 +71,7 @@ func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		if len(o.alpha) == 0 {
-			return answerInput(cmd.InOrStdin(), cmd.OutOrStdout())
+			return evaluateLines(cmd.InOrStdin(), cmd.OutOrStdout())
 		}
 	}
 	before, after, err := o.mixtures()
@@ -107,7 +107,7 @@ func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// onlyJSON refuses flags that --json would silently ignore.
+// onlyJSON returns an error if a flag is given that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 	if name := firstChanged(cmd.Flags(), "classes", "width", "plot"); name != "" {
 		return usagef("--%s is for the table: it has no place beside --json", name)
@@ -118,8 +118,8 @@ func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 	return nil
 }
 
-// mixtures returns the mixture of the flags, and what --votes makes of it, nil
-// without votes.
+// mixtures returns the mixture of the flags and its posterior after --votes, which
+// is nil without votes.
 func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error) {
 	if len(o.alpha) == 0 {
 		return nil, nil, withHint(usagef("no --alpha: expected the parameters of a component, one for each class"),
@@ -133,7 +133,7 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 		return nil, nil, usagef("--weights gives %s but --alpha %s: expected one weight for each --alpha",
 			words.Plural(len(weights), "weight"), words.Plural(len(o.alpha), "component"))
 	}
-	// Two uniform classes tell whether the weights alone are at fault.
+	// A mixture of two uniform classes shows whether the weights themselves are invalid.
 	flat := make([][]float64, len(weights))
 	for k := range flat {
 		flat[k] = []float64{1, 1}
@@ -160,7 +160,7 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 			"--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth))
 }
 
-// checkEach checks the numbers of a flag.
+// checkEach checks each number of a flag.
 func checkEach(flag string, list numbers, check func(float64) error) error {
 	for _, x := range list.values {
 		if err := check(x); err != nil {
@@ -170,8 +170,8 @@ func checkEach(flag string, list numbers, check func(float64) error) error {
 	return nil
 }
 
-// answerInput answers every line of r, and fails if some could not be.
-func answerInput(r io.Reader, w io.Writer) error {
+// evaluateLines evaluates every line of r, and returns an error if some are invalid.
+func evaluateLines(r io.Reader, w io.Writer) error {
 	lines, bad, err := calculator.Evaluate(r, w)
 	if err != nil || bad == 0 {
 		return err
@@ -180,7 +180,7 @@ func answerInput(r io.Reader, w io.Writer) error {
 		`the output tells why, in place of each answer: {"line":N,"error":"…"}`)
 }
 
-// printJSON answers the flags as if they had been a line of input.
+// printJSON prints the result for the flags as if they had been a line of input.
 func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Dirichlet) error {
 	q := calculator.Query{Levels: o.levels.values, Quantiles: o.quantiles.values}
 	line, err := q.Describe(cmd.Context(), cmp.Or(after, before))
@@ -191,8 +191,8 @@ func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Di
 	return err
 }
 
-// plainError is an error of package mixture where a flag has already said what
-// is invalid.
+// plainError is an error of package mixture without its prefix, for messages that
+// already name the invalid flag.
 type plainError struct{ err error }
 
 func (e plainError) Error() string {
@@ -200,14 +200,14 @@ func (e plainError) Error() string {
 }
 func (e plainError) Unwrap() error { return e.err }
 
-// The widths that a sketch can have.
+// The range of widths of a sketch, and the default.
 const (
 	defaultWidth = 72
 	minWidth     = 40
 	maxWidth     = 500
 )
 
-// terminalWidth returns the number of columns that the shell announces.
+// terminalWidth returns the number of columns by $COLUMNS.
 func terminalWidth() int {
 	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {
@@ -216,7 +216,7 @@ func terminalWidth() int {
 	return min(max(n, minWidth), maxWidth)
 }
 
-// onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
+// onlyBulk handles --data, and returns an error if flags of other modes of the verb are given.
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if o.data == "" {
 		bulk := firstChanged(cmd.Flags(), "output", "tell", "cdf", "resolution", "run", "digits")
@@ -235,12 +235,12 @@ func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, inputs); err != nil {
 		return err
 	}
-	return o.answerRecords(cmd)
+	return o.evaluateRecords(cmd)
 }
 
-// answerRecords answers about the mixtures in a file.
-func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
-	b := predict.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Fields: o.tell,
+// evaluateRecords evaluates the mixtures in a file.
+func (o *mixtureOptions) evaluateRecords(cmd *cobra.Command) error {
+	b := predict.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Fields: o.fields,
 		Resolution: o.resolution, Precision: o.digits.Precision()}
 	if o.run != "" {
 		m, err := loadModel(cmd.ErrOrStderr(), o.run)
@@ -258,13 +258,14 @@ func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
 	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(in, w) })
 }
 
-// writePlot draws the densities to a file: of two classes the first, before and
-// after the votes; of more, each class after the votes.
+// writePlot draws the densities to a file: for two classes that of the first, before
+// and after the votes; for more, that of each class after the votes.
 func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Dirichlet) error {
 	if ext := strings.ToLower(filepath.Ext(o.plot)); ext != ".svg" {
 		return usagef("--plot %s: expected a file name that ends in .svg", o.plot)
 	}
 	figure := plot.Density{Levels: o.levels.values}
+	figure.XLabel = "probability of class " + classes[0]
 	switch {
 	case before.Classes() > 2:
 		m := cmp.Or(after, before)
@@ -274,27 +275,21 @@ func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Diri
 		figure.XLabel = "probability of the class"
 	case after == nil:
 		figure.Curves = []plot.Curve{{Mixture: before.Marginal(0)}}
-		figure.XLabel = "probability of class " + classes[0]
 	default:
 		figure.Curves = []plot.Curve{
 			{Label: "before", Mixture: before.Marginal(0)},
 			{Label: "after " + o.votesLabel(classes), Mixture: after.Marginal(0)},
 		}
-		figure.XLabel = "probability of class " + classes[0]
 	}
 	return atomicfile.Write(o.plot, func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }
 
-// votesLabel tells the votes in words.
+// votesLabel describes the votes.
 func (o *mixtureOptions) votesLabel(classes []string) string {
 	var parts []string
 	for i, v := range o.votes.values {
 		if v > 0 {
-			noun := " votes for "
-			if v == 1 {
-				noun = " vote for "
-			}
-			parts = append(parts, strconv.FormatFloat(v, 'g', -1, 64)+noun+classes[i])
+			parts = append(parts, exact(v)+" "+words.Noun(v, "vote")+" for "+classes[i])
 		}
 	}
 	if len(parts) == 0 {

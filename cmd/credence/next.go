@@ -20,7 +20,7 @@ import (
 
 // nextOptions is the command line of credence next.
 type nextOptions struct {
-	from   predictOptions // how items are read
+	from   predictOptions // for reading the items
 	budget int
 	most   int
 	order  string
@@ -48,7 +48,7 @@ func newNext() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags without sense before anything is read.
+// check validates the flags before any file is read.
 func (o *nextOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("budget") {
 		return withHint(usagef("no budget is given"), "--budget 200 spreads 200 votes over the items")
@@ -91,26 +91,26 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	c := &candidates{most: o.mostVotes(m), from: p}
+	c := &candidates{most: o.votesPerItem(m), from: p}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return orStopped(ctx, err)
 	}
-	stop() // from here on a signal ends the program at once: there is nothing to keep
+	stop() // from here on a signal ends the program at once: there is nothing to clean up
 	if err := o.plan(cmd, c, costs); err != nil {
 		return err
 	}
 	return p.end()
 }
 
-// plan spends the budget and writes the plan: votes on items or, where their costs are known, of raters.
+// plan allocates the budget and writes the plan: votes on items or, if costs are given, of raters on items.
 func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.Cost) error {
 	var list votePlan
 	var rows rowWriter
 	if costs != nil {
-		l, err := c.ask(o.budget, costs, o.askedVotes(c.from.model))
+		l, err := c.ask(o.budget, costs, o.ratersPerItem(c.from.model))
 		if err != nil {
 			return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
 		}
@@ -138,15 +138,15 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 	return nil
 }
 
-// votePlan is what credence next prints. It is also its JSON.
+// votePlan is the result of credence next, printed as a report or as JSON.
 type votePlan interface {
-	summary() string         // what the budget gains
-	warning(most int) string // what is left of it, with most votes on an item, or ""
+	summary() string         // expected gain of the budget
+	warning(most int) string // about a budget that is not used up, or ""
 	table(w *printout.Page)
 }
 
-// mostVotes returns how many votes on one item are planned at most.
-func (o *nextOptions) mostVotes(m *model.Model) int {
+// votesPerItem returns the largest number of votes planned on one item.
+func (o *nextOptions) votesPerItem(m *model.Model) int {
 	if o.most > 0 {
 		return min(o.most, o.budget)
 	}
@@ -155,13 +155,13 @@ func (o *nextOptions) mostVotes(m *model.Model) int {
 
 // candidates are the items that could be voted on.
 type candidates struct {
-	from *predictor
-	most int
-	rows []nextItem
-	laws []*mixture.Dirichlet
+	from  *predictor
+	most  int
+	rows  []nextItem
+	dists []*mixture.Dirichlet
 }
 
-// add takes in the predictions for some items.
+// add appends the predictions of a batch.
 func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 	for j := range b.Predictions {
 		p := &b.Predictions[j]
@@ -176,14 +176,14 @@ func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 			cast := c.from.votes.Cast(row.Item)
 			row.Cast = &cast
 		}
-		c.rows, c.laws = append(c.rows, row), append(c.laws, p.Dist)
+		c.rows, c.dists = append(c.rows, row), append(c.dists, p.Dist)
 	}
 	return true, nil
 }
 
-// plan spreads the budget.
+// plan allocates the budget to items.
 func (c *candidates) plan(budget int) (*nextPlan, error) {
-	gains, err := evaluate.Gains(c.laws, budget, c.most)
+	gains, err := evaluate.Gains(c.dists, budget, c.most)
 	if err != nil {
 		return nil, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
 	}
@@ -207,7 +207,7 @@ func (c *candidates) plan(budget int) (*nextPlan, error) {
 	return l, nil
 }
 
-// choose keeps the items to list, in their order.
+// choose keeps the items to list and sorts them.
 func (l *nextPlan) choose(o *nextOptions) {
 	if !o.all {
 		l.Plan = slices.DeleteFunc(l.Plan, func(r nextItem) bool { return r.Votes == 0 })
@@ -216,11 +216,11 @@ func (l *nextPlan) choose(o *nextOptions) {
 		slices.SortFunc(l.Plan, func(a, b nextItem) int { return a.Rank - b.Rank })
 	}
 	if l.Plan == nil {
-		l.Plan = []nextItem{} // in JSON a list of nothing is []
+		l.Plan = []nextItem{} // an empty list is [] in JSON, not null
 	}
 }
 
-// nextPlan is how the budget is spread over items.
+// nextPlan is the allocation of the budget to items.
 type nextPlan struct {
 	Budget   int        `json:"budget"`
 	Votes    int        `json:"votes"`
@@ -231,7 +231,7 @@ type nextPlan struct {
 	Variance float64    `json:"variance"`
 	Plan     []nextItem `json:"plan"`
 
-	candidates int // items that there are
+	candidates int // number of items in all
 }
 
 // nextItem is an item of the plan.
@@ -251,7 +251,7 @@ func (l *nextPlan) summary() string {
 		shareOf(l.Gain, l.Variance), l.Gain, l.Variance, shareOf(l.Even, l.Variance))
 }
 
-// shareOf writes part of a whole in percent.
+// shareOf formats part of a whole in percent.
 func shareOf(part, whole float64) string {
 	if whole == 0 {
 		return "0%"
@@ -259,7 +259,7 @@ func shareOf(part, whole float64) string {
 	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + "%"
 }
 
-// warning says what no item may take.
+// warning reports votes of the budget that could not be allocated.
 func (l *nextPlan) warning(most int) string {
 	left := l.Budget - l.Votes
 	if left == 0 {

@@ -13,7 +13,7 @@ import (
 	"credence/predict"
 )
 
-// readCosts reads what a vote of each rater costs. Raters have to be those of the model.
+// readCosts reads the cost of a vote of each rater. Raters must be known to the model.
 func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cost, error) {
 	if m.RaterModel == nil {
 		return nil, withHint(fmt.Errorf("--raters %s: the model does not know its raters apart", path),
@@ -62,7 +62,7 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 	return costs, nil
 }
 
-// askPlan is the votes of raters to ask for.
+// askPlan is the list of votes to request from raters.
 type askPlan struct {
 	Budget   int       `json:"budget"`
 	Spent    float64   `json:"spent"`
@@ -73,10 +73,10 @@ type askPlan struct {
 	Variance float64   `json:"variance"`
 	Plan     []askVote `json:"plan"`
 
-	candidates int // items that there are
+	candidates int // number of items in all
 }
 
-// askVote is a vote to ask for.
+// askVote is a vote to request.
 type askVote struct {
 	Rank     int     `json:"rank"`
 	Item     string  `json:"item"`
@@ -87,22 +87,22 @@ type askVote struct {
 	Variance float64 `json:"variance"`
 }
 
-// usualAsked is how many raters are asked about an item at most, unless told otherwise.
-const usualAsked = 3
+// defaultRaters is the default of the largest number of raters to ask about one item.
+const defaultRaters = 3
 
-// askedVotes returns how many raters are asked about an item at most.
-func (o *nextOptions) askedVotes(m *model.Model) int {
+// ratersPerItem returns the largest number of raters to ask about one item.
+func (o *nextOptions) ratersPerItem(m *model.Model) int {
 	if o.most > 0 {
 		return o.most
 	}
-	return min(usualAsked, evaluate.MostVotes(len(m.Classes)))
+	return min(defaultRaters, evaluate.MostVotes(len(m.Classes)))
 }
 
-// ask spends a budget on votes of raters.
+// ask allocates a budget to votes of raters.
 func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan, error) {
 	m := c.from.model
 	o := evaluate.PlanOptions{Budget: float64(budget), Most: most, Voted: c.voted}
-	asked, err := evaluate.PlanVotes(c.laws, m.RaterModel, costs, o)
+	asked, err := evaluate.PlanVotes(c.dists, m.RaterModel, costs, o)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (l *askPlan) summary() string {
 		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
 }
 
-// warning says that nothing is bought.
+// warning reports a budget that pays for no vote.
 func (l *askPlan) warning(int) string {
 	if l.Votes > 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"credence/nn"
 )
 
-// Whatever a flag can hold is written so that it reads back the same.
+// Every value of a flag is written so that it reads back the same.
 func TestConfigRoundTrip(t *testing.T) {
 	args := []string{
 		"--data", "a b.csv,2.csv", "--votes", "votes: all.csv", "--classes", `yes,no,1,1e3,"a,b",~,#x`,
@@ -57,13 +57,13 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// Every choice that the table names is one that the libraries take, and the
-// help tells of each.
+// Every choice in the table is one that the libraries accept, and the help
+// mentions each of them.
 func TestChoices(t *testing.T) {
 	for _, o := range config.Options {
 		for _, c := range o.Choices {
 			if !strings.Contains(o.Help, c) {
-				t.Errorf("the help of --%s does not tell of %q", o.Name, c)
+				t.Errorf("the help of --%s does not mention %q", o.Name, c)
 			}
 			s := config.New()
 			if err := s.Field(o).Set(c); err != nil || s.Field(o).String() != c {

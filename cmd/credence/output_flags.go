@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -17,20 +21,20 @@ import (
 	"credence/predict"
 )
 
-// outputFlags is how the command line says where a result goes and in what
-// form.
+// outputFlags are the flags that select where a result is written and in which
+// format.
 type outputFlags struct {
-	forms []string // that the verb offers, the first by default
+	forms []string // formats of the verb; the first is the default
 	file  string
 	form  string
 	json  bool
 
 	overwrite bool
 	digits    digits
-	csvSafe   bool // texts that a spreadsheet would take for formulas are marked in CSV
+	csvSafe   bool // escape texts in CSV that a spreadsheet would read as formulas
 }
 
-// formOf is the form that the name of a file asks for.
+// formOf maps extensions of files to output formats.
 var formOf = map[string]string{
 	".txt": "table", ".md": "md", ".markdown": "md", ".csv": "csv", ".json": "json",
 	".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
@@ -47,8 +51,8 @@ func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	f.BoolVar(&o.json, "json", false, "short for --format json: one object on one line")
 }
 
-// settle finds the form of the output.
-func (o *outputFlags) settle() error {
+// resolve determines the format of the output.
+func (o *outputFlags) resolve() error {
 	if o.json {
 		if o.form != "" && o.form != "json" {
 			return usagef("--json and --format %s exclude each other", o.form)
@@ -78,18 +82,18 @@ func (o *outputFlags) settle() error {
 	return nil
 }
 
-// begin finds the form of the output, and refuses it and others that cannot be written.
+// begin determines the format of the output and checks that it and the other outputs can be written.
 func (o *outputFlags) begin(cmd *cobra.Command, inputs []string, others ...string) error {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
 	return checkOutputs(cmd.InOrStdin(), o.overwrite, append([]string{o.file}, others...), inputs)
 }
 
-// forPeople reports whether the form is a report for people.
+// forPeople reports whether the format is a report for people.
 func (o *outputFlags) forPeople() bool { return o.form == "table" || o.form == "md" }
 
-// write writes a result in the form asked for: as an object of JSON, as a report for people or as rows.
+// write writes a result in the selected format: as a JSON object, as a report for people or as rows.
 func (o *outputFlags) write(cmd *cobra.Command, object any, report func(*printout.Page), rows rowWriter) error {
 	return writeFile(cmd, o.file, func(w io.Writer) error {
 		switch {
@@ -105,7 +109,7 @@ func (o *outputFlags) write(cmd *cobra.Command, object any, report func(*printou
 	})
 }
 
-// writeFile writes an output to a file, or to standard output for -.
+// writeFile writes an output to a file, or to standard output if path is -.
 func writeFile(cmd *cobra.Command, path string, write func(w io.Writer) error) error {
 	if path == "-" {
 		return write(cmd.OutOrStdout())
@@ -113,11 +117,11 @@ func writeFile(cmd *cobra.Command, path string, write func(w io.Writer) error) e
 	return atomicfile.Write(path, write)
 }
 
-// rowWriter writes rows in a form.
+// rowWriter writes rows in a format.
 type rowWriter func(w io.Writer, form predict.Form) error
 
-// records writes structs as rows: their fields are columns under their names in JSON, estimates with their
-// standard errors. A column that may be left out is there if the first record has it.
+// records writes structs as rows: fields are columns with their JSON names, estimates are followed by their
+// standard errors. A column with omitempty is written if the first record has it.
 func records[T any](list []T) rowWriter {
 	var columns []predict.Column
 	var at []int
@@ -163,10 +167,90 @@ func records[T any](list []T) rowWriter {
 	}
 }
 
-// known is a number as a cell, nil if it is not known.
+// known returns a number as a cell, nil if it is unknown.
 func known(x evaluate.Number) any {
 	if !x.Known() {
 		return nil
 	}
 	return float64(x)
+}
+
+// writeScores writes the scalar scores of an evaluation as CSV: one per row, with
+// its JSON name and, if it has one, its standard error.
+func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	// A decoder keeps the order of the fields.
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	_, err = dec.Token()
+	var names []string
+	values := map[string]any{}
+	for err == nil && dec.More() {
+		var key json.Token
+		var value any
+		key, err = dec.Token()
+		err = errors.Join(err, dec.Decode(&value))
+		name, _ := key.(string)
+		names, values[name] = append(names, name), value
+	}
+	if err != nil {
+		return err
+	}
+	c := csv.NewWriter(w)
+	c.Write([]string{"score", "value", "se"})
+	for _, name := range names {
+		base, isSE := strings.CutSuffix(name, "_se")
+		_, hasBase := values[base]
+		_, isNumber := values[name].(json.Number)
+		if isSE && hasBase || !isNumber && values[name] != nil { // null is an unknown number
+			continue
+		}
+		c.Write([]string{name, numberText(values[name], d), numberText(values[name+"_se"], d)})
+	}
+	writeDispersion(c, d, r.DispersionBy)
+	c.Flush()
+	return c.Error()
+}
+
+// writeDispersion writes the dispersion ratios of the levels of columns.
+func writeDispersion(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionColumn) {
+	text := func(x evaluate.Number) string {
+		if !x.Known() {
+			return ""
+		}
+		return d.Text(float64(x))
+	}
+	row := func(name, column, level string, e evaluate.Estimate) {
+		if level != "" {
+			column += "=" + level
+		}
+		c.Write([]string{name + "[" + column + "]", text(e.Value), text(e.SE)})
+	}
+	alone := func(x evaluate.Number) evaluate.Estimate {
+		return evaluate.Estimate{Value: x, SE: evaluate.Number(math.NaN())}
+	}
+	for _, x := range columns {
+		for _, l := range x.Levels {
+			row("dispersion_ratio", x.Column, l.Name, l.Ratio.Estimate)
+			row("dispersion_ratio_lo", x.Column, l.Name, alone(l.Ratio.Lo))
+			row("dispersion_ratio_hi", x.Column, l.Name, alone(l.Ratio.Hi))
+			row("dispersion_p_value", x.Column, l.Name, alone(l.PValue))
+			row("dispersion_ratio_shrunk", x.Column, l.Name, l.Shrunk)
+		}
+		row("dispersion_common", x.Column, "", x.Common)
+		row("dispersion_tau", x.Column, "", alone(x.Tau))
+		row("dispersion_heterogeneity_p_value", x.Column, "", alone(x.PValue))
+	}
+}
+
+func numberText(value any, d predict.Digits) string {
+	number, _ := value.(json.Number)
+	x, err := number.Float64()
+	if err != nil || x == math.Trunc(x) { // counts are not rounded
+		return number.String()
+	}
+	return d.Text(x)
 }

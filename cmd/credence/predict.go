@@ -20,7 +20,7 @@ import (
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
 	data      config.Settings
-	format    predict.Format // as far as flags give its fields themselves
+	format    predict.Format // fields that are set by flags directly
 	levels    numbers
 	digits    digits
 	top       string
@@ -32,7 +32,7 @@ type predictOptions struct {
 	progress  float64
 	resume    bool
 	shard     string
-	rank      rank.Rank // among those that predict
+	rank      rank.Rank // of this process among the shards
 }
 
 // predictFormats are the values of --format.
@@ -46,7 +46,7 @@ func newPredict() *cobra.Command {
 	return cmd
 }
 
-// votesUsage is what votes are to verbs that predict.
+// votesUsage is the usage of --votes in verbs that predict.
 const votesUsage = "`file` of votes on the items, to take into account; the votes of further ones are added"
 
 // declare adds the flags.
@@ -78,8 +78,8 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	notZero(f, "max-width", "min-top")
 }
 
-// output selects the fields of the output and its form. Intervals are computed to as many digits as are
-// asked for, whatever the form shows of them.
+// output returns the columns of the output and their encoding. Intervals are computed to the number of
+// digits requested, even if the format shows more.
 func (o *predictOptions) output() predict.Format {
 	f := o.format
 	f.Digits, f.Precision, f.Levels = o.digits.of(f.Name), o.digits.Precision(), o.levels.values
@@ -87,7 +87,7 @@ func (o *predictOptions) output() predict.Format {
 	return f
 }
 
-// check refuses flags without sense, and finds the form of the output.
+// check validates the flags and determines the format of the output.
 func (o *predictOptions) check(terminal bool) error {
 	err := cmp.Or(
 		checkLevels(o.levels.values),
@@ -147,7 +147,7 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	reportAs(m, &o.data)
-	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
+	if err := writeMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
 	table := predict.NewTable(m, o.output())
@@ -172,7 +172,7 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	return p.end()
 }
 
-// checkLevels refuses levels without sense, such as those in percent.
+// checkLevels returns an error if a level is out of range, with a hint if it is in percent.
 func checkLevels(levels []float64) error {
 	for _, level := range levels {
 		err := calculator.CheckLevel(level)
@@ -188,19 +188,19 @@ func checkLevels(levels []float64) error {
 	return nil
 }
 
-// checkAbstention checks the flags on where to abstain.
+// checkAbstention checks the thresholds for abstaining.
 func checkAbstention(maxWidth, minTop float64) error {
 	return cmp.Or(
 		expect(maxWidth >= 0 && maxWidth <= 1, "--max-width %v: expected a width between 0 and 1", maxWidth),
 		expect(minTop >= 0 && minTop <= 1, "--min-top %v: expected a probability between 0 and 1", minTop))
 }
 
-// onlyMean reports whether nothing but means is asked for.
+// onlyMean reports whether only means are requested.
 func (o *predictOptions) onlyMean() bool {
 	return len(o.format.Fields) == 1 && o.format.Fields[0] == "mean"
 }
 
-// checkOnly refuses --only with flags that ask for more.
+// checkOnly returns an error if --only is combined with flags that request more.
 func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
 	outside := firstChanged(f, "hpd", "wide", "max-width", "min-top", "names", "csv-safe")
 	more := firstChanged(f, "level", "hpd", "full", "next", "top", "max-width", "min-top")

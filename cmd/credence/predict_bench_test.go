@@ -46,8 +46,8 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// blobs writes items around a center for each class and, if asked to, three votes
-// on each by its distance from the centers.
+// blobs writes items around a center for each class and, if a file is named, three
+// votes on each, drawn by its distance from the centers.
 func blobs(tb testing.TB, itemsFile, votesFile string, classes, n int) {
 	tb.Helper()
 	r := rand.New(rng.New(1, "blobs", uint64(classes), uint64(n)))

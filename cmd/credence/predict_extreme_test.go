@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestExtremeRow: a row beyond what the networks can take is reported by its id
-// like one that cannot be read, and the others are written.
+// TestExtremeRow: a row with values too large for the networks is reported by its
+// id like one that cannot be read, and the others are written.
 func TestExtremeRow(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const features = 30 // so many that a sum of products overflows
+	const features = 30 // enough that a sum of products overflows
 	row := func(id string, x func(k int) float64) string {
 		for k := range features {
 			id += fmt.Sprintf(",%g", x(k))

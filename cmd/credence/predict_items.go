@@ -22,15 +22,15 @@ import (
 	"credence/run"
 )
 
-// inputs are the files that are read, which no output may replace.
+// inputs returns the files that are read. No output may replace them.
 func (o *predictOptions) inputs(path string, items []string) []string {
 	return slices.Concat(items, o.data.Load.Votes, runFiles(path))
 }
 
-// open reads the votes to take into account and opens the items, which the
-// caller closes.
+// open reads the votes to condition on and opens the items, which the caller
+// closes.
 func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], joined: items[1:]}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
 	if len(o.data.Load.Votes) > 0 {
@@ -45,7 +45,7 @@ func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.
 	return p, in, nil
 }
 
-// orStopped returns err, or says that somebody stopped the work if that is why.
+// orStopped returns err, or an error that the work was stopped if ctx was canceled.
 func orStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("stopped before the end")
@@ -60,18 +60,18 @@ type predictor struct {
 	table    *predict.Table
 	messages io.Writer
 	input    string
-	beside   []string            // files that are joined to it
-	load     dataset.LoadOptions // how files are read
+	joined   []string            // files that are joined to input by item
+	load     dataset.LoadOptions // options for reading files
 
 	run        *predict.Predictor // nil until items are read
 	progress   *predictProgress   // nil for none
 	votes      *predict.Votes     // nil without --votes
-	items, bad int                // read, and of them without a prediction
-	reports    []string           // why items have no prediction, of the first
+	items, bad int                // number of items read, and of those without a prediction
+	reports    []string           // why items have no prediction, for the first maxReports
 }
 
-// readVotes reads the votes to take into account. Their classes are the
-// model's, so that any other is refused where it stands.
+// readVotes reads the votes to condition on. Their classes are set to the
+// model's, so that errors about other classes name the line.
 func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
 	opts.Classes = p.model.Classes
@@ -100,12 +100,12 @@ func (p *predictor) warn(text string) {
 	fmt.Fprintf(p.messages, "credence: warning: %s\n", printout.Plain(text))
 }
 
-// open opens the items, or standard input if they are called -.
+// open opens the items, or standard input if the input is "-".
 func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
 	f := p.load.FeatureOptions
-	f.Ignore = nil // what the model does not know is passed over
+	f.Ignore = nil // columns that the model does not use are skipped anyway
 	parts := p.model.Transform.Parts()
-	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.beside, FeatureOptions: f}
+	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.joined, FeatureOptions: f}
 	if p.votes != nil {
 		o.Known = p.votes.Items()
 	}
@@ -118,7 +118,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	return dataset.OpenStream(ctx, p.input, parts, o)
 }
 
-// batchMeans bounds the class probabilities of a batch where classes are many: a stop waits for the batch under way.
+// batchMeans bounds the class probabilities per batch if there are many classes: a signal takes effect after a batch.
 const batchMeans = 16 * 1024
 
 // batch returns the number of items read at a time.
@@ -129,7 +129,7 @@ func (p *predictor) batch() int {
 	return p.options.batch
 }
 
-// maxReports is how many bad rows are reported one by one.
+// maxReports is the number of invalid rows that are reported one by one.
 const maxReports = 20
 
 // predict writes the predictions of all items to w.
@@ -145,8 +145,8 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 	return out.Close()
 }
 
-// each calls do with the predictions, batch by batch, until it takes no more, and reports items without one. Files are read
-// one batch ahead; whoever writes to standard input may wait for an answer.
+// each calls do with each batch of predictions until it returns false, and reports items without a prediction. Files are
+// read one batch ahead, but not standard input, whose writer may wait for the predictions of a batch.
 func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Options, do func(b *predict.Batch) (more bool, err error)) error {
 	if p.progress != nil {
 		defer p.progress.erase()
@@ -176,7 +176,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Opti
 	return nil
 }
 
-// report tells of an item without a prediction, of the first ones at least.
+// report counts an item without a prediction, and prints the reason for the first maxReports.
 func (p *predictor) report(text string) {
 	if p.bad++; p.bad <= maxReports {
 		p.reports = append(p.reports, text)
@@ -184,7 +184,7 @@ func (p *predictor) report(text string) {
 	}
 }
 
-// end warns of what was noticed about the items and the votes, and returns an error if items have no prediction.
+// end prints warnings about the items and the votes, and returns an error if items have no prediction.
 func (p *predictor) end() error {
 	d := p.run.Diagnostics()
 	for _, w := range d.Warnings {
@@ -200,7 +200,7 @@ func (p *predictor) end() error {
 	return p.withoutPrediction()
 }
 
-// withoutPrediction is the error of items that have none, nil if all have one.
+// withoutPrediction returns an error if items have no prediction.
 func (p *predictor) withoutPrediction() error {
 	if p.bad == 0 {
 		return nil
@@ -212,20 +212,20 @@ func (p *predictor) withoutPrediction() error {
 		"fix the rows named above; all others were written")
 }
 
-// predictProgress tells how far a long prediction is: on a terminal in a line that
-// changes, elsewhere in a line from time to time.
+// predictProgress shows the progress of a long prediction: on a terminal in a status
+// line, elsewhere in a line from time to time.
 type predictProgress struct {
 	statusLine
 	every   time.Duration // between lines; 0 for none
 	now     func() time.Time
 	start   time.Time
 	input   string
-	total   int // items, 0 if that is not known
-	before  int // items that were predicted already when the watch began
+	total   int // number of items, 0 if unknown
+	before  int // items that an earlier process predicted
 	counted bool
 }
 
-// newPredictProgress begins the watch. A terminal that shows predictions has no room for it.
+// newPredictProgress starts the clock. It shows nothing if predictions go to a terminal.
 func newPredictProgress(w io.Writer, input string, seconds float64, stdout io.Writer, toStdout bool) *predictProgress {
 	p := &predictProgress{statusLine: newStatusLine(w), every: time.Duration(seconds * float64(time.Second)), now: time.Now, input: input}
 	if toStdout && isTerminal(stdout) {
@@ -234,13 +234,13 @@ func newPredictProgress(w io.Writer, input string, seconds float64, stdout io.Wr
 	p.start = p.now()
 	p.last = p.start
 	if p.live {
-		p.last = p.start.Add(time.Second) // short work needs no line
+		p.last = p.start.Add(time.Second) // no line for short work
 	}
 	return p
 }
 
-// done is told how many items were predicted so far; total is how many there are,
-// or 0.
+// done shows the number of items predicted so far; total is the number of items, or 0
+// if unknown.
 func (p *predictProgress) done(items, total int) {
 	now := p.now()
 	if p.every == 0 || !p.due(now, min(p.every, 200*time.Millisecond), p.every) {
@@ -252,12 +252,12 @@ func (p *predictProgress) done(items, total int) {
 	p.show("credence: ", p.text(items, now.Sub(p.start)))
 }
 
-// resumed is told how many items an earlier run has predicted: their time does not count.
+// resumed sets the number of items that an earlier process predicted, which do not count towards the speed.
 func (p *predictProgress) resumed(items int) {
 	p.before, p.start = items, p.now()
 }
 
-// text is the line.
+// text returns the line.
 func (p *predictProgress) text(items int, took time.Duration) string {
 	rate := float64(items-p.before) / max(1e-9, took.Seconds())
 	speed := fmt.Sprintf("%s items/s", words.Thousands(int(rate)))
@@ -279,8 +279,8 @@ func (p *predictProgress) text(items int, took time.Duration) string {
 	return text
 }
 
-// countLines returns how many lines of text a file has below its first, or 0 if it is
-// no plain text that is there to be read twice.
+// countLines returns the number of lines of a text file after the header, or 0 if it is
+// not a regular file of text, which can be read twice.
 func countLines(path string) int {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || !table.IsLines(path) {

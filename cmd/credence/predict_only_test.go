@@ -10,8 +10,8 @@ import (
 	"credence/model"
 )
 
-// TestPredictOnlyMean: --only mean writes the means that all columns together have, to six digits, and the same
-// bytes whatever the batch and the cores.
+// TestPredictOnlyMean: --only mean writes the same means as the full output, to six digits, and the same bytes
+// for every batch size and number of cores.
 func TestPredictOnlyMean(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blobs(t, "items.csv", "votes.csv", 3, 60)
@@ -63,7 +63,7 @@ func TestPredictOnlyMean(t *testing.T) {
 	}
 }
 
-// TestBatchOfManyClasses: a batch of many classes has fewer items, so that a stop need not wait for long.
+// TestBatchOfManyClasses: with many classes a batch has fewer items, so that a signal takes effect soon.
 func TestBatchOfManyClasses(t *testing.T) {
 	for d, want := range map[int]int{2: 5000, 16: 5000, 17: 963, 600: 27, 20_000: 1} {
 		p := &predictor{options: &predictOptions{batch: 5000}, model: &model.Model{Classes: make([]string, d)}}

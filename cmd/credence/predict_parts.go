@@ -20,20 +20,18 @@ import (
 	"credence/run"
 )
 
-// inParts reports whether finished parts are kept.
+// inParts reports whether the prediction is made in parts that are kept.
 func (o *predictOptions) inParts() bool { return o.resume || o.shard != "" }
 
-// checkParts refuses what cannot be done in parts, and finds the rank.
+// checkParts returns an error if the output cannot be made in parts, and sets the rank.
 func (o *predictOptions) checkParts(items []string) error {
 	if !o.inParts() {
 		return nil
 	}
-	flag := "--shard"
-	if o.shard == "" {
-		flag = "--resume"
-	}
+	flag := "--resume"
 	o.rank = rank.Rank{Count: 1}
 	if o.shard != "" {
+		flag = "--shard"
 		var err error
 		if o.rank, err = rank.Parse(o.shard, os.Getenv); err != nil {
 			return usagef("--shard: %w", err)
@@ -50,18 +48,18 @@ func (o *predictOptions) checkParts(items []string) error {
 	return nil
 }
 
-// unlikeParts are flags that may differ between parts: they change nothing in the result.
-var unlikeParts = []string{"output", "batch", "progress", "threads", "overwrite", "resume", "shard", "votes", "help", "kernel"}
+// neutralFlags are flags that may differ between parts, since they do not affect the result.
+var neutralFlags = []string{"output", "batch", "progress", "threads", "overwrite", "resume", "shard", "votes", "help", "kernel"}
 
-// source is what the parts of a prediction are made from.
+// source returns a description of the inputs and options of the prediction, which all parts must share.
 func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (predict.ShardSource, error) {
-	s := predict.ShardSource{Program: buildVersion(), Options: map[string]string{"kernel": kernel.Name()}}
+	s := predict.ShardSource{Program: buildVersion(), Shards: p.options.rank.Count, Options: map[string]string{"kernel": kernel.Name()}}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(unlikeParts, f.Name) {
+		if !slices.Contains(neutralFlags, f.Name) {
 			s.Options[f.Name] = f.Value.String()
 		}
 	})
-	// What the run says about columns counts like a flag.
+	// Columns set by the configuration of the run count like flags.
 	s.Options["item"], s.Options["na"] = p.load.FeatureOptions.ItemColumn, strings.Join(p.load.FeatureOptions.NA, ",")
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = run.Folder(path).Path(run.ModelFile)
@@ -71,7 +69,7 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 		return s, err
 	}
 	s.Model = m.SHA256
-	for _, name := range slices.Concat([]string{p.input}, p.beside, p.load.Votes) {
+	for _, name := range slices.Concat([]string{p.input}, p.joined, p.load.Votes) {
 		sum, err := predict.SumFile(ctx, name)
 		if err != nil {
 			return s, err
@@ -82,11 +80,11 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 	for _, part := range p.model.Transform.Parts() {
 		width += part.Width()
 	}
-	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, p.options.rank.Count)
+	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, s.Shards)
 	return s, nil
 }
 
-// about returns about how many items there are: all processes find the same number.
+// about returns the approximate number of items. All processes compute the same number.
 func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) int {
 	if n := in.Total(); n > 0 {
 		return n
@@ -97,24 +95,27 @@ func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) i
 	return int(sum.Bytes / int64(64+16*width))
 }
 
-// predictParts predicts the parts that fall to this process and are not there yet, and joins them if it is the
-// only one.
+// predictParts predicts the parts of this process's shard that do not exist yet, and joins them if it is the only
+// process.
 func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *dataset.Stream, path string) error {
 	o := p.options
 	s, err := p.source(ctx, cmd.Flags(), in, path)
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := predict.OpenParts(o.out, p.table, s, o.rank)
+	parts, err := predict.OpenParts(o.out, p.table, s, o.rank.Index)
+	if _, ok := errors.AsType[*predict.PartError](err); ok {
+		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
+	}
 	if err != nil {
-		return o.partsHint(err)
+		return err
 	}
 	defer parts.Close()
 	in.Cut(s.Block)
-	if p.votes == nil { // whose items would be looked for among all
+	if p.votes == nil { // with votes, all items have to be read
 		in.Pass(parts.Others)
 	}
-	written := 0 // reports that are in parts
+	written := 0 // number of reports that are stored in parts
 	wanted := func(first int) bool {
 		wanted, bad, reports := parts.Wants(first)
 		for _, text := range reports {
@@ -127,8 +128,8 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 		}
 		return wanted
 	}
-	// What an earlier run predicted is compared with the items of training all the same, so that the last run warns of
-	// what a single one would have.
+	// Items that an earlier process predicted are still compared with the training data, so that the last process prints
+	// the warnings that a single one would have printed.
 	run := predict.Options{Skip: func(first int) bool { return !wanted(first) }, WatchSkipped: o.rank.Count == 1}
 	err = p.each(ctx, in, run, func(b *predict.Batch) (bool, error) {
 		reports := p.reports[written:]
@@ -159,21 +160,13 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	return err
 }
 
-// partsHint adds what to do about parts that do not fit.
-func (o *predictOptions) partsHint(err error) error {
-	if _, ok := errors.AsType[*predict.PartError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
-	}
-	return err
-}
-
 // joinParts joins the parts of a prediction.
 func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out string) error {
 	if err := checkOutputs(nil, o.overwrite || predict.Joining(out), []string{out}, nil); err != nil {
 		return err
 	}
 	var j *predict.Joined
-	err := o.waiting(ctx, func() (late bool, err error) {
+	err := o.poll(ctx, func() (late bool, err error) {
 		j, err = predict.Join(out)
 		return errors.Is(err, predict.ErrNotEnded), err
 	})
@@ -195,7 +188,7 @@ func hasParts(out string) bool {
 	return err == nil && info.IsDir()
 }
 
-// isPrediction reports whether out is a file, as predictions are, with nothing to join.
+// isPrediction reports whether out is a regular file: a prediction with nothing to join.
 func isPrediction(out string) bool {
 	info, err := os.Stat(out)
 	return err == nil && info.Mode().IsRegular()

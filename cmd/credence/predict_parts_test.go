@@ -13,7 +13,7 @@ import (
 	"credence/internal/atomicfile"
 )
 
-// failing runs a command line that has to fail, and returns what it says.
+// failing runs a command line that must fail, and returns its messages.
 func failing(t *testing.T, line string, code int) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -32,7 +32,7 @@ func partsModel(t *testing.T, classes, n int) {
 	blobs(t, "new.csv", "", classes, n)
 }
 
-// sameFiles makes sure that files have the same bytes.
+// sameFiles checks that files have the same bytes.
 func sameFiles(t *testing.T, one, other string) {
 	t.Helper()
 	a, err := os.ReadFile(one)
@@ -45,8 +45,8 @@ func sameFiles(t *testing.T, one, other string) {
 	}
 }
 
-// TestPredictShards: whatever the form, shards join to the bytes of a single process, however often one of
-// them is repeated; so does a prediction that is kept in parts.
+// TestPredictShards: in every format, shards join to the bytes of a single process, even if some of them are
+// repeated; so does a prediction with --resume.
 func TestPredictShards(t *testing.T) {
 	partsModel(t, 3, 600)
 	text, err := os.ReadFile("new.csv")
@@ -72,7 +72,7 @@ func TestPredictShards(t *testing.T) {
 		for _, shard := range []string{"2/3", "0/3", "0/3", "1/3"} {
 			code := exitOK
 			if shard == "0/3" {
-				code = exitError // it has the item without a prediction
+				code = exitError // this shard has the item without a prediction
 			}
 			failing(t, fmt.Sprintf("predict run new.csv -o joined.%s --shard %s --overwrite %s", c.form, shard, c.flags), code)
 		}
@@ -87,8 +87,8 @@ func TestPredictShards(t *testing.T) {
 	}
 }
 
-// TestPredictShardsMany: row groups of Parquet fall where a single process has them, and a file without
-// items is joined too.
+// TestPredictShardsMany: row groups of Parquet begin where those of a single process do, and a file
+// without items is joined too.
 func TestPredictShardsMany(t *testing.T) {
 	partsModel(t, 3, 23000) // more rows than a row group has
 	toParquet(t, "new.csv", "new.parquet")
@@ -109,7 +109,7 @@ func TestPredictShardsMany(t *testing.T) {
 	}
 }
 
-// TestPredictPartsRefused: what is missing, doubled, damaged, older or of other work is refused by name.
+// TestPredictPartsRefused: errors name the parts that are missing, duplicate, damaged, older or from other work.
 func TestPredictPartsRefused(t *testing.T) {
 	partsModel(t, 2, 66)
 	shard := func(i int, flags string) string {
@@ -158,7 +158,7 @@ func TestPredictPartsRefused(t *testing.T) {
 		}
 	}
 
-	// What another model, other items or other flags made is in the way, and does not mix.
+	// Parts of another model, other items or other flags are an error, and never mixed.
 	all()
 	must(t, "train --data items.csv --votes votes.csv --epochs 3 --ensemble 2 --widths 4 --quiet --out other")
 	for line, want := range map[string]string{
@@ -221,8 +221,8 @@ func TestPredictPartsUsage(t *testing.T) {
 	failing(t, "join nothing", exitError)
 }
 
-// TestPredictKilled: a process that is killed loses the part it was at; the same command goes on, and the result is
-// that of a process that was left alone.
+// TestPredictKilled: a process that is killed loses only the current part; the same command continues, and the
+// result is that of a process that was not killed.
 func TestPredictKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -251,7 +251,7 @@ func TestPredictKilled(t *testing.T) {
 	if said := failing(t, "join out.csv", exitError); !strings.Contains(said, "shard-0-of-1.json: missing") {
 		t.Error(said)
 	}
-	// A finished part is not made again: its text, of the same length, is the one that is joined.
+	// A finished part is not predicted again: a changed text of the same length is in the joined result.
 	data := filepath.Join("out.csv.parts", "part-000000.csv")
 	text, err := os.ReadFile(data)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"credence/run"
 )
 
-// A row on a pipe that stays open is answered before the next is asked.
+// The prediction of a row on an open pipe is written before the next row is sent.
 func TestPredictStreams(t *testing.T) {
 	dir := t.TempDir()
 	file, err := smallModel()

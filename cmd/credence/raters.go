@@ -74,7 +74,7 @@ func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
 	return atomicfile.Write(o.plot, func(w io.Writer) error { return report.WriteRaters(w, r) })
 }
 
-// warnAlike warns of raters who may be one under several spellings.
+// warnAlike warns about names that may be different spellings of one rater.
 func warnAlike(w io.Writer, r *evaluate.RaterReport) {
 	var pairs []string
 	for _, x := range r.Raters {
@@ -87,7 +87,7 @@ func warnAlike(w io.Writer, r *evaluate.RaterReport) {
 	}
 }
 
-// ratersReport is what is known of raters as credence raters prints it.
+// ratersReport is the report of credence raters.
 type ratersReport struct{ *evaluate.RaterReport }
 
 func (r ratersReport) print(w *printout.Page) { w.Sections(r.heading, r.table, r.notes) }
@@ -115,7 +115,7 @@ func (r ratersReport) heading(w *printout.Page) {
 	w.Paragraph("", text+".")
 }
 
-// ratersShown is how many raters the table shows.
+// ratersShown is the largest number of raters in the table.
 const ratersShown = 60
 
 func (r ratersReport) table(w *printout.Page) {

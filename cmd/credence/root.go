@@ -66,14 +66,14 @@ func newRoot() *cobra.Command {
 }
 
 // addDefaults adds cobra's help and completion verbs, which cobra itself would
-// add too late for them to be treated like every other verb, and gives each
-// command that only groups verbs something to run: a check that the verb
-// exists, then help. The output of root must be set, for completion keeps it.
+// add too late for them to be treated like every other verb. Commands that only
+// group verbs get a function that checks that the verb exists, then prints help.
+// The output of root must be set before, because completion keeps it.
 func addDefaults(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	eachCommand(root, func(c *cobra.Command) {
-		c.Flags().SortFlags = false // they are in the order of the table
+		c.Flags().SortFlags = false // keep the order of declaration
 		switch {
 		case c.Name() == "help":
 			c.Run, c.RunE = nil, help
@@ -91,9 +91,9 @@ func eachCommand(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// noUnknownVerb is the check on what is left of the command line where a verb
-// of cmd was expected. cobra checks this at the root only; elsewhere it would
-// print help and report success.
+// noUnknownVerb returns an error if arguments are left where a verb of cmd was
+// expected. cobra checks this at the root only; elsewhere it would print help and
+// report success.
 func noUnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -113,27 +113,17 @@ func noUnknownVerb(cmd *cobra.Command, args []string) error {
 	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
 }
 
-// unknownVerb is noUnknownVerb before flags are parsed: those of a command that does
-// not exist would be reported as unknown.
+// unknownVerb is noUnknownVerb before flags are parsed. Otherwise the error would be
+// about the flags of the command that does not exist.
 func unknownVerb(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := root.Find(args)
 	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
-		return root, nil // whatever is wrong is told by cobra
+		return root, nil // cobra reports the error
 	}
 	return cmd, noUnknownVerb(cmd, rest[:1])
 }
 
-// arguments is the Args of a verb that takes so many, or more of the last.
-func arguments(n int, more bool, expected string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < n || len(args) > n && !more {
-			return usagef("expected %s, found %s", expected, words.Plural(len(args), "argument"))
-		}
-		return nil
-	}
-}
-
-// noArgs is the Args of a verb that takes flags only.
+// noArgs is the Args of a verb that has only flags.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no arguments, found %q", cmd.CommandPath(), args[0])
@@ -141,19 +131,19 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// helpFiles are the long help texts, of 80 columns: what a verb does, reads and writes and, below a line
-// "Examples:", how it is called.
+// helpFiles holds the long help texts, of 80 columns: what a verb does, reads and writes and, after a line
+// "Examples:", examples of calls.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS
 
-// addHelp gives every command the help and the examples of the file of its name, such as config-show.txt.
+// addHelp sets the help and the examples of every command from the file of its name, such as config-show.txt.
 func addHelp(root *cobra.Command) {
 	eachCommand(root, func(c *cobra.Command) {
 		name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), " ", "-")
 		text, err := helpFiles.ReadFile("help/" + name + ".txt")
 		if err != nil {
-			panic(err) // the files are part of the program
+			panic(err) // the files are embedded
 		}
 		c.Long, c.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
 		c.Long = strings.Replace(c.Long, "{settings}", settingsHelp(), 1)
@@ -164,9 +154,12 @@ func addHelp(root *cobra.Command) {
 	})
 }
 
-// newVerb returns a command that takes the arguments that follow its name in use, which errors call expected.
+// newVerb returns a command with the arguments that follow its name in use. Errors describe them as expected.
 func newVerb(use, short, expected string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	args := arguments(len(strings.Fields(use))-1, strings.HasSuffix(use, "..."), expected)
+	n, more := len(strings.Fields(use))-1, strings.HasSuffix(use, "...")
+	args := func(_ *cobra.Command, args []string) error {
+		return expect(len(args) == n || len(args) > n && more, "expected %s, found %s", expected, words.Plural(len(args), "argument"))
+	}
 	if expected == "" {
 		args = noArgs
 	}
@@ -180,8 +173,8 @@ func newGroup(name, short string, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// help prints the help of a command that was called without a verb, or of the
-// command that the arguments of "credence help" name.
+// help prints the help of a command that was called without a verb, or for
+// "credence help" that of the command named by the arguments.
 func help(cmd *cobra.Command, args []string) error {
 	if cmd.Name() != "help" {
 		return cmd.Help()
@@ -195,4 +188,21 @@ func help(cmd *cobra.Command, args []string) error {
 	}
 	topic.InitDefaultHelpFlag()
 	return topic.Help()
+}
+
+// newReproduce returns the command that points to the new place of the studies. It stays for one release.
+func newReproduce() *cobra.Command {
+	return &cobra.Command{
+		Use:                "reproduce",
+		Short:              "The studies are a program of their own: go run ./studies/reproduce",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			line := "go run ./studies/reproduce"
+			for _, a := range args {
+				line += " " + shellQuote(a)
+			}
+			return withHint(usagef("the studies have moved to a program of their own"), "in a clone of the project: "+line)
+		},
+	}
 }

@@ -49,7 +49,7 @@ func makeBooleans(ts *testscript.TestScript, neg bool, args []string) {
 	writeRows(ts, "unknown.csv", []string{"item", "x", "ok"}, [][]any{{"a", 1.5, "maybe"}}, nil)
 }
 
-// writeRows writes a table of texts, numbers and booleans in the form that the name says; spell writes booleans as text.
+// writeRows writes a table of texts, numbers and booleans in the format of its file name; spell formats booleans as text.
 func writeRows(ts *testscript.TestScript, name string, header []string, rows [][]any, spell func(bool) string) {
 	out, err := os.Create(ts.MkAbs(name))
 	ts.Check(err)

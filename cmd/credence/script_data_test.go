@@ -72,7 +72,7 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
 }
 
-// patch replaces the first place of a text in a file that may hold anything:
+// patch replaces the first occurrence of a text in a file, which may be binary:
 //
 //	patch file old new
 func patch(ts *testscript.TestScript, neg bool, args []string) {
@@ -129,9 +129,9 @@ func smallData(n int) (items, votes string) {
 	return a.String(), b.String()
 }
 
-// makeVolumes writes a folder scans with so many NIfTI volumes of 30×28×26
-// voxels, int16, in every other of which a ball is bright, and manifest.csv with
-// item, path and the votes of three raters on it:
+// makeVolumes writes a folder scans with the given number of NIfTI volumes of
+// 30×28×26 voxels, int16, every other one with a bright ball, and manifest.csv
+// with item, path and the votes of three raters on it:
 //
 //	makevolumes 12
 func makeVolumes(ts *testscript.TestScript, neg bool, args []string) {

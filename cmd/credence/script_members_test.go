@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// trainMembers trains a run in one process and again in so many, one per member, which it joins, and
-// fails if any file of the two differs. It leaves the joined run in the folder out:
+// trainMembers trains a run in one process and again in the given number of processes, one per member,
+// joins these, and fails if any file of the two runs differs. It leaves the joined run in the folder out:
 //
 //	members 2 --data items.csv --votes votes.csv
 func trainMembers(ts *testscript.TestScript, neg bool, args []string) {
@@ -58,8 +58,8 @@ func files(ts *testscript.TestScript, dir string) map[string][]byte {
 	return texts
 }
 
-// makeRated writes rated.csv, of so many items, and rated-votes.csv with the votes of four raters out
-// of six on each, who lean differently:
+// makeRated writes rated.csv with the given number of items, and rated-votes.csv with the votes of
+// four raters out of six on each. The raters have different biases:
 //
 //	makerated 150
 func makeRated(ts *testscript.TestScript, neg bool, args []string) {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"credence": main})
 }
 
-// TestScripts runs testdata/script, one file a verb or a habit of the command
+// TestScripts runs testdata/script, one file per verb or convention of the command
 // line.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" { // whom no permission keeps out
+			if cond == "root" { // permissions do not apply to root
 				return os.Geteuid() == 0, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
@@ -60,8 +60,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program that must end with a given code, which "! exec" cannot
-// tell:
+// exits runs a program that must exit with a given code, which "! exec" cannot
+// check:
 //
 //	exits 2 credence nonsense
 func exits(ts *testscript.TestScript, neg bool, args []string) {

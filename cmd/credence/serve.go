@@ -28,16 +28,16 @@ type serveOptions struct {
 	tlsCert, tlsKey   string
 	insecure          bool
 	logForm, logLevel string
-	anyPort           bool             // take another port if that of addr is taken
+	anyPort           bool             // use another port if that of addr is in use
 	started           func(url string) // called when the server listens, or nil
 }
 
-// serverGC is how far the heap of a server grows between collections, in percent. Little of it lives
-// longer than a request, so that more room costs a few megabytes and saves most of the collections.
+// serverGC is the GOGC value of a server, in percent. Few objects outlive a request, so a larger heap
+// costs a few megabytes and saves most of the collections.
 const serverGC = 400
 
-// boundMemory sets the soft memory limit of the garbage collector to what the models take plus 1.5 times the given bytes
-// of requests, unless GOMEMLIMIT is set. It returns a function that restores the limit.
+// boundMemory sets the soft memory limit of the garbage collector to the size of the models plus 1.5 times the given
+// bytes of requests, unless GOMEMLIMIT is set. It returns a function that restores the limit.
 func boundMemory(requests int64) (restore func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -83,18 +83,18 @@ func newServe() *cobra.Command {
 	return cmd
 }
 
-// limitFlag is a flag that bounds requests.
+// limitFlag is a flag that limits requests.
 type limitFlag struct {
 	name, usage string
-	to          any // *int or *int64, which holds the default before flags are read
+	to          any // *int or *int64; its value before flags are parsed is the default
 }
 
-// limits returns the flags that bound what a request may ask for, with --timeout.
+// limits returns the flags that limit requests, except --timeout.
 func (o *serveOptions) limits() []limitFlag {
 	l := &o.Limits
 	if *l == (serve.Limits{}) {
 		*l = serve.DefaultLimits
-		l.Timeout = 0 // whose flag has no default, so that 0 can be refused
+		l.Timeout = 0 // the flag has no default, so that 0 can be rejected
 	}
 	return []limitFlag{
 		{"max-body", "`bytes` of a request at most", &l.Body},
@@ -110,7 +110,7 @@ func (o *serveOptions) limits() []limitFlag {
 	}
 }
 
-// check refuses flags without sense.
+// check validates the flags.
 func (o *serveOptions) check(cmd *cobra.Command) error {
 	for _, l := range o.limits() {
 		if text := cmd.Flags().Lookup(l.name).Value.String(); strings.HasPrefix(text, "-") || text == "0" {
@@ -118,7 +118,7 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		}
 	}
 	if !cmd.Flags().Changed("max-memory") {
-		o.Limits.Memory = 0 // for twice the largest body, if that is more
+		o.Limits.Memory = 0 // selects the default, which grows with the largest body
 	}
 	_, _, noPort := net.SplitHostPort(o.addr)
 	err := cmp.Or(
@@ -221,7 +221,7 @@ func (o *serveOptions) logger(cmd *cobra.Command) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), opts)), nil
 }
 
-// url returns where the server is.
+// url returns the address of the server.
 func (o *serveOptions) url(l net.Listener, secure bool) string {
 	if strings.HasPrefix(o.addr, "unix:") {
 		return o.addr
@@ -233,7 +233,7 @@ func (o *serveOptions) url(l net.Listener, secure bool) string {
 	return scheme + "://" + l.Addr().String() + o.BasePath
 }
 
-// reloadOnHangup looks for new models when the process gets SIGHUP.
+// reloadOnHangup reloads the models when the process receives SIGHUP.
 func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

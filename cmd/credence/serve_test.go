@@ -17,7 +17,7 @@ import (
 	"credence/serve"
 )
 
-// asked sends a request to a server of a run, and returns the answer.
+// asked sends a request to a server of a run, and returns the response.
 func asked(t *testing.T, path, method, route, kind, body string, headers ...string) string {
 	t.Helper()
 	s, err := serve.New(serve.Options{Path: path, Level: 0.9})
@@ -49,8 +49,8 @@ func printed(t *testing.T, line string) string {
 	return stdout.String()
 }
 
-// sameAsPredict compares answers with those of credence predict on the same items, all numbers of all
-// classes, bit for bit.
+// sameAsPredict compares responses with the output of credence predict on the same items, all numbers of
+// all classes, bit for bit.
 func sameAsPredict(t *testing.T, answer, arguments string) {
 	t.Helper()
 	var got struct{ Predictions []map[string]any }
@@ -86,7 +86,7 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestServeSameBits: the server answers the numbers that credence predict writes, for three classes.
+// TestServeSameBits: the server returns the numbers that credence predict writes, for three classes.
 func TestServeSameBits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blobs(t, "items.csv", "votes.csv", 3, 60)
@@ -98,8 +98,8 @@ func TestServeSameBits(t *testing.T) {
 	}
 }
 
-// TestServeSameFiles: batches are answered with the files that credence predict writes, byte for byte,
-// whatever form they come in.
+// TestServeSameFiles: responses to batches equal the files that credence predict writes, byte for byte,
+// in every format.
 func TestServeSameFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blobs(t, "items.csv", "votes.csv", 3, 1100) // two batches
@@ -156,7 +156,7 @@ func TestServeSameFiles(t *testing.T) {
 	}
 }
 
-// TestServeSameRaters: votes count by who cast them, and raters are told of, as on the command line.
+// TestServeSameRaters: votes count by their raters, and warnings name raters, as on the command line.
 func TestServeSameRaters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blobs(t, "items.csv", "votes.csv", 2, 60)
@@ -198,7 +198,7 @@ func TestServeSameRaters(t *testing.T) {
 	}
 }
 
-// TestServeSameText: so it is for texts.
+// TestServeSameText: the server returns the predictions of credence predict for texts.
 func TestServeSameText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var items, votes strings.Builder
@@ -221,7 +221,7 @@ func TestServeSameText(t *testing.T) {
 	sameAsPredict(t, asked(t, "run", "POST", "/invocations", "text/csv", items.String()), "run items.csv")
 }
 
-// TestServeSameImages: so it is for images, which are sent as numbers.
+// TestServeSameImages: the same holds for images, which are sent as numbers.
 func TestServeSameImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n, h, w = 24, 8, 8

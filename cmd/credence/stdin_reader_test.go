@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestStdinReader: all of the input is passed on, errors too, and waiting for it
-// ends with the context.
+// TestStdinReader: all input and errors are passed on, and a blocked Read ends
+// with the context.
 func TestStdinReader(t *testing.T) {
 	text := strings.Repeat("some text ", 20_000)
 	if err := iotest.TestReader(newStdinReader(t.Context(), iotest.HalfReader(strings.NewReader(text))), []byte(text)); err != nil {

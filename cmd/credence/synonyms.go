@@ -11,8 +11,8 @@ import (
 	"credence/internal/words"
 )
 
-// People bring the words of other tools. For each of our flags, what scikit-learn,
-// Keras, PyTorch Lightning, Hugging Face, XGBoost, LightGBM, R and others call it.
+// flagSynonyms has our flags by the names that users know from scikit-learn, Keras,
+// PyTorch Lightning, Hugging Face, XGBoost, LightGBM, R and others.
 var flagSynonyms = invert(map[string]string{
 	"rate":          "learning-rate lr learn-rate eta step-size lr0 base-lr init-lr learning-rate-init",
 	"epochs":        "epoch n-epochs num-epochs max-epochs nepochs num-train-epochs n-iter max-iter iterations num-iterations num-boost-round nrounds passes steps max-steps",
@@ -80,7 +80,7 @@ var flagSynonyms = invert(map[string]string{
 	"cache":         "cache-dir tmp tmp-dir temp",
 })
 
-// flagAdvice answers flags that stand for what is done otherwise here.
+// flagAdvice has hints on flags of other tools that have no counterpart here.
 var flagAdvice = eachWord(map[string]string{
 	"cv folds k-fold kfold n-folds n-splits cross-validation": cvAdvice,
 	"gpu gpus cuda accelerator fp16":                          gpuAdvice,
@@ -120,7 +120,7 @@ const (
 	calibrateAdvice = "credence train calibrates intervals by held-out votes itself; see --calibrate"
 )
 
-// verbSynonyms are what other tools call our commands.
+// verbSynonyms has our commands by their names in other tools.
 var verbSynonyms = invert(map[string]string{
 	"train":    "fit learn tune finetune fine-tune optimize hyperopt search cv build run",
 	"predict":  "classify infer inference apply score-items transform forecast proba",
@@ -140,7 +140,7 @@ var verbSynonyms = invert(map[string]string{
 	"help":     "man usage docs",
 })
 
-// verbAdvice answers commands that stand for what is done otherwise here.
+// verbAdvice has hints on commands of other tools that have no counterpart here.
 var verbAdvice = eachWord(map[string]string{
 	"cv":                   cvAdvice,
 	"calibrate":            calibrateAdvice,
@@ -151,7 +151,7 @@ var verbAdvice = eachWord(map[string]string{
 	"upgrade":              "credence is one file: replace it by a newer one",
 })
 
-// invert turns a list of words for each of our names into our names for each word.
+// invert converts a map from our names to lists of words into one from words to our names.
 func invert(of map[string]string) map[string][]string {
 	to := map[string][]string{}
 	for name, list := range of {
@@ -162,7 +162,7 @@ func invert(of map[string]string) map[string][]string {
 	return to
 }
 
-// eachWord returns the advice on each word, from that on lists of words.
+// eachWord splits keys that are lists of words into one key per word.
 func eachWord(of map[string]string) map[string]string {
 	to := map[string]string{}
 	for list, advice := range of {
@@ -173,7 +173,7 @@ func eachWord(of map[string]string) map[string]string {
 	return to
 }
 
-// unknownFlag adds what was meant to the error about a flag that cmd does not have.
+// unknownFlag adds a hint to the error about a flag that cmd does not have.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	err := usagef("%w", error(unknown))
 	name := unknown.GetSpecifiedName()
@@ -194,7 +194,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return err
 }
 
-// flagHint says what a flag of another tool is here, or "".
+// flagHint returns a hint on an unknown flag, such as one of another tool, or "".
 func flagHint(cmd *cobra.Command, name string) string {
 	plain := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 	has := func(name string) bool { f := cmd.Flags().Lookup(name); return f != nil && !f.Hidden }
@@ -223,11 +223,11 @@ func flagHint(cmd *cobra.Command, name string) string {
 	if near := words.Nearest(plain, names); near != "" {
 		return fmt.Sprintf("did you mean --%s?", near)
 	}
-	return elsewhere(cmd, plain)
+	return otherVerbs(cmd, plain)
 }
 
-// elsewhere says which commands have a flag that cmd lacks, or "".
-func elsewhere(cmd *cobra.Command, name string) string {
+// otherVerbs returns a hint on the commands that have a flag which cmd lacks, or "".
+func otherVerbs(cmd *cobra.Command, name string) string {
 	var with []string
 	for _, c := range cmd.Root().Commands() {
 		if f := c.Flags().Lookup(name); f != nil && !f.Hidden && c != cmd {
@@ -240,7 +240,7 @@ func elsewhere(cmd *cobra.Command, name string) string {
 	return fmt.Sprintf("--%s is a flag of %s", name, strings.Join(with, ", "))
 }
 
-// verbHint says what a command of another tool is here, or "".
+// verbHint returns a hint on an unknown command, such as one of another tool, or "".
 func verbHint(cmd *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	if cmd.HasParent() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 	"credence/internal/par"
 )
 
-// isTerminal reports whether what is written to w is looked at as it comes.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	if o, ok := w.(*output); ok {
 		w = o.w
@@ -34,20 +33,20 @@ func isTerminal(w io.Writer) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// statusLine shows how far a long piece of work has come: in the last line of a terminal, which
-// changes, or in a line now and then elsewhere.
+// statusLine shows the progress of long work: in a line of a terminal that is redrawn, or elsewhere
+// in a new line from time to time.
 type statusLine struct {
 	w     io.Writer
 	live  bool // w is a terminal
 	drawn bool
-	last  time.Time // when something was shown
+	last  time.Time // time of the last update
 }
 
 func newStatusLine(w io.Writer) statusLine {
 	return statusLine{w: w, live: isTerminal(w), last: time.Now()}
 }
 
-// due reports whether it is time to show something again, after a time on a terminal or after another elsewhere.
+// due reports whether it is time for the next update: after the first interval on a terminal, or the second elsewhere.
 func (l *statusLine) due(now time.Time, live, elsewhere time.Duration) bool {
 	if l.live {
 		elsewhere = live
@@ -59,7 +58,7 @@ func (l *statusLine) due(now time.Time, live, elsewhere time.Duration) bool {
 	return true
 }
 
-// show replaces the line on a terminal, and writes one, after a prefix, elsewhere.
+// show redraws the line on a terminal, and elsewhere writes a new line with a prefix.
 func (l *statusLine) show(prefix, text string) {
 	if l.live {
 		l.draw(text)
@@ -68,7 +67,7 @@ func (l *statusLine) show(prefix, text string) {
 	}
 }
 
-// draw replaces the line.
+// draw redraws the line.
 func (l *statusLine) draw(text string) {
 	l.erase()
 	fmt.Fprint(l.w, text)
@@ -83,38 +82,29 @@ func (l *statusLine) erase() {
 	}
 }
 
-// threadsMark marks a flag --threads that holds for the whole verb.
-const threadsMark = "credence_threads"
+// declareThreads adds the flag --threads, the number of cores that a verb uses, 0 for all.
+func declareThreads(f *pflag.FlagSet, n int, usage string) { f.Int("threads", n, usage) }
 
-// declareThreads adds the flag --threads: the number of cores that the whole verb uses, 0 for all.
-func declareThreads(f *pflag.FlagSet, n int, usage string) {
-	f.Int("threads", n, usage)
-	f.SetAnnotation("threads", threadsMark, nil)
-}
-
-// useThreads sets the number of cores that such a flag gives.
+// useThreads applies the flag of declareThreads. It ignores that of credence train, which is an option of its settings
+// and not of type int.
 func useThreads(f *pflag.FlagSet) error {
-	flag := f.Lookup("threads")
-	if flag == nil {
-		return nil
-	}
-	if _, marked := flag.Annotations[threadsMark]; !marked {
-		return nil
-	}
 	n, err := f.GetInt("threads")
+	if err != nil {
+		return nil // there is no such flag
+	}
 	par.SetThreads(n)
-	return cmp.Or(err, expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n))
+	return expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n)
 }
 
-// interruptible returns a context that ends with the first signal; a second one
-// ends the program at once.
+// interruptible returns a context that is canceled by the first signal. A second
+// signal ends the program at once.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// shellQuote writes an argument so that a shell reads it as one.
+// shellQuote quotes an argument for a shell, if necessary.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:+@%", r) || r > 127

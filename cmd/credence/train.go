@@ -31,19 +31,17 @@ type trainOptions struct {
 
 	layers     string // file that the network was read from
 	memberText string
-	member     *rank.Rank // one of the networks alone, nil for all
+	member     *rank.Rank // the only network to train, nil for all
 
-	beginning *run.WarmStart // of --from, once it is open
+	warmStart *run.WarmStart // the run of --from, once it is open
 
-	repeat bool // as the file says, whatever the environment, to compare the result
+	repeat bool // ignore the environment, to repeat a run from its configuration
 }
-
-func newTrain() *cobra.Command { return newTrainOptions().command() }
 
 func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.New()} }
 
-// command returns the verb that fills in o.
-func (o *trainOptions) command() *cobra.Command {
+func newTrain() *cobra.Command {
+	o := newTrainOptions()
 	cmd := newVerb("train", "Train a model on items with votes", "", o.run)
 	cmd.Args = trainArgs
 	f := cmd.Flags()
@@ -89,7 +87,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	case err != nil:
 		return fmt.Errorf("--out %w", err)
 	}
-	ctx, stop := interruptible(cmd) // the first signal ends training in good order
+	ctx, stop := interruptible(cmd) // the first signal stops training cleanly
 	defer stop()
 	return o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		trained, err := run.Train(ctx, o.out, d, o.options(show))
@@ -97,7 +95,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	})
 }
 
-// train reads the data and calls work with what to train on.
+// train reads and splits the data, calls work with them, and closes them.
 func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
 	work func(d *run.Partition, show *trainDisplay) error) error {
 	show := newTrainDisplay(o, cmd)
@@ -106,17 +104,17 @@ func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
 		return err
 	}
 	defer d.Items.Close()
-	defer o.beginning.Close()
+	defer o.warmStart.Close()
 	return work(d, show)
 }
 
-// check refuses a command line that cannot be followed.
+// check validates the command line and completes the settings.
 func (o *trainOptions) check() error {
 	if o.out == "" {
 		return withHint(usagef("no --out: expected the folder to write the run to"),
 			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
 	}
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
 	if len(o.Load.Data) == 0 {
@@ -131,7 +129,7 @@ func (o *trainOptions) check() error {
 	if o.resume && o.overwrite {
 		return usagef("--resume and --overwrite exclude each other")
 	}
-	// Data may be a folder that the run lies in, but none of its own files.
+	// Data may be a folder that contains the run, but not files of the run.
 	for _, input := range slices.Concat(o.Load.Data, o.Load.Votes) {
 		if info, err := os.Stat(input); err != nil || info.IsDir() {
 			continue
@@ -155,7 +153,7 @@ func (o *trainOptions) mode() run.Mode {
 	return run.New
 }
 
-// read reads the data, tells how, and divides them. The caller closes them.
+// read reads the data, prints how they were read, and splits them. The caller closes them.
 func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Partition, error) {
 	o.Load.FeatureOptions.Progress = show.volumes
 	ds, err := o.load(ctx)
@@ -167,16 +165,16 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 		return nil, err
 	}
 	show.data(ds)
-	if o.beginning != nil && o.beginning.Gone != nil {
-		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.beginning.Gone))
+	if o.warmStart != nil && o.warmStart.Gone != nil {
+		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.warmStart.Gone))
 	}
 	d, err := o.divide(ds)
 	if err != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
 	show.split(d)
-	if o.Fit.Engine == nil { // no recorded run says which
-		if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
+	if o.Fit.Engine == nil { // not determined by a recorded run
+		if o.Fit.Engine, err = device(o.Device).forTraining(d.Items.Parts); err != nil {
 			return nil, errors.Join(err, ds.Close())
 		}
 	}
@@ -186,27 +184,18 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 	return d, nil
 }
 
-// divide divides the items as the flags ask for.
+// divide splits the items by the flags.
 func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Partition, error) {
 	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", words.Plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
-	return o.beginning.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
+	return o.warmStart.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
 }
 
-// fit returns how the model is fitted.
-func (o *trainOptions) fit() train.Options {
-	fit := o.Fit
-	if o.beginning != nil {
-		fit.From = o.beginning.WarmStart
-	}
-	return fit
-}
-
-// options returns what package run takes. Once the fit has chosen its options,
-// they are taken over.
+// options returns the options for package run. When the fit has chosen its options,
+// the settings are completed by them.
 func (o *trainOptions) options(show *trainDisplay) run.Options {
-	fit := o.fit()
+	fit := o.Fit
 	fit.Version, fit.Memory, fit.Progress = buildVersion(), o.Load.FeatureOptions.Memory, show.progress
 	return run.Options{
 		Mode: o.mode(), Fit: fit, Command: repeatCommand(o.out),
@@ -221,7 +210,7 @@ func (o *trainOptions) options(show *trainDisplay) run.Options {
 	}
 }
 
-// advise adds to the error of a run what can be done about it.
+// advise adds a hint to the error of a run.
 func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 	if errors.Is(err, train.ErrStopped) && o.out.Unfinished() {
 		again := resumeCommand(o.out)
@@ -239,13 +228,13 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 // forceOneVote is the hint about items with one vote each.
 var forceOneVote = hint{dataset.ErrOneVote, "--force trains nevertheless"}
 
-// backTo is the hint about data or flags that are not those of the run in a folder.
+// backTo returns the hint for data or flags that differ from those of the run in a folder.
 func backTo(folder run.Folder) string {
 	return "bring data and flags back to those of " + folder.Path(run.ConfigFile) + ", or begin anew with --overwrite"
 }
 
-// trainArgs refuses arguments: files that need a flag, or the rest of a list that was
-// written with blanks.
+// trainArgs returns an error with a hint if there are arguments: files without their
+// flag, or the rest of a list that was written with spaces.
 func trainArgs(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
 	if err == nil {

@@ -19,13 +19,13 @@ import (
 	"credence/train"
 )
 
-// linesEvery is how often progress is told where no terminal shows it.
+// linesEvery is the interval between progress lines if the output is not a terminal.
 const linesEvery = 5 * time.Second
 
-// trainDisplay shows what a fit is doing: on a terminal one line that changes,
-// elsewhere a line now and then, or events as JSON.
+// trainDisplay shows the progress of training: on a terminal in a status line,
+// elsewhere in a line from time to time, or as JSON events.
 type trainDisplay struct {
-	statusLine // of standard error
+	statusLine // on standard error
 	options    *trainOptions
 	out        io.Writer
 }
@@ -41,7 +41,7 @@ func (d *trainDisplay) note(format string, args ...any) {
 	}
 }
 
-// data tells how the data were read.
+// data prints how the data were read.
 func (d *trainDisplay) data(ds *dataset.Dataset) {
 	d.note("votes     %s", ds.Votes)
 	d.note("classes   %s", printout.Ellipsis(strings.Join(ds.Classes, ", "), 200))
@@ -55,7 +55,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	joint := d.options.Joint
 	warnings := []string{}
 	for _, w := range ds.Warnings {
-		if joint || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that other methods need
+		if joint || !errors.Is(w, dataset.ErrOneVote) { // other methods need only one vote
 			warnings = append(warnings, warningText(w))
 			d.warn(warningText(w))
 		}
@@ -76,7 +76,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	}
 }
 
-// volumes is called while the data are read, one call at a time.
+// volumes shows the progress of reading volumes. Calls are not concurrent.
 func (d *trainDisplay) volumes(done, total int) {
 	if !d.options.quiet && d.due(time.Now(), 100*time.Millisecond, linesEvery) {
 		d.show("", fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total)))
@@ -88,11 +88,11 @@ func (d *trainDisplay) warn(text string) {
 }
 
 func (d *trainDisplay) event(v any) {
-	// A failed write is kept by the output and ends the program.
+	// The output keeps write errors, which are reported at the end.
 	_ = json.NewEncoder(d.out).Encode(v)
 }
 
-// trainEvent is a train.Event under its JSON names.
+// trainEvent is the JSON form of a train.Event.
 type trainEvent struct {
 	Event   string   `json:"event"` // "epoch" or "progress"
 	Run     string   `json:"run"`
@@ -118,9 +118,9 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// progress is called by the fit, one call at a time.
+// progress shows an event of the fit. Calls are not concurrent.
 func (d *trainDisplay) progress(e train.Event) {
-	if e.Epochs == 0 { // about no network
+	if e.Epochs == 0 { // not about a network
 		d.erase()
 		d.note("%s", e.Note)
 		return
@@ -150,7 +150,7 @@ func (d *trainDisplay) progress(e train.Event) {
 	}
 }
 
-// describeEvent reads like
+// describeEvent returns a line such as
 //
 //	member 1 (2 of 5)  epoch 17/500  loss 0.5123  held out 0.5301 (best at 12)  8,120 items/s  at most 1m20s left
 //
@@ -201,8 +201,8 @@ func describeEvent(e train.Event, short bool) string {
 	return strings.Join(parts, separator)
 }
 
-// result prints what came out, if anything did: the scores to standard output, what to do next
-// to standard error. It returns the error of training, or that of printing.
+// result prints the outcome of training, if there is one: the scores to standard output, the next
+// steps to standard error. It returns the error of printing, or else that of training.
 func (d *trainDisplay) result(trained *run.Trained, err error) error {
 	d.erase()
 	if trained == nil {
@@ -245,7 +245,7 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	out := shellQuote(string(d.options.out))
 	if !trained.Model.Traits().Joint {
 		d.note("")
-		if err := tellMeaning(d.w, trained.Model, 80); err != nil {
+		if err := writeMeaning(d.w, trained.Model, 80); err != nil {
 			return err
 		}
 		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/config"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
 	"credence/nn"
@@ -18,9 +23,9 @@ import (
 	"credence/train"
 )
 
-// settle fills in what the command line leaves open, from the environment and
-// from the configuration file.
-func (o *trainOptions) settle() error {
+// resolve completes the settings of the command line from the environment, the
+// configuration file and the run to start from.
+func (o *trainOptions) resolve() error {
 	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) && o.memberText == "" {
 		o.config = o.out.Path(run.ConfigFile)
 	}
@@ -37,7 +42,7 @@ func (o *trainOptions) settle() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{o.inherit, o.settleMember, o.readMethod, o.readLayers} {
+	for _, step := range []func() error{o.inherit, o.parseMember, o.readMethod, o.readLayers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -46,7 +51,7 @@ func (o *trainOptions) settle() error {
 }
 
 // readLayers replaces the name of a file of layers by its content, so that the
-// record of the run holds it.
+// record of the run contains the layers.
 func (o *trainOptions) readLayers() error {
 	path := o.Fit.Network
 	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" && ext != ".json" {
@@ -75,25 +80,29 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	if err := o.checkShares(); err != nil {
 		return nil, err
 	}
-	// --ignore names columns of any of the files.
+	// --ignore applies to the columns of all files.
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
-	if err := o.begin(ctx); err != nil {
-		return nil, err
+	var err error
+	if o.warmStart, err = run.OpenWarmStart(ctx, o.From); err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
 	}
-	o.beginning.Adapt(&load)
+	if o.warmStart != nil {
+		o.Fit.From = o.warmStart.WarmStart
+		o.warmStart.Adapt(&load)
+	}
 	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
 	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
 		p.Name == load.FeatureOptions.ItemColumn {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
 	}
-	if err = o.checkBegun(ds, err); err != nil && ds != nil {
+	if err = o.checkWarmStart(ds, err); err != nil && ds != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
 	return ds, err
 }
 
-// examine reads the data and completes the settings, as training would. The
+// examine reads the data and completes the settings as training would. The
 // caller closes the data.
 func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
 	ds, err := o.load(ctx)
@@ -111,7 +120,7 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	fit := o.fit()
+	fit := o.Fit
 	fit.Held = d.Held
 	chosen, err := train.Complete(d.Learn, fit)
 	if err != nil {
@@ -121,7 +130,7 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	return o.Recognized(ds)
 }
 
-// checkShares refuses shares of the items that make no split.
+// checkShares returns an error if --test and --validation do not make a valid split.
 func (o *trainOptions) checkShares() error {
 	if o.Test+o.Validation >= 1 {
 		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
@@ -132,7 +141,7 @@ func (o *trainOptions) checkShares() error {
 	return nil
 }
 
-// split tells how many items are in each part, and what they cannot tell.
+// split prints the number of items in each part of the split, and warnings about it.
 func (d *trainDisplay) split(division *run.Partition) {
 	s := division.Split
 	if s == nil {
@@ -148,8 +157,8 @@ func (d *trainDisplay) split(division *run.Partition) {
 	}
 }
 
-// inherit fills in what is left open from the configuration of the run to start from. Data
-// that are given have votes of their own.
+// inherit completes the settings from the configuration of the run to start from. Its votes
+// are not inherited if other data are given.
 func (o *trainOptions) inherit() error {
 	if o.From == "" {
 		return nil
@@ -160,7 +169,7 @@ func (o *trainOptions) inherit() error {
 			return usagef("--from %s is the folder of --out: what training starts from would be replaced", o.From)
 		}
 	}
-	if !folder.Has(run.ConfigFile) { // a model file by itself
+	if !folder.Has(run.ConfigFile) { // a model file without a run
 		if _, err := run.Load(o.From); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
@@ -173,24 +182,11 @@ func (o *trainOptions) inherit() error {
 	return o.File(folder.Path(run.ConfigFile), except...)
 }
 
-// begin opens the run to start from.
-func (o *trainOptions) begin(ctx context.Context) error {
-	if o.From == "" || o.beginning != nil {
-		return nil
-	}
-	b, err := run.OpenWarmStart(ctx, &o.Settings)
-	if err != nil {
-		return fmt.Errorf("--from: %w", err)
-	}
-	o.beginning = b
-	return nil
-}
-
-// checkBegun refuses columns that the run to start from did not have, and adds to errors
-// about its features or classes what can be done.
-func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
+// checkWarmStart returns an error if the data have columns that the run to start from did not
+// have, and adds hints to errors about its features or classes.
+func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 	switch {
-	case o.beginning == nil:
+	case o.warmStart == nil:
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
@@ -200,7 +196,7 @@ func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 		return err
 	}
 	var names []string
-	for _, name := range o.beginning.NewColumns(ds) {
+	for _, name := range o.warmStart.NewColumns(ds) {
 		if !slices.Contains(o.Load.FeatureOptions.Ignore, name) {
 			names = append(names, listWord(name))
 		}
@@ -208,24 +204,16 @@ func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, plural(len(names), "column", "columns"), words.Few(names)),
+	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, words.Noun(len(names), "column"), words.Few(names)),
 		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}
-
-// changes tells what changed since the model that training started from.
+// changes describes what changed since the model that training started from.
 func changes(c *model.Origin) string {
 	if !c.Known {
 		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not at hand", c.Model)
 	}
-	votes := func(n float64) string { return words.Count(n) + " " + plural(int(min(n, 2)), "vote", "votes") }
-	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), votes(c.AddedVotes), words.Count(c.RemovedVotes))
+	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), words.Plural(c.AddedVotes, "vote"), words.Count(c.RemovedVotes))
 	if c.Items == 0 {
 		return text + "; no held-out item tells what that changed"
 	}
@@ -235,4 +223,100 @@ func changes(c *model.Origin) string {
 		text += fmt.Sprintf("\n(each with what it knows of the raters: %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
 	}
 	return text
+}
+
+// readMethod sets the method from --method and its settings.
+func (o *trainOptions) readMethod() error {
+	m, err := head.MethodByName(o.Method)
+	if err != nil {
+		return usagef("--method: %w", err)
+	}
+	for flag, value := range map[string]string{"components": fmt.Sprint(o.Components), "limit": fmt.Sprint(o.Limit)} {
+		if !o.Given(flag) {
+			continue
+		}
+		if head.SettingValue(m, flag) == "" {
+			return usagef("--%s is of the mixture, which method %s does not have", flag, o.Method)
+		}
+		if m, err = head.WithSetting(m, flag, value); err != nil {
+			return usagef("--%s: %w", flag, err)
+		}
+	}
+	for _, text := range o.MethodSettings {
+		setting, value, found := strings.Cut(text, "=")
+		setting = strings.TrimSpace(setting)
+		if !found {
+			return withHint(usagef("--setting %q: expected name=value", text), settingsHint(m))
+		}
+		if slices.Contains(config.OfMixture, setting) && head.SettingValue(m, setting) != "" {
+			return usagef("--setting %s: give --%s", text, setting)
+		}
+		next, err := head.WithSetting(m, setting, strings.TrimSpace(value))
+		if err != nil {
+			return withHint(usagef("--setting %s: %w", text, err), settingsHint(m))
+		}
+		m = next
+	}
+	h, err := m.New(head.Task{Classes: 2}) // any number of classes validates the settings
+	if err != nil {
+		return withHint(usagef("--setting: %w", err), settingsHint(m))
+	}
+	o.Fit.Head, o.Joint = m, h.Traits().Joint
+	return nil
+}
+
+// settingsOf returns the settings of a method that have no flags of their own.
+func settingsOf(m head.Method) []head.Setting {
+	return slices.DeleteFunc(head.Settings(m), func(s head.Setting) bool {
+		return slices.Contains(config.OfMixture, s.Name)
+	})
+}
+
+// settingsHelp lists the settings of all methods for the help.
+func settingsHelp() string {
+	var lines []string
+	for _, m := range head.Methods {
+		for i, s := range settingsOf(m) {
+			name := ""
+			if i == 0 {
+				name = m.Name()
+			}
+			lines = append(lines, fmt.Sprintf("  %-11s %-17s %s", name, s.Name+"="+s.Default, s.Help))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// settingsHint lists the settings of a method with their defaults.
+func settingsHint(m head.Method) string {
+	list := words.Each(settingsOf(m), func(s head.Setting) string { return fmt.Sprintf("%s=%s (%s)", s.Name, s.Default, s.Help) })
+	if len(list) == 0 {
+		return "leave out --setting"
+	}
+	return "the settings of " + m.Name() + ": " + strings.Join(list, ", ")
+}
+
+// noInterval follows the description of the uncertainty of a method without distributions.
+const noInterval = "No interval of the class probability is made of it."
+
+// writeMeaning describes the uncertainty of a model without distributions, wrapped to a width.
+func writeMeaning(w io.Writer, m *model.Model, width int) error {
+	meaning := m.Traits().Meaning
+	if meaning == "" {
+		return nil
+	}
+	var b strings.Builder
+	printout.Wrap(&b, "", fmt.Sprintf("method %s: %s %s", m.Method.Name(), meaning, noInterval), width)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// refuseIntervals returns an error if a flag is set that requires distributions and the model has none.
+func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
+	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
+	if m.Traits().Joint || len(given) == 0 {
+		return nil
+	}
+	return withHint(usagef("--%s asks for the distribution of the class probability: the model, by method %s, has none", given[0], m.Method.Name()),
+		"leave it out, or train with --method "+head.Mixture{}.Name())
 }

@@ -11,7 +11,7 @@ import (
 	"credence/run"
 )
 
-// stopAfter cancels a context once so many lines with a mark were written.
+// stopAfter cancels a context after the given number of lines with a mark.
 type stopAfter struct {
 	bytes.Buffer
 	mark   string
@@ -28,8 +28,8 @@ func (s *stopAfter) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// A run that is stopped keeps the best model, says how to go on, and when it
-// does so ends with the model of a run that was never stopped.
+// A run that is stopped keeps the best model and prints how to continue. Once
+// continued, it ends with the model of a run that was never stopped.
 func TestTrainResume(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(120)
@@ -64,7 +64,7 @@ func TestTrainResume(t *testing.T) {
 	if code := program([]string{"inspect", "parts"}, nil, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "stopped before its end") {
 		t.Fatalf("inspecting a stopped run: exit code %d, %s%s", code, &stdout, &stderr)
 	}
-	// A refused attempt changes nothing.
+	// A rejected attempt changes nothing.
 	if code := program(append(strings.Fields(command)[1:], "--epochs", "31"), nil, &stdout, &stderr); code != exitError || !strings.Contains(stderr.String(), "epochs is 31, then 30") {
 		t.Fatalf("resumed with other flags: exit code %d: %s", code, &stderr)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVerbs looks at what programs are told of the command line.
+// TestVerbs checks the machine-readable description of the command line.
 func TestVerbs(t *testing.T) {
 	var out, messages bytes.Buffer
 	if code := program([]string{"config", "schema", "--verbs"}, nil, &out, &messages); code != 0 {

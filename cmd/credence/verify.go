@@ -11,27 +11,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 	"credence/run"
 	"credence/train"
 )
 
-// verifyOptions is the command line of credence verify.
-type verifyOptions struct {
-	threads int
-	quiet   bool
-}
-
 func newVerify() *cobra.Command {
-	o := &verifyOptions{}
-	cmd := newVerb("verify RUN", "Repeat a run and compare the model bit for bit", "the folder of a run", o.run)
-	cmd.Flags().IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no progress")
+	var quiet bool
+	verify := func(cmd *cobra.Command, args []string) error { return verifyRun(cmd, run.Folder(args[0]), quiet) }
+	cmd := newVerb("verify RUN", "Repeat a run and compare the model bit for bit", "the folder of a run", verify)
+	declareThreads(cmd.Flags(), 0, "how many `cores` to use (default all); the result is the same")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress")
 	return cmd
 }
 
-func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
-	folder := run.Folder(args[0])
+// verifyRun repeats a run, prints the hashes of both models and returns an error if they differ.
+func verifyRun(cmd *cobra.Command, folder run.Folder, quiet bool) error {
 	recorded, err := loadModel(io.Discard, string(folder))
 	if err != nil {
 		return err
@@ -45,7 +39,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
 		return err
 	}
-	v, err := o.repeat(cmd, folder, recorded.Provenance.Kernel)
+	v, err := repeat(cmd, folder, recorded.Provenance.Kernel, quiet)
 	if d, ok := errors.AsType[*run.DifferenceError](err); ok && d.What == "data" {
 		return withHint(err, "bring the data back to what they were, or train a run on these")
 	}
@@ -61,47 +55,36 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// repeat trains the run again as its configuration says, on what it has recorded.
-func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded string) (*run.Verification, error) {
+// repeat trains the run again by its configuration, on the engine that it has recorded.
+func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) (*run.Verification, error) {
 	t := newTrainOptions()
-	t.repeat = true
-	c := t.command()
-	c.SetOut(io.Discard)
-	c.SetErr(cmd.ErrOrStderr())
-	if err := c.ParseFlags([]string{"--config", folder.Path(run.ConfigFile), fmt.Sprintf("--threads=%d", o.threads), fmt.Sprintf("--quiet=%t", o.quiet)}); err != nil {
-		return nil, err
-	}
-	if err := t.settle(); err != nil {
+	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, quiet
+	if err := t.resolve(); err != nil {
 		return nil, err
 	}
 	var err error
-	if t.Fit.Engine, err = device(t.Device).like(recorded); err != nil {
+	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
 		return nil, withHint(fmt.Errorf("%s does not repeat here: %w", folder, err),
 			"call credence-gpu verify on a machine with such a GPU")
 	}
-	par.SetThreads(t.Threads)
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	show := newTrainDisplay(t, c)
-	d, err := t.read(ctx, show)
+	var v *run.Verification
+	err = t.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) (err error) {
+		v, err = run.Verify(ctx, folder, d, t.options(show))
+		show.erase()
+		return err
+	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "call credence verify in the folder in which the run was started: the paths of its data are relative to that")
 	case errors.Is(err, train.ErrStopped):
 		return nil, errors.New("stopped before the end of training: nothing is proved")
-	case err != nil:
-		return nil, err
-	}
-	defer d.Items.Close()
-	v, err := run.Verify(ctx, folder, d, t.options(show))
-	show.erase()
-	if errors.Is(err, train.ErrStopped) {
-		return nil, errors.New("stopped before the end of training: nothing is proved")
 	}
 	return v, err
 }
 
-// useKernel takes the instruction set of a run, if nobody chose another.
+// useKernel selects the instruction set of a run, unless the user chose one.
 func useKernel(cmd *cobra.Command, name string) error {
 	if name == kernel.Name() || cmd.Flags().Changed("kernel") || os.Getenv(kernel.Env) != "" || !slices.Contains(kernel.Available(), name) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A repetition that is interrupted proves nothing and leaves nothing.
+// A verification that is interrupted proves nothing and leaves no files.
 func TestVerifyStopped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(40)

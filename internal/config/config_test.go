@@ -48,8 +48,8 @@ votes-form:
 		t.Errorf("read\n%q\nwant\n%q", got, want)
 	}
 	for i, want := range []string{"c.yaml:2", "c.yaml:3", "c.yaml:4", "c.yaml:7", "c.yaml:8"} {
-		if e := entries[i]; (origin{fromFile, e.File, e.Line}).String() != want {
-			t.Errorf("%s comes from %s:%d, want %s", e.Name, e.File, e.Line, want)
+		if e := entries[i]; e.origin.String() != want {
+			t.Errorf("%s comes from %s, want %s", e.Name, e.origin, want)
 		}
 	}
 	if entries, err := parse("c.yaml", []byte("\ufeffepochs: 5\r\nrate: 1\r\n")); err != nil || len(entries) != 2 || entries[1].Texts[0] != "1" {
@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%.40q:\n%v\n%+v\nwant\n%s\n%s", c.text, err, e, c.want, c.hint)
 		}
 	}
-	// What the YAML module says of these is its own; the place is ours to check.
+	// The messages come from the YAML module; only the positions are checked.
 	for text, place := range map[string]string{
 		"data: \"items.csv\nepochs: 1\n": "c.yaml:1:7: ",
 		"a: b: c\n":                      "c.yaml:1:4: ",
@@ -198,8 +198,8 @@ func TestJSONSchema(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for files that crash the reader, and for ones that are read
-// but do not read the same once they are written.
+// FuzzParse searches for files that crash the parser, and for files that do not
+// read back the same after they are parsed and written.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"data: [a, b]\nepochs: 3\n", "network: |\n  - a\n  - b\n", "classes: [~, \"\", '#x', \"\\n\"]", "rate: &a 1\nepochs: *a",
@@ -251,7 +251,7 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-// Every option has what its flag and its key need, and takes its own default.
+// Every option is complete as a flag and a key, and accepts its own default.
 func TestTable(t *testing.T) {
 	for _, o := range Options {
 		if o.Help == "" || o.verbs == 0 || lookup(o.Name) != o {

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Field is an option of some settings. It has the methods of a flag's value.
+// Field is an option bound to settings. It implements pflag.Value.
 type Field struct {
 	*Option
 	settings *Settings
 }
 
-// Set takes the value that a flag was given. Lists take those of repeated flags.
+// Set sets the value from a flag. A flag that is repeated appends to a list.
 func (f *Field) Set(text string) error { return f.set(text, origin{source: fromFlag, name: f.Name}) }
 
 func (f *Field) set(text string, from origin) error {
@@ -41,15 +41,15 @@ func (f *Field) set(text string, from origin) error {
 	return nil
 }
 
-// String is the value as text.
+// String returns the value as text.
 func (f *Field) String() string {
-	if f.Option == nil { // pflag makes values of this type to see what an empty one is
+	if f.Option == nil { // pflag calls String on a zero value
 		return ""
 	}
 	return strings.Join(f.texts(f.settings), ",")
 }
 
-// Type names the value in the usage of a flag that does not.
+// Type names the value in the usage of a flag that has no placeholder.
 func (f *Field) Type() string {
 	switch {
 	case f.typ == boolType:
@@ -60,16 +60,16 @@ func (f *Field) Type() string {
 	return "value"
 }
 
-// custom is a field that is not one variable of a plain type.
+// custom is a field that is not a single variable of a plain type.
 type custom interface {
-	set(texts []string) error // errUnfit where the option says what it wants
-	texts() []string          // nil where nothing is set
+	set(texts []string) error // errType where the option describes what is expected
+	texts() []string          // nil if unset
 }
 
-// errUnfit is that a text is not what an option wants.
-var errUnfit = errors.New("unfit")
+// errType reports a value of the wrong type.
+var errType = errors.New("value of the wrong type")
 
-// kind returns the type of a field, and whether it holds a list.
+// kind returns the type of a field, and whether it is a list.
 func kind(field any) (valueType, bool) {
 	switch field.(type) {
 	case *byteSize:
@@ -100,13 +100,13 @@ func kind(field any) (valueType, bool) {
 	return textType, list
 }
 
-// put sets the field of s, or adds to it if it is a list and there are to be
-// more elements. An error begins with the text that does not fit.
+// put sets the field of s, or appends to it if it is a list and more is true.
+// Errors begin with the invalid text.
 func (o *Option) put(s *Settings, texts []string, more bool) error {
 	field := o.at(s)
 	if c, ok := field.(custom); ok {
 		err := c.set(texts)
-		if err == errUnfit {
+		if err == errType {
 			err = fmt.Errorf("expected %s", o.expected())
 		}
 		if err != nil {
@@ -121,7 +121,7 @@ func (o *Option) put(s *Settings, texts []string, more bool) error {
 	if o.typ != textType {
 		texts = split(texts)
 	}
-	// The slice is a new one, since settings may share their elements.
+	// A new slice, since settings may share their backing arrays.
 	list := reflect.MakeSlice(v.Type(), 0, len(texts))
 	if more {
 		list = reflect.AppendSlice(list, v)
@@ -137,7 +137,7 @@ func (o *Option) put(s *Settings, texts []string, more bool) error {
 	return nil
 }
 
-// split cuts texts at their commas.
+// split splits texts at commas.
 func split(texts []string) (parts []string) {
 	for _, t := range texts {
 		parts = append(parts, strings.Split(t, ",")...)
@@ -145,9 +145,9 @@ func split(texts []string) (parts []string) {
 	return parts
 }
 
-// putOne sets one plain variable.
+// putOne sets a variable of a plain type.
 func (o *Option) putOne(v reflect.Value, text string) error {
-	unfit := fmt.Errorf("%q: expected %s", text, o.expected())
+	invalid := fmt.Errorf("%q: expected %s", text, o.expected())
 	x, err := 0.0, error(nil)
 	switch v.Kind() {
 	case reflect.Bool:
@@ -170,17 +170,17 @@ func (o *Option) putOne(v reflect.Value, text string) error {
 			err = strconv.ErrRange
 		}
 		v.SetFloat(x)
-	case reflect.Uint8: // the choices are numbered
+	case reflect.Uint8: // an enum: the index of the choice
 		i := slices.Index(o.Choices, text)
 		v.SetUint(uint64(max(i, 0)))
 	default:
 		v.SetString(text)
 	}
-	// Where there is no default, an empty text is as good as none.
+	// Without a default, an empty text means unset.
 	chosen := o.Choices == nil || slices.Contains(o.Choices, text) || text == "" && o.fallback == nil
 	if err != nil || !chosen || o.valid != nil && !o.valid(x) {
 		v.SetZero()
-		return unfit
+		return invalid
 	}
 	if o.none && x == 0 {
 		v.Set(reflect.ValueOf(-1).Convert(v.Type()))
@@ -188,7 +188,7 @@ func (o *Option) putOne(v reflect.Value, text string) error {
 	return nil
 }
 
-// texts returns the value of s in the form that put takes.
+// texts returns the value in s in the form that put accepts.
 func (o *Option) texts(s *Settings) []string {
 	field := o.at(s)
 	if c, ok := field.(custom); ok {
@@ -230,7 +230,7 @@ func (o *Option) text(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// zero reports whether s leaves the option open.
+// zero reports whether the option is unset in s.
 func (o *Option) zero(s *Settings) bool {
 	field := o.at(s)
 	if c, ok := field.(custom); ok {

@@ -1,27 +1,34 @@
-// Package config is the options of credence train, which are flags, keys of the
-// configuration file and variables of the environment at once.
+// Package config defines the options of credence train. Each option is a flag, a
+// key of the configuration file and an environment variable.
 //
-// [Options] is the one table of them: a row names an option, says what it does
-// and points to its field in [Settings]; types and defaults are those of the
-// fields. [Settings.Field] is an option as a flag, [Settings.Environment] and
-// [Settings.File] fill in what flags leave open, [Settings.Show] tells what holds
-// and where it comes from, [Settings.WriteRecord] writes what repeats a run,
-// [Settings.WriteTemplate] a file to start from, and [WriteSchema] publishes the
-// keys as a JSON Schema, for editors. Other verbs take some of the rows.
+// [Options] is the table of all options: a row has a name, a help text and a
+// function that points to the field in [Settings]; types and defaults come from
+// the fields. [Settings.Field] returns an option as a flag value,
+// [Settings.Environment] and [Settings.File] set what flags leave unset,
+// [Settings.Show] prints the effective values and where they come from,
+// [Settings.WriteRecord] writes the file that repeats a run,
+// [Settings.WriteTemplate] writes a commented file to start from, and
+// [WriteSchema] writes the keys as a JSON Schema, for editors. Other verbs use
+// some of the rows.
 //
-// A file is read strictly: a key that is unknown, given twice or of the wrong
-// type is an [Error] with its place and, where there is one, the nearest key and
-// its default. What is written reads back the same.
+// Files are parsed strictly: a key that is unknown, duplicate or of the wrong
+// type is an [Error] with its position and, if one is close, the nearest key and
+// its default. Files that are written read back to the same settings.
 package config
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/train"
 )
 
-// valueType is what the value of an option is, or each element of a list.
+// valueType is the type of an option's value, or of each element of a list.
 type valueType uint8
 
 // The types of values.
@@ -35,16 +42,16 @@ const (
 	sizeType               // a number of bytes, also as text like 2GB
 )
 
-// String says what is expected, with an article.
+// String describes the expected value, with an article, for error messages.
 func (t valueType) String() string {
 	return [...]string{"a text", "true or false", "a whole number", "a whole number from 0", "a number",
 		"a number or a fraction such as 1/3", "a size such as 500MB or 2GB"}[t]
 }
 
-// Verb is a set of verbs of the command line.
+// Verb is a set of command-line verbs.
 type Verb uint8
 
-// The verbs that take options of the table.
+// The verbs that have options of the table.
 const (
 	Train Verb = 1 << iota // with init and config show
 	Predict
@@ -55,28 +62,25 @@ const (
 // Option is one row of the table: a flag, and a key of the configuration file.
 type Option struct {
 	Name    string
-	Help    string   // one line; what stands for the value is in backquotes
+	Help    string   // one line; the placeholder for the value is in backquotes
 	Choices []string // the only values, if not nil
 
 	verbs Verb
 	at    func(*Settings) any // a pointer to the field, or a custom value
 	fit   bool                // a field of train.Options, where zero leaves the choice to the fit
-	open  bool                // left out, it is chosen from the data
-	none  bool                // 0 means none, which the field says by -1
-	valid func(float64) bool  // the numbers that make sense, if not nil
-	want  string              // what is expected, where the type does not say it
+	open  bool                // if unset, it is chosen from the data
+	none  bool                // 0 means none, which the field stores as -1
+	valid func(float64) bool  // reports whether a number is in range; nil accepts all
+	want  string              // the expected value for error messages, if the type does not describe it
 
-	// Found from the field, and from what new settings hold.
+	// Derived from the field and from its value in new settings.
 	typ      valueType
 	list     bool
-	fallback []string // what holds if the option is left out; nil: nothing, or what suits the data
+	fallback []string // the default; nil if there is none or it is chosen from the data
 }
 
-// Of reports whether one of the verbs takes the option.
+// Of reports whether one of the verbs has the option.
 func (o *Option) Of(verbs Verb) bool { return o.verbs&verbs != 0 }
-
-// IsBool reports whether the option is true or false.
-func (o *Option) IsBool() bool { return o.typ == boolType }
 
 // TypeName returns the type of the value, or of the elements of a list, as JSON Schema names it, or
 // size for a number of bytes.
@@ -84,14 +88,14 @@ func (o *Option) TypeName() (name string, list bool) {
 	return [...]string{"string", "boolean", "integer", "integer", "number", "number", "size"}[o.typ], o.list
 }
 
-// Default is what holds if the option is left out, "" for nothing or for what
-// suits the data.
+// Default returns the default value, or "" if there is none or it is chosen from
+// the data.
 func (o *Option) Default() string { return strings.Join(o.fallback, ",") }
 
-// about is the help without the marks of a flag's usage.
+// about returns the help without the backquotes of a flag's usage.
 func (o *Option) about() string { return strings.ReplaceAll(o.Help, "`", "") }
 
-// expected says what a value has to be.
+// expected describes the valid values.
 func (o *Option) expected() string {
 	switch {
 	case o.want != "":
@@ -102,7 +106,7 @@ func (o *Option) expected() string {
 	return o.typ.String()
 }
 
-// left says what holds if the option is left out.
+// left describes what applies if the option is unset.
 func (o *Option) left() string {
 	if o.fallback == nil {
 		return "left out, it is chosen from the data"
@@ -110,7 +114,7 @@ func (o *Option) left() string {
 	return "default " + o.Default()
 }
 
-// lookup returns the option of a name, or nil.
+// lookup returns the option with the given name, or nil.
 func lookup(name string) *Option {
 	if i := slices.Index(names, name); i >= 0 {
 		return Options[i]
@@ -121,23 +125,23 @@ func lookup(name string) *Option {
 // source is the kind of place that a value comes from.
 type source string
 
-// The sources, from the one that goes before all others to the last resort.
+// The sources, in order of precedence.
 const (
 	fromFlag        source = "flag"
 	fromEnvironment source = "environment"
 	fromFile        source = "file"
 	fromDefault     source = "default"
-	fromData        source = "data" // chosen by what the data are
+	fromData        source = "data" // chosen from the data
 )
 
 // origin is where a value comes from.
 type origin struct {
 	source source
-	name   string // of the flag, the environment variable or the file
-	line   int    // of the file
+	name   string // name of the flag, the environment variable or the file
+	line   int    // line number in the file
 }
 
-// place is the flag, the variable or file:line; "" for the other sources.
+// place returns the flag, the variable or file:line, or "" for other sources.
 func (o origin) place() string {
 	switch o.source {
 	case fromFlag:
@@ -157,4 +161,164 @@ func (o origin) String() string {
 		return "chosen from the data"
 	}
 	return cmp.Or(o.place(), string(o.source))
+}
+
+// byteSize is a number of bytes like 500MB or 2GB; 0 means unset.
+type byteSize int64
+
+var byteUnits = []struct {
+	name  string
+	bytes int64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
+
+func (b *byteSize) set(texts []string) error {
+	number, unit := strings.TrimSpace(texts[0]), int64(1)
+	for _, u := range byteUnits {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0 && v*float64(unit) < 1e18) {
+		return errType
+	}
+	*b = byteSize(v * float64(unit))
+	return nil
+}
+
+func (b *byteSize) texts() []string {
+	for _, u := range byteUnits {
+		if v := int64(*b); v >= u.bytes && v%u.bytes == 0 {
+			return []string{strconv.FormatInt(v/u.bytes, 10) + u.name}
+		}
+	}
+	return nil
+}
+
+// extent holds the sides of a grid, like 64x64.
+type extent []*int
+
+func (e extent) set(texts []string) error {
+	parts := strings.Split(texts[0], "x")
+	if len(parts) != len(e) {
+		return errType
+	}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			return errType
+		}
+		*e[i] = n
+	}
+	return nil
+}
+
+func (e extent) texts() []string {
+	var sides []string
+	for _, n := range e {
+		if *n == 0 {
+			return nil
+		}
+		sides = append(sides, strconv.Itoa(*n))
+	}
+	return []string{strings.Join(sides, "x")}
+}
+
+// percentiles is a pair of a lower and an upper percentile.
+type percentiles [2]*float64
+
+func (p percentiles) set(texts []string) error {
+	var values []float64
+	for _, part := range split(texts) {
+		x, err := ParseNumber(part)
+		if err != nil {
+			return errType
+		}
+		values = append(values, x)
+	}
+	if len(values) != 2 || !(0 <= values[0] && values[0] < values[1] && values[1] <= 100) {
+		return errType
+	}
+	*p[0], *p[1] = values[0], values[1]
+	return nil
+}
+
+func (p percentiles) texts() (list []string) {
+	if *p[1] == 0 {
+		return nil
+	}
+	for _, x := range p {
+		list = append(list, strconv.FormatFloat(*x, 'g', -1, 64))
+	}
+	return list
+}
+
+// resolution is a number, auto (0) or off (negative).
+type resolution float64
+
+func (r *resolution) set(texts []string) error {
+	switch texts[0] {
+	case "auto":
+		*r = 0
+		return nil
+	case "off":
+		*r = -1
+		return nil
+	}
+	x, err := ParseNumber(texts[0])
+	if err != nil || !(x > 0 && x <= 0.1) {
+		return errType
+	}
+	*r = resolution(x)
+	return nil
+}
+
+func (r *resolution) texts() []string {
+	switch {
+	case *r == 0:
+		return nil
+	case *r < 0:
+		return []string{"off"}
+	}
+	return []string{strconv.FormatFloat(float64(*r), 'g', -1, 64)}
+}
+
+// augment is a list of random transformations like shift=2,flip, or none.
+type augment train.Augment
+
+func (a *augment) set(texts []string) error {
+	parsed, err := train.ParseAugment(texts[0])
+	if err == nil {
+		*a = augment(parsed)
+	}
+	return err
+}
+
+func (a *augment) texts() []string {
+	if *a == (augment{}) {
+		return nil
+	}
+	return []string{train.Augment(*a).String()}
+}
+
+// ParseNumber parses a finite number or a fraction such as 1/3.
+func ParseNumber(s string) (float64, error) {
+	s = strings.TrimSpace(s)
+	numerator, denominator, isFraction := strings.Cut(s, "/")
+	v, err := strconv.ParseFloat(numerator, 64)
+	if err == nil && isFraction {
+		var d float64
+		d, err = strconv.ParseFloat(denominator, 64)
+		v /= d
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s is beyond the range of float64", s)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a number: expected numbers separated by commas, such as 0.5,0.5", s)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s is not finite", s)
+	}
+	return v, nil
 }

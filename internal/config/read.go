@@ -12,10 +12,10 @@ import (
 	"credence/internal/yamltext"
 )
 
-// Error is what is wrong with a file, and where, or with the environment.
+// Error is an error in a configuration file, with its position, or in the environment.
 type Error struct {
 	File         string // "" for the environment
-	Line, Column int    // from 1; 0 if the whole file is meant
+	Line, Column int    // from 1; 0 for the file as a whole
 	Msg          string
 	Hint         string // how to fix it, if known
 }
@@ -31,26 +31,22 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// entry is one key of a file with its value.
+// entry is a key of a file with its value. Its origin is the line of the key.
 type entry struct {
-	*Option
-	Texts []string // of the value, or of the elements of a list
-	File  string
-	Line  int // of the key
-
-	line, column int // of the value
+	setting
+	line, column int // position of the value
 }
 
-// errorf returns an error about the value, which follows the name of the key.
+// errorf returns an error at the value. The message is prefixed with the key.
 func (e *entry) errorf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
+	return &Error{File: e.origin.name, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
 }
 
-// ofOneCall are the flags that a configuration file cannot hold.
-var ofOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
+// commandLineOnly lists the flags that cannot be keys of a configuration file.
+var commandLineOnly = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
 
-// read reads a configuration file. Keys without a value are as good as left out.
+// read reads a configuration file. Keys without a value count as unset.
 func read(path string) ([]entry, error) {
 	text, err := yamltext.ReadFile(path)
 	if err != nil {
@@ -59,9 +55,13 @@ func read(path string) ([]entry, error) {
 	return parse(path, text)
 }
 
-// parse reads the text of a file; name is what errors call it.
+// parse parses the text of a file; name is the file name in errors.
 func parse(name string, text []byte) (entries []entry, err error) {
-	defer func() { err = placed(name, err) }()
+	defer func() {
+		if e, ok := errors.AsType[*yamltext.Error](err); ok {
+			err = &Error{File: name, Line: e.Line, Column: e.Column, Msg: e.Msg}
+		}
+	}()
 	defer yamltext.Recover(&err)
 	keys, err := topLevel(name, text)
 	if err != nil {
@@ -75,7 +75,7 @@ func parse(name string, text []byte) (entries []entry, err error) {
 		option := lookup(word)
 		line, twice := lines[word]
 		switch {
-		case slices.Contains(ofOneCall, word):
+		case slices.Contains(commandLineOnly, word):
 			bad.Msg = word + " has its place on the command line, not in a file"
 		case option == nil:
 			bad.Msg = fmt.Sprintf("unknown key %q", word)
@@ -93,21 +93,13 @@ func parse(name string, text []byte) (entries []entry, err error) {
 			continue
 		}
 		p := k.Value.GetToken().Position
-		e := entry{Option: option, File: name, Line: at.Line, line: p.Line, column: p.Column}
+		e := entry{setting{Option: option, origin: origin{fromFile, name, at.Line}}, p.Line, p.Column}
 		if err := e.read(k.Value); err != nil {
 			return nil, err
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-// placed gives an error about a text the name of its file.
-func placed(name string, err error) error {
-	if e, ok := errors.AsType[*yamltext.Error](err); ok {
-		return &Error{File: name, Line: e.Line, Column: e.Column, Msg: e.Msg}
-	}
-	return err
 }
 
 // topLevel returns the keys of a file with their values.
@@ -133,7 +125,7 @@ func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
 	return keys, nil
 }
 
-// read takes a plain value or a list of them.
+// read sets the texts from a plain value or a list of plain values.
 func (e *entry) read(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
@@ -150,7 +142,7 @@ func (e *entry) read(n ast.Node) error {
 	case ast.ScalarNode:
 		e.Texts = []string{scalar(n)}
 		if e.list && e.typ == textType && e.Texts[0] == "" {
-			e.Texts = []string{} // as for a flag, nothing is no text
+			e.Texts = []string{} // as for a flag, an empty text is an empty list
 		}
 	default:
 		return e.errorf("is not a plain value")

@@ -11,26 +11,26 @@ import (
 	"credence/train"
 )
 
-// Settings are what the options say: how data are read, and how a model is
-// fitted to them.
+// Settings holds the values of all options: how data are read, and how a model
+// is fitted to them.
 type Settings struct {
 	Load             dataset.LoadOptions
 	Fit              train.Options
-	Method           string   // of package head
-	Joint            bool     // whether it learns from an item's votes together
+	Method           string   // name of a method of package head
+	Joint            bool     // whether the method uses an item's votes jointly
 	MethodSettings   []string // name=value
 	Components       int      // of the mixture
 	Limit            float64  // of the mixture
 	Test, Validation float64  // shares of the items
 	Threads          int      // 0 for all cores
-	Device           string   // what networks run on
+	Device           string   // device that networks run on
 	From             string   // run to start from
-	Inside           bool     // tables name only images in their own folder
+	Inside           bool     // tables may only name images in their own folder
 
-	origins map[string]origin // of the options that are set
+	origins map[string]origin // by option; only options that are set
 }
 
-// New returns the settings that hold if nothing is given.
+// New returns the default settings.
 func New() *Settings {
 	s := &Settings{Fit: train.Options{Seed: 1}, Method: head.Mixture{}.Name(), Joint: true}
 	s.features().Memory = 2e9
@@ -47,7 +47,7 @@ func (s *Settings) features() *dataset.FeatureOptions { return &s.Load.FeatureOp
 func (s *Settings) votes() *dataset.VotesOptions      { return &s.Load.VotesOptions }
 func (s *Settings) volumes() *dataset.Preparation     { return &s.Load.FeatureOptions.Volume.Preparation }
 
-// Field returns an option of s.
+// Field returns an option of s as a flag value.
 func (s *Settings) Field(o *Option) *Field { return &Field{o, s} }
 
 func (s *Settings) from(name string, o origin) {
@@ -57,14 +57,14 @@ func (s *Settings) from(name string, o origin) {
 	s.origins[name] = o
 }
 
-// Given reports whether an option was given a value, or found in the data.
+// Given reports whether an option was set by the user or found in the data.
 func (s *Settings) Given(name string) bool { return s.origins[name].source != "" }
 
-// OfMixture are the settings of the mixture that are options of their own.
+// OfMixture lists the settings of the mixture that have options of their own.
 var OfMixture = []string{"components", "limit"}
 
-// LoadOptions returns how the data are read: what holds for both features and
-// votes is in both.
+// LoadOptions returns the options for loading the data. Options that apply to
+// both features and votes are copied to both.
 func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o := s.Load
 	o.FeatureOptions.AnyPath = !s.Inside
@@ -73,15 +73,15 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 	if o.VotesOptions.Sheet == "" { // another workbook may have other sheets
 		o.VotesOptions.Sheet, o.VotesOptions.SheetOptional = o.FeatureOptions.Sheet, len(o.Votes) > 0
 	}
-	// An array has no columns of ids: its rows are those of the items in turn.
+	// An array has no id column: its rows are in the order of the items.
 	if o.VotesOptions.ItemColumn == "" && !slices.ContainsFunc(o.Votes, dataset.IsArray) {
 		o.VotesOptions.ItemColumn = o.FeatureOptions.ItemColumn
 	}
 	return o
 }
 
-// Environment fills in what flags leave open from variables such as
-// CREDENCE_EPOCHS.
+// Environment sets options that no flag has set from environment variables such
+// as CREDENCE_EPOCHS.
 func (s *Settings) Environment() error {
 	for _, o := range Options {
 		variable := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
@@ -97,8 +97,8 @@ func (s *Settings) Environment() error {
 	return nil
 }
 
-// File fills in what flags and the environment leave open from a configuration
-// file, but for some options.
+// File sets options that neither flags nor the environment have set from a
+// configuration file, except for the named ones.
 func (s *Settings) File(path string, except ...string) error {
 	entries, err := read(path)
 	if err != nil {
@@ -111,14 +111,14 @@ func (s *Settings) File(path string, except ...string) error {
 		if err := e.put(s, e.Texts, false); err != nil {
 			return e.errorf("%w", err)
 		}
-		s.from(e.Name, origin{fromFile, e.File, e.Line})
+		s.from(e.Name, e.origin)
 	}
 	return nil
 }
 
-// Recognized sets the columns, the form and the classes that nobody named to
-// those that were found, so that the data are read the same whatever else is in
-// the files.
+// Recognized sets the columns, the form and the classes that were not given to
+// those found in the data, so that the record of the run names them and the data
+// are read the same way again.
 func (s *Settings) Recognized(ds *dataset.Dataset) error {
 	votes := ds.Votes
 	found := map[string][]string{
@@ -145,10 +145,10 @@ func (s *Settings) Recognized(ds *dataset.Dataset) error {
 	return nil
 }
 
-// Complete takes over what a fit has chosen.
+// Complete copies the options that a fit has chosen.
 func (s *Settings) Complete(chosen train.Options) {
 	if s.Given("augment") && chosen.Augment == (train.Augment{}) {
-		chosen.Augment = s.Fit.Augment // to change nothing was an answer
+		chosen.Augment = s.Fit.Augment // "none" was requested explicitly
 	}
 	s.Fit = chosen
 	s.Method, s.MethodSettings = chosen.Head.Name(), nil
@@ -162,17 +162,17 @@ func (s *Settings) Complete(chosen train.Options) {
 	}
 }
 
-// setting is the value of an option and where it comes from.
+// setting is the value of an option and its origin.
 type setting struct {
 	*Option
-	Texts  []string // one, or those of a list; nil: to be chosen from data that are not known yet
+	Texts  []string // one, or the elements of a list; nil if it depends on data that are unknown
 	origin origin
 }
 
-// set reports whether the option was given, found or chosen.
+// set reports whether the option was given, found in the data or chosen by the fit.
 func (s *Settings) set(o *Option) bool { return s.Given(o.Name) || o.fit && !o.zero(s) }
 
-// WriteRecord writes what is set in the form that File reads.
+// WriteRecord writes the options that are set in the format that File reads.
 func (s *Settings) WriteRecord(w io.Writer) error {
 	var list []setting
 	for _, o := range Options {
@@ -183,14 +183,14 @@ func (s *Settings) WriteRecord(w io.Writer) error {
 	return writeYAML(w, list, false)
 }
 
-// View is how to show settings.
+// View selects how Show prints settings.
 type View struct {
-	JSON    bool // rather than YAML
-	Origins bool // with where each value comes from
-	Unknown bool // the data are unknown, so what is chosen from them has no value
+	JSON    bool // JSON instead of YAML
+	Origins bool // include the origin of each value
+	Unknown bool // the data are unknown, so options chosen from them have no value
 }
 
-// Show writes the effective configuration: what is set, and defaults.
+// Show writes the effective configuration: options that are set, and defaults.
 func (s *Settings) Show(w io.Writer, v View) error {
 	write := writeYAML
 	if v.JSON {
@@ -199,20 +199,20 @@ func (s *Settings) Show(w io.Writer, v View) error {
 	return write(w, s.effective(v.Unknown), v.Origins)
 }
 
-// effective returns the effective configuration: what is set, defaults and,
-// without a value, what is chosen from data that are unknown.
+// effective returns the effective configuration: options that are set, defaults
+// and, without a value, options chosen from data that are unknown.
 func (s *Settings) effective(unknown bool) []setting {
 	var list []setting
 	for _, o := range Options {
 		v := setting{Option: o, origin: s.origins[o.Name]}
 		switch {
 		case slices.Contains(OfMixture, o.Name) && s.Method != head.Mixture{}.Name():
-			continue // of the mixture alone
+			continue // only the mixture has it
 		case s.set(o):
 			v.Texts = o.texts(s)
 			if v.origin.source == "" {
 				v.origin.source = fromData
-				// Settings that nobody gave are the method's defaults.
+				// Method settings that were not given are defaults.
 				if slices.Equal(v.Texts, o.fallback) || o.Name == "setting" {
 					v.origin.source = fromDefault
 				}

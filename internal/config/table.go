@@ -17,7 +17,7 @@ const (
 // firstOfTraining is the first option that is not about data.
 const firstOfTraining = "method"
 
-// Options is the table of options, in the order in which they are shown.
+// Options is the table of options, in display order.
 var Options = derive([]*Option{
 	{Name: "data", verbs: Train, at: func(s *Settings) any { return &s.Load.Data },
 		Help: "`file` of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of images, " +
@@ -236,16 +236,11 @@ func atLeastOne(x float64) bool  { return x >= 1 }
 func notNegative(x float64) bool { return x >= 0 }
 func share(x float64) bool       { return x >= 0 && x < 1 }
 
-// names are those of the options, in order.
-var names = func() (list []string) {
-	for _, o := range Options {
-		list = append(list, o.Name)
-	}
-	return list
-}()
+// names lists the names of the options, in order.
+var names = words.Each(Options, func(o *Option) string { return o.Name })
 
-// derive completes the rows: their types are those of the fields, and their
-// defaults are what new settings hold, or what a fit takes whatever the data are.
+// derive completes the rows: types come from the fields, and defaults from new
+// settings or from the defaults of a fit that do not depend on the data.
 func derive(rows []*Option) []*Option {
 	fresh, chosen := New(), &Settings{}
 	chosen.Complete(train.Defaults())

@@ -16,8 +16,8 @@ import (
 	"credence/internal/words"
 )
 
-// writeYAML writes values in the form that Settings.File reads, each with its origin as
-// a comment if asked to.
+// writeYAML writes values in the format that Settings.File reads, each with its origin
+// as a comment if origins is true.
 func writeYAML(w io.Writer, values []setting, origins bool) error {
 	var b strings.Builder
 	for _, v := range values {
@@ -31,10 +31,10 @@ func writeYAML(w io.Writer, values []setting, origins bool) error {
 	return err
 }
 
-// WriteTemplate writes a file for given data, which lines about them open: every
-// option with what it does. What was asked for and how the data were read stand
-// there as keys; other keys are behind a "#" with what holds if they are left
-// there.
+// WriteTemplate writes a commented configuration file for given data: about, a
+// description of the data, then every option with its help. Options that were
+// given or found in the data are keys; the others are commented out with "#" and
+// show the value that applies if they stay so.
 func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
 	comment := func(text string) {
 		var lines strings.Builder
@@ -72,8 +72,8 @@ func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
 	}
 }
 
-// yaml returns the value as lines of a YAML file, with a comment in the first
-// of them if it is not empty.
+// yaml returns the setting as lines of a YAML file. A comment that is not empty is
+// appended to the first line.
 func (v *setting) yaml(comment string) string {
 	line, more := v.Name+":", ""
 	switch {
@@ -94,7 +94,7 @@ func (v *setting) yaml(comment string) string {
 	return line + "\n" + more
 }
 
-// block reports whether a text of several lines can be written as they are.
+// block reports whether a text of several lines can be written as a block scalar.
 func block(text string) bool {
 	if !strings.Contains(text, "\n") || strings.ContainsAny(text[:1], " \n") || strings.HasSuffix(text, "\n") {
 		return false
@@ -107,19 +107,19 @@ func block(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 }
 
-// plainText are texts that no YAML reader takes for anything else, unless they
-// are one of notText.
+// plainText matches texts that every YAML reader takes for a string without
+// quotes, except those in notText.
 var plainText = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 
-// notText are the words that some version of YAML takes for other things.
+// notText lists the words that some version of YAML does not read as a string.
 var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 
 // scalar writes one plain value.
 func (o *Option) scalar(text string) string {
 	switch value := o.typed(text).(type) {
 	case string:
-		number := text != "" &&
-			(text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && canBeNumber(text))
+		_, err := strconv.ParseFloat(text, 64)
+		number := text != "" && (text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && err == nil)
 		if plainText.MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
 			return text
 		}
@@ -135,23 +135,18 @@ func (o *Option) scalar(text string) string {
 	}
 }
 
-func canBeNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
-}
-
 // quote writes text between double quotes, as JSON and YAML both read it.
 func quote(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	// A string always has a form in JSON.
+	// A string can always be encoded.
 	_ = e.Encode(text)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// typed returns the value that a text stands for; the text itself where the
-// type is another.
+// typed returns the value of a text by the option's type, or the text itself if
+// it cannot be parsed as one.
 func (o *Option) typed(text string) any {
 	switch o.typ {
 	case boolType:
@@ -174,7 +169,7 @@ func (o *Option) typed(text string) any {
 	return text
 }
 
-// values returns what texts stand for.
+// values returns the typed values of texts.
 func (o *Option) values(texts []string) []any {
 	all := []any{}
 	for _, t := range texts {
@@ -183,7 +178,7 @@ func (o *Option) values(texts []string) []any {
 	return all
 }
 
-// value returns what the texts of the option stand for, nil for none.
+// value returns the typed value of the option's texts, or nil if there are none.
 func (o *Option) value(texts []string) any {
 	switch {
 	case texts == nil:
@@ -194,8 +189,8 @@ func (o *Option) value(texts []string) any {
 	return o.typed(texts[0])
 }
 
-// writeJSON writes values as one object; with origins, each is an object of
-// value, origin and, for what was given, the place.
+// writeJSON writes values as one object; with origins, each member is an object
+// of value, origin and, if it was given, its place.
 func writeJSON(w io.Writer, values []setting, origins bool) error {
 	var list ordered
 	for _, v := range values {
@@ -212,7 +207,7 @@ func writeJSON(w io.Writer, values []setting, origins bool) error {
 	return writeIndented(w, list)
 }
 
-// ordered is an object whose members keep their order.
+// ordered is a JSON object that keeps the order of its members.
 type ordered []member
 
 type member struct {
@@ -246,8 +241,8 @@ func writeIndented(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// WriteSchema writes what a configuration file may hold as a JSON Schema, draft
-// 2020-12, that accepts what Settings.File accepts.
+// WriteSchema writes the JSON Schema, draft 2020-12, of configuration files. It
+// accepts the files that Settings.File accepts.
 func WriteSchema(w io.Writer) error {
 	var properties ordered
 	for _, o := range Options {
@@ -267,7 +262,7 @@ func WriteSchema(w io.Writer) error {
 // property describes the value of a key.
 func (o *Option) property() ordered {
 	p := ordered{{"description", o.about()}}
-	// A key without a value is as good as left out.
+	// A key without a value counts as unset.
 	if o.list {
 		p = append(p, member{"anyOf", []ordered{
 			{{"type", "array"}, {"items", o.element(false)}},
@@ -282,7 +277,7 @@ func (o *Option) property() ordered {
 	return append(p, member{"default", o.value(o.fallback)})
 }
 
-// elements are the types of plain values, and what else holds for them. Names may look like numbers: classes 1 to 5.
+// elements has the JSON types of plain values and further keywords. Texts may look like numbers: classes 1 to 5.
 var elements = [...]struct {
 	types []string
 	more  ordered

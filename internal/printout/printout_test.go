@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 	write := func(p *Page) string {
 		p.Sections(
 			func(p *Page) { p.Paragraph("Data  ", "three words here") },
-			func(*Page) {}, // says nothing
+			func(*Page) {}, // writes nothing
 			func(p *Page) { p.Bullets([]string{"mind this"}) })
 		return p.String()
 	}
@@ -71,7 +71,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestForeign: what files bring along neither steers a terminal nor becomes HTML.
+// TestForeign: text from files is escaped for terminals and for HTML.
 func TestForeign(t *testing.T) {
 	const evil = "a\x1b]0;x\a\u202e\r<script>[b](javascript:c)"
 	for _, c := range []struct {

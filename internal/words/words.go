@@ -1,4 +1,4 @@
-// Package words writes counts, shapes and lists as people read them.
+// Package words formats counts, shapes and lists for people.
 package words
 
 import (
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Thousands writes n with a comma between groups of three digits: 2,687.
+// Thousands formats n with commas between groups of three digits: 2,687.
 func Thousands(n int) string { return grouped(strconv.Itoa(n)) }
 
-// Count writes a number of votes or items that need not be whole: 2,687, or
-// with one decimal, 3.5.
+// Count formats a number of votes or items that need not be whole: 2,687, or
+// 3.5 with one decimal.
 func Count(x float64) string {
 	if x != math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', 1, 64)
@@ -20,7 +20,7 @@ func Count(x float64) string {
 	return grouped(strconv.FormatFloat(x, 'f', 0, 64))
 }
 
-// grouped puts commas into the digits of a whole number.
+// grouped inserts commas into the digits of a whole number.
 func grouped(s string) string {
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -28,23 +28,21 @@ func grouped(s string) string {
 	return s
 }
 
-// Plural writes a number of things: 1 vote, 2,687 votes. The noun takes an s.
-func Plural[N int | float64](n N, noun string) string {
+// Noun returns the form of a noun for n things: vote, votes. The plural takes an s.
+func Noun[N int | float64](n N, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
-	return Count(float64(n)) + " " + noun + "s"
+	return noun + "s"
 }
 
-// Spelled does the same with words for small numbers: one vote, two votes.
-func Spelled(n int, noun string) string {
-	if n == 1 {
-		return "one " + noun
-	}
-	return Word(n) + " " + noun + "s"
-}
+// Plural formats a number of things: 1 vote, 2,687 votes.
+func Plural[N int | float64](n N, noun string) string { return Count(float64(n)) + " " + Noun(n, noun) }
 
-// Word writes a number up to five as a word.
+// Spelled is Plural with small numbers as words: one vote, two votes.
+func Spelled(n int, noun string) string { return Word(n) + " " + Noun(n, noun) }
+
+// Word returns a number from 0 to 5 as a word, and others as digits.
 func Word(n int) string {
 	if small := []string{"no", "one", "two", "three", "four", "five"}; n >= 0 && n < len(small) {
 		return small[n]
@@ -52,7 +50,7 @@ func Word(n int) string {
 	return Thousands(n)
 }
 
-// List joins names as a sentence does: "a, b and c", with and or another word.
+// List joins names as in a sentence: "a, b and c". The conjunction is and, or another word.
 func List(names []string, and string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -70,7 +68,7 @@ func Each[T any](list []T, text func(T) string) []string {
 	return texts
 }
 
-// Few lists at most five names, for messages.
+// Few lists the first five names and the total, for messages.
 func Few(names []string) string {
 	if len(names) <= 5 {
 		return strings.Join(names, ", ")
@@ -78,11 +76,11 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s, … (%s in all)", strings.Join(names[:5], ", "), Thousands(len(names)))
 }
 
-// Shape writes the lengths of the axes of an array: 3×32×32.
+// Shape formats the dimensions of an array: 3×32×32.
 func Shape(shape []int) string { return strings.Join(Each(shape, strconv.Itoa), "×") }
 
-// Nearest returns the name that takes the fewest changes, if these are few for the
-// length of both, or "": of two or three letters, too much is changed by two.
+// Nearest returns the name with the smallest [Distance], or "" if no name is close: at
+// most a third of the letters may differ, so that short words match only few others.
 func Nearest(name string, names []string) string {
 	if len(name) > 100 {
 		return ""
@@ -96,8 +94,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// Distance is how many letters have to be put in, taken out or replaced, or
-// swapped with the next.
+// Distance returns the edit distance of two words: the number of insertions,
+// deletions, replacements and swaps of adjacent letters.
 func Distance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[0] {

@@ -6,20 +6,22 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"credence/internal/words"
 )
 
-// Page is a report: text for a terminal, or Markdown.
+// Page is a report under construction: text for a terminal, or Markdown.
 type Page struct {
 	bytes.Buffer
 	Markdown bool
-	Width    int // of the text
+	Width    int // line width of text
 }
 
-// Sections writes each section, with an empty line between them.
+// Sections writes the sections, separated by empty lines. A section that writes nothing is omitted.
 func (p *Page) Sections(list ...func(*Page)) {
 	for _, section := range list {
 		from := p.Len()
@@ -32,7 +34,7 @@ func (p *Page) Sections(list ...func(*Page)) {
 	p.Truncate(max(0, p.Len()-1))
 }
 
-// Heading begins a section.
+// Heading writes the heading of a section.
 func (p *Page) Heading(format string, args ...any) {
 	text := p.foreign(fmt.Sprintf(format, args...))
 	if p.Markdown {
@@ -41,7 +43,7 @@ func (p *Page) Heading(format string, args ...any) {
 	p.WriteString(text + "\n")
 }
 
-// Paragraph writes text after a lead that the other lines are indented by.
+// Paragraph writes text after a lead. Further lines are indented by the width of the lead.
 func (p *Page) Paragraph(lead, text string) {
 	lead, text = p.foreign(lead), p.foreign(text)
 	if !p.Markdown {
@@ -75,7 +77,7 @@ func (p *Page) Note(format string, args ...any) {
 	p.WriteString(lead + p.foreign(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// Bullets writes warnings, each beginning with a dash.
+// Bullets writes warnings as a list, below a heading.
 func (p *Page) Bullets(warnings []string) {
 	if len(warnings) == 0 {
 		return
@@ -86,8 +88,8 @@ func (p *Page) Bullets(warnings []string) {
 	}
 }
 
-// Table is cells in columns, as wide as their widest cell. Its first row is its
-// header.
+// Table is a table whose columns are as wide as their widest cell. The first row
+// is the header.
 type Table struct {
 	Rows [][]string
 
@@ -95,11 +97,11 @@ type Table struct {
 	bare bool  // there is no header
 }
 
-// NewTable returns a table whose columns of the given numbers are aligned on the
-// left.
+// NewTable returns a table. The given columns, counted from 0, are aligned on the
+// left, the others on the right.
 func NewTable(left ...int) *Table { return &Table{left: left} }
 
-// Bare says that there is no header.
+// Bare marks the table as one without a header, and returns it.
 func (t *Table) Bare() *Table {
 	t.bare = true
 	return t
@@ -134,8 +136,8 @@ func (t *Table) Print(w io.StringWriter) {
 	}
 }
 
-// printMarkdown writes the rows as a table of Markdown, which always has a
-// header.
+// printMarkdown writes the rows as a Markdown table, which always has a header,
+// if need be an empty one.
 func (t *Table) printMarkdown(w io.StringWriter) {
 	columns := 0
 	for _, row := range t.Rows {
@@ -171,11 +173,95 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	}
 }
 
-// Pad fills s up with spaces, behind it if it is aligned on the left.
+// Pad pads s with spaces to a width: on the right if it is aligned on the left.
 func Pad(s string, width int, left bool) string {
 	spaces := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 	if left {
 		return s + spaces
 	}
 	return spaces + s
+}
+
+// Wrap writes text in lines of at most width characters. The first line begins
+// with lead; the others are indented by its width.
+func Wrap(w io.StringWriter, lead, text string, width int) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
+	line, separator := lead, ""
+	for word := range strings.FieldsSeq(text) {
+		if separator != "" && utf8.RuneCountInString(line+separator+word) > width {
+			w.WriteString(line + "\n")
+			line, separator = indent, ""
+		}
+		line += separator + word
+		separator = " "
+	}
+	w.WriteString(line + "\n")
+}
+
+// Share formats a probability with four decimals; values that would round to 0 or 1 become <0.0001 or >0.9999.
+func Share(x float64) string {
+	switch {
+	case x > 0 && x < 0.00005:
+		return "<0.0001"
+	case x < 1 && x >= 0.99995:
+		return ">0.9999"
+	}
+	return strconv.FormatFloat(x, 'f', 4, 64)
+}
+
+// Percent formats a level: 95%, 99.9%.
+func Percent(level float64) string {
+	return strconv.FormatFloat(100*level, 'g', 10, 64) + "%"
+}
+
+// Ellipsis truncates s to at most n ≥ 8 characters.
+func Ellipsis(s string, n int) string {
+	runes := []rune(s)
+	n = max(n, 8)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// Ids, classes and column names come from files that may not be trustworthy. Terminal
+// control sequences are escaped, and so is HTML in Markdown.
+
+// Plain escapes control characters and bidirectional controls, as \x1b or \u202e.
+// Line breaks and tabs are kept.
+func Plain(s string) string {
+	steers := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+	}
+	if strings.IndexFunc(s, steers) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !steers(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// markdown escapes what Markdown would interpret as HTML or as a link.
+var markdown = strings.NewReplacer("<", "&lt;", "](", `]\(`)
+
+// line is Plain that also escapes line breaks and tabs.
+func line(s string) string { return breaks.Replace(Plain(s)) }
+
+var breaks = strings.NewReplacer("\n", `\x0a`, "\t", `\x09`)
+
+// foreign escapes untrusted text for the page.
+func (p *Page) foreign(s string) string {
+	if s = Plain(s); p.Markdown {
+		s = markdown.Replace(s)
+	}
+	return s
 }

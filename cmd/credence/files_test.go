@@ -14,8 +14,8 @@ import (
 	"credence/train"
 )
 
-// TestStoppedRun: whoever uses the model of a run that was stopped is told, with
-// how many networks it has.
+// TestStoppedRun: verbs that use the model of a run that was stopped warn about it,
+// with the number of networks that it has.
 func TestStoppedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	items, votes := smallData(40)
@@ -54,7 +54,7 @@ func TestStoppedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Members = m.Members[:1] // how many had begun depends on the machine
+	m.Members = m.Members[:1] // the number of networks that had started depends on the machine
 	if got := networksOf(m); got != "1 of 3 networks, as far as they were trained" {
 		t.Errorf("the model has %s", got)
 	}
