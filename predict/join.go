@@ -17,6 +17,7 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/rank"
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -248,7 +249,8 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 func inOrder(folder string, parts []*manifest, end *manifest) error {
 	block, items := end.Source.Block, end.Items
 	slices.SortFunc(parts, func(a, b *manifest) int { return a.Part - b.Part })
-	for k := range (items + block - 1) / block {
+	blocks := (items + block - 1) / block
+	for k := range blocks {
 		want := manifest{Source: end.Source, Part: k}
 		if k >= len(parts) || parts[k].Part != k {
 			return &PartError{filepath.Join(folder, partName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
@@ -269,8 +271,8 @@ func inOrder(folder string, parts []*manifest, end *manifest) error {
 			return &PartError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
 		}
 	}
-	if n := (items + block - 1) / block; len(parts) > n {
-		return &PartError{parts[n].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
+	if len(parts) > blocks {
+		return &PartError{parts[blocks].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
 	}
 	return nil
 }
@@ -322,7 +324,7 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 
 // joinParquet writes the rows of Parquet files into one.
 func joinParquet(w io.Writer, s *ShardSource, parts []*manifest) error {
-	out, err := newParquet(w, s.Columns)
+	out, err := table.NewParquetWriter(w, typed(s.Columns))
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type piece struct {
 func newSink(w io.Writer, f *Form, columns []Column) (sink, error) {
 	switch f.Name {
 	case "parquet":
-		p, err := newParquet(w, columns)
+		p, err := table.NewParquetWriter(w, typed(columns))
 		return &parquetSink{columns: columns, w: p}, err
 	case "arrow":
 		buffer := bufio.NewWriterSize(w, 1<<16)
@@ -150,11 +150,6 @@ func (t *textSink) put(p *piece) error {
 
 func (t *textSink) flush() error { return t.w.Flush() }
 func (t *textSink) Close() error { return t.w.Flush() }
-
-// newParquet begins a Parquet file with the given columns.
-func newParquet(w io.Writer, columns []Column) (*table.ParquetWriter, error) {
-	return table.NewParquetWriter(w, typed(columns))
-}
 
 // typed returns columns with their types, to write.
 func typed(columns []Column) []table.ParquetColumn {

@@ -215,22 +215,18 @@ func (f Folder) sum(name string) (string, error) {
 // writeHistory writes the epochs of every network, one per row.
 func (f Folder) writeHistory(runs []model.Run) error {
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return f.write(HistoryFile, func(w io.Writer) error {
-		c := csv.NewWriter(w)
-		c.Write([]string{"run", "epoch", "loss", "held_out", "rate", "clamped", "kept", "note"})
-		for _, r := range runs {
-			for _, e := range r.History {
-				held := ""
-				if e.HeldOut != nil {
-					held = exact(*e.HeldOut)
-				}
-				c.Write([]string{r.Name, strconv.Itoa(e.Epoch), exact(e.Loss), held, exact(e.Rate),
-					exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
+	rows := [][]string{{"run", "epoch", "loss", "held_out", "rate", "clamped", "kept", "note"}}
+	for _, r := range runs {
+		for _, e := range r.History {
+			held := ""
+			if e.HeldOut != nil {
+				held = exact(*e.HeldOut)
 			}
+			rows = append(rows, []string{r.Name, strconv.Itoa(e.Epoch), exact(e.Loss), held, exact(e.Rate),
+				exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
 		}
-		c.Flush()
-		return c.Error()
-	})
+	}
+	return f.write(HistoryFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
 // Load reads the model at path, which is a model file or the folder of a run. A
