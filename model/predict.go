@@ -145,33 +145,28 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 }
 
 // Decode returns what the networks with the given head together say of the items
-// with inputs x [N, width], on up to so many cores; 0 means all. If there are items
-// without an answer, which have an Err, the error is that of the first of them; the
-// answers are nil only if the networks did not run.
-func (s *Ensemble) Decode(h head.Head, x []float32, cores int) ([]head.Decoded, error) {
-	return s.decode(context.Background(), h, x, cores, head.Decode)
-}
-
-// Outputs returns what each network, or each pass through it, says of the items with inputs x
-// [N, width]. The networks are those from place first of an ensemble, which matters where they are
-// sampled.
-func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
-	return s.raw(context.Background(), h, x, 0, first)
+// with inputs x [N, width]. If there are items without an answer, which have an Err,
+// the error is that of the first of them; the answers are nil only if the networks
+// did not run.
+func (s *Ensemble) Decode(h head.Head, x []float32) ([]head.Decoded, error) {
+	return s.decode(context.Background(), h, x, 0, head.Decode)
 }
 
 // decode runs the networks and decodes their outputs.
 func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, cores int,
 	decode func(head.Head, []head.Output, int) ([]head.Decoded, error)) ([]head.Decoded, error) {
-	outputs, err := s.raw(ctx, h, x, cores, 0)
+	outputs, err := s.Outputs(ctx, h, x, cores, 0)
 	if err != nil {
 		return nil, err
 	}
 	return decode(h, outputs, len(x)/s.nets[0].In.Size())
 }
 
-// raw returns the outputs of each network, or of each of the head's passes with
-// dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
-func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
+// Outputs returns the outputs of each network for the items with inputs x [N, width], or of each of the
+// head's passes with dropout on, using at most the given number of cores; 0 means all. The networks are
+// those from place first of an ensemble, which matters where they are sampled. When ctx is done it stops
+// between passes.
+func (s *Ensemble) Outputs(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
 	var outputs []head.Output
 	passes := h.Traits().Passes
 	var keys []uint64

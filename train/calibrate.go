@@ -221,7 +221,7 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 		by := make([][]head.Decoded, len(final))
 		for k, net := range nets {
 			var err error
-			if by[k], err = net.Decode(f.reader, x, 0); err != nil {
+			if by[k], err = net.Decode(f.reader, x); err != nil {
 				return err
 			}
 		}

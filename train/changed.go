@@ -35,13 +35,10 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	}
 	before := make(map[int]*head.Decoded)
 	crowds := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
-	for fold := range max(f.folds, 1) {
+	for fold, same := range f.byFold(runs) {
 		var by []*nn.Network
 		var held []int
-		for _, r := range runs {
-			if r.fold != fold || len(r.held) == 0 {
-				continue
-			}
+		for _, r := range same {
 			if held = r.held; refit {
 				by = s.Model.Members
 			} else {

@@ -76,45 +76,42 @@ func (r *run) checkpoint() (*safetensors.File, error) {
 		}
 		f.Metadata[key] = string(text)
 	}
-	for _, t := range r.tensors() {
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
-	}
+	f.Tensors = r.tensors()
 	return f, nil
 }
 
-// named is a vector of a checkpoint.
-type named struct {
-	name   string
-	values []float32
+// vector is a tensor of one dimension.
+func vector(name string, values []float32) safetensors.Tensor {
+	return safetensors.Tensor{Name: name, Shape: []int{len(values)}, Values: values}
 }
 
 // fill copies vectors of a file into those of a run. It returns the name of the first that is missing or of
 // another size, or "".
-func fill(list []named, from func(name string) []float32) string {
+func fill(list []safetensors.Tensor, from map[string]*safetensors.Tensor) string {
 	for _, v := range list {
-		values := from(v.name)
-		if len(values) != len(v.values) {
-			return v.name
+		t := from[v.Name]
+		if t == nil || len(t.Values) != len(v.Values) {
+			return v.Name
 		}
-		copy(v.values, values)
+		copy(v.Values, t.Values)
 	}
 	return ""
 }
 
 // tensors are the vectors that a checkpoint holds, as they lie in the run.
-func (r *run) tensors() []named {
-	var list, moments []named
+func (r *run) tensors() []safetensors.Tensor {
+	var list, moments []safetensors.Tensor
 	for i, p := range r.parameters() {
-		list = append(list, p, named{"best." + p.name, r.best[i]})
+		list = append(list, p, vector("best."+p.Name, r.best[i]))
 	}
 	for i, m := range r.stepper.Trainer.State().Moments {
 		if m != nil {
-			moments = append(moments, named{fmt.Sprintf("moments.%d", i), m})
+			moments = append(moments, vector(fmt.Sprintf("moments.%d", i), m))
 		}
 	}
 	list = slices.Insert(list, 2, moments...)
 	if r.cross != nil {
-		list = append(list, named{"cross", r.cross.kept})
+		list = append(list, vector("cross", r.cross.kept))
 	}
 	return list
 }
@@ -163,14 +160,7 @@ func (r *run) restore(f *safetensors.File) error {
 	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Trainer.State().Steps); err != nil {
 		return err
 	}
-	tensors := f.ByName()
-	values := func(name string) []float32 {
-		if t := tensors[name]; t != nil {
-			return t.Values
-		}
-		return nil
-	}
-	if name := fill(r.tensors(), values); name != "" {
+	if name := fill(r.tensors(), f.ByName()); name != "" {
 		return fmt.Errorf("tensor %q is missing or of another size", name)
 	}
 	return r.stepper.Trainer.Push()
@@ -258,10 +248,10 @@ func RemoveCheckpoint(folder string) error {
 }
 
 // parameters are those of the run's network and its states, as they lie in it.
-func (r *run) parameters() []named {
-	list := []named{{"values", r.network.Values}}
+func (r *run) parameters() []safetensors.Tensor {
+	list := []safetensors.Tensor{vector("values", r.network.Values)}
 	for _, p := range r.network.States {
-		list = append(list, named{"states." + p.Name, p.Value})
+		list = append(list, vector("states."+p.Name, p.Value))
 	}
 	return list
 }
@@ -269,12 +259,12 @@ func (r *run) parameters() []named {
 // keepBest copies the parameters, which are the best so far.
 func (r *run) keepBest() {
 	for i, p := range r.parameters() {
-		r.best[i] = append(r.best[i][:0], p.values...)
+		r.best[i] = append(r.best[i][:0], p.Values...)
 	}
 }
 
 func (r *run) restoreBest() {
 	for i, p := range r.parameters() {
-		copy(p.values, r.best[i])
+		copy(p.Values, r.best[i])
 	}
 }

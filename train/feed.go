@@ -119,6 +119,7 @@ type batch struct {
 	x     []float32 // [N, width]
 	votes []float32 // [N, d]
 	n     int       // items in it
+	err   error     // why they could not be read
 
 	ratings []head.Rating // where heads ask for them
 
@@ -136,15 +137,6 @@ func (b *batch) put(in *inputs, j, item int) error {
 		return nil
 	}
 	return in.rows.ReadRow(item, x)
-}
-
-// begin makes room for items, which follow, and tells who cast their votes.
-func (b *batch) begin(in *inputs, items []int) {
-	b.n = len(items)
-	if in.first == nil {
-		return
-	}
-	b.ratings = in.ratingsOf(b.ratings[:0], items)
 }
 
 // content returns the inputs and votes.
@@ -177,15 +169,9 @@ type feed struct {
 
 	// Where batches are read ahead:
 	free  chan *batch
-	ready chan delivery
+	ready chan *batch
 	quit  chan struct{}
 	over  sync.WaitGroup
-}
-
-// delivery is a batch that was read, or the reason why it was not.
-type delivery struct {
-	b   *batch
-	err error
 }
 
 // readAhead is how many batches are read before they are asked for.
@@ -210,19 +196,6 @@ func (in *inputs) buffers(n int, changing bool) []*batch {
 	return list
 }
 
-// pin moves the inputs of buffers to memory that an engine copies fastest. ahead is called
-// with the inputs of each batch as soon as they are there.
-func pin(list []*batch, e nn.Pinner, ahead func(x []float32) error) error {
-	for _, b := range list {
-		p, err := e.Pin(len(b.x))
-		if err != nil {
-			return err
-		}
-		b.x, b.pin, b.ahead = p.Values, p, ahead
-	}
-	return nil
-}
-
 // feed returns the batches 0 … n−1 in turn, each with the given items. change,
 // if not nil, is called for each input row that was read, by several goroutines
 // at once. Only one feed at a time may use the same buffers, and the caller
@@ -235,7 +208,7 @@ func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change 
 		return f
 	}
 	f.size = 1
-	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan delivery), make(chan struct{})
+	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan *batch), make(chan struct{})
 	for _, b := range buffers {
 		f.free <- b
 	}
@@ -252,19 +225,22 @@ func (f *feed) read() {
 		case <-f.quit:
 			return
 		}
-		d := delivery{b, f.fill(b, f.items(i))}
+		b.err = f.fill(b, f.items(i))
 		select {
-		case f.ready <- d:
+		case f.ready <- b:
 		case <-f.quit:
 			return
 		}
 	}
 }
 
-// fill reads items into b. Ahead of the network it has goroutines of its own: those of package par
+// fill reads items into b, and who cast their votes where heads ask for it. Ahead of the network it has goroutines of its own: those of package par
 // serve one loop at a time, and that shall be the network's.
 func (f *feed) fill(b *batch, items []int) error {
-	b.begin(f.in, items)
+	b.n = len(items)
+	if f.in.first != nil {
+		b.ratings = f.in.ratingsOf(b.ratings[:0], items)
+	}
 	f.into, f.now = b, items
 	n := (len(items) + f.size - 1) / f.size
 	f.errs = slices.Grow(f.errs[:0], n)[:n]
@@ -297,20 +273,17 @@ func (f *feed) fill(b *batch, items []int) error {
 // next returns the inputs and votes of the next batch. They are the caller's
 // until it asks again.
 func (f *feed) next() (x []float32, votes head.Batch, err error) {
-	i := f.at
-	f.at++
 	if f.free == nil {
-		err = f.fill(f.hand, f.items(i))
-		x, votes = f.hand.content(f.in)
-		return x, votes, err
+		f.hand.err = f.fill(f.hand, f.items(f.at))
+		f.at++
+	} else {
+		if f.hand != nil {
+			f.free <- f.hand
+		}
+		f.hand = <-f.ready
 	}
-	if f.hand != nil {
-		f.free <- f.hand
-	}
-	d := <-f.ready
-	f.hand = d.b
-	x, votes = d.b.content(f.in)
-	return x, votes, d.err
+	x, votes = f.hand.content(f.in)
+	return x, votes, f.hand.err
 }
 
 // readPiece reads piece i of the items of a batch.

@@ -131,24 +131,19 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	if err := f.readTexts(ctx); err != nil {
 		return nil, err
 	}
-	return f, f.prepare()
-}
-
-// prepare computes what all runs share.
-func (f *fitting) prepare() (err error) {
 	var hash sync.WaitGroup
 	var unread error
 	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // while inputs are read: both go through all data
 	f.in, err = newInputs(f.ds, f.transform, f.o.Memory)
 	hash.Wait()
 	if err = cmp.Or(err, unread); err != nil {
-		return err
+		return nil, err
 	}
 	if f.traits.Raters {
 		f.in.rate(f.crew.ratings)
 	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
-		return err
+		return nil, err
 	}
 	d := len(f.ds.Classes)
 	all := head.Batch{Counts: head.Counts{Classes: d, Values: make([]float32, 0, len(f.voted)*d)}}
@@ -161,13 +156,13 @@ func (f *fitting) prepare() (err error) {
 	f.bias = f.reader.Start(all)
 	f.shape = model.InputShape(f.transform)
 	if f.layers, err = f.network(); err != nil {
-		return err
+		return nil, err
 	}
 	f.mark.Kernel = f.o.Engine.Name()
 	if f.mark.Config, err = json.Marshal(f.o); err != nil {
-		return err
+		return nil, err
 	}
-	return f.takeParts()
+	return f, f.takeParts()
 }
 
 // network returns the layers of a network: those of the model to start from, whatever
@@ -275,6 +270,17 @@ func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err 
 		return runs, nil
 	}
 	return []*run{r}, nil
+}
+
+// byFold returns the runs that hold items out, by the fold that they hold out.
+func (f *fitting) byFold(runs []*run) [][]*run {
+	folds := make([][]*run, max(f.folds, 1))
+	for _, r := range runs {
+		if len(r.held) > 0 {
+			folds[r.fold] = append(folds[r.fold], r)
+		}
+	}
+	return folds
 }
 
 // refitEpochs is the number of epochs for all items: the median of what the

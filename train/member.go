@@ -145,7 +145,7 @@ type trainedRun struct {
 	State  state  `json:"state"`
 	Passes int    `json:"passes"` // outputs for held-out items
 
-	tensors map[string][]float32
+	tensors map[string]*safetensors.Tensor
 }
 
 // Format and version of a part.
@@ -180,12 +180,12 @@ func (f *fitting) newPart(member int, runs []*run) *MemberResult {
 	p := &MemberResult{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
 	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
-		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string]*safetensors.Tensor{}}
 		if r.cross != nil {
 			t.State.Cross = r.cross.best
 		}
 		for _, v := range r.trained() {
-			t.tensors[v.name] = v.values
+			t.tensors[v.Name] = &v
 		}
 		p.runs[r.name] = t
 	}
@@ -193,13 +193,13 @@ func (f *fitting) newPart(member int, runs []*run) *MemberResult {
 }
 
 // trained are the vectors of a run that has ended, as they lie in it.
-func (r *run) trained() []named {
+func (r *run) trained() []safetensors.Tensor {
 	list := r.parameters()
 	if r.cross != nil {
-		list = append(list, named{"cross", r.cross.kept})
+		list = append(list, vector("cross", r.cross.kept))
 	}
 	for k, s := range r.said {
-		list = append(list, named{fmt.Sprintf("held.%d", k), s.Raw})
+		list = append(list, vector(fmt.Sprintf("held.%d", k), s.Raw))
 	}
 	return list
 }
@@ -220,7 +220,7 @@ func (r *run) take(t *trainedRun) error {
 	for range passes {
 		r.said = append(r.said, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
 	}
-	if name := fill(r.trained(), func(name string) []float32 { return t.tensors[name] }); name != "" {
+	if name := fill(r.trained(), t.tensors); name != "" {
 		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
 	}
 	r.cross.setBest(t.State.Cross)
@@ -263,8 +263,7 @@ func (p *MemberResult) Write(path string) error {
 		t := p.runs[name]
 		runs = append(runs, t)
 		for _, key := range slices.Sorted(maps.Keys(t.tensors)) {
-			v := t.tensors[key]
-			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name + "/" + key, Shape: []int{len(v)}, Values: v})
+			f.Tensors = append(f.Tensors, vector(name+"/"+key, t.tensors[key].Values))
 		}
 	}
 	list, err := json.Marshal(runs)
@@ -312,13 +311,13 @@ func ReadPart(path string) (*MemberResult, error) {
 		if t == nil {
 			return nil, bad("a run is null")
 		}
-		t.tensors = map[string][]float32{}
+		t.tensors = map[string]*safetensors.Tensor{}
 		p.runs[t.Name] = t
 	}
 	for _, t := range f.Tensors {
 		name, key, _ := strings.Cut(t.Name, "/")
 		if r := p.runs[name]; r != nil {
-			r.tensors[key] = t.Values
+			r.tensors[key] = &t
 		}
 	}
 	return p, nil

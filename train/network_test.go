@@ -127,7 +127,7 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := e.Decode(h, []float32{0, 0}, 0)
+	got, err := e.Decode(h, []float32{0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -292,13 +292,12 @@ func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, la
 // held-out laws, and add what networks disagree on.
 func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 	f.raterModels = map[int]*head.RaterModel{}
-	same := map[int][]*run{} // that hold a fold out
-	for _, r := range runs {
-		same[r.fold] = append(same[r.fold], r)
-	}
-	var err error
-	for fold, list := range same {
-		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(list)...); err != nil {
+	for fold, same := range f.byFold(runs) {
+		if len(same) == 0 {
+			continue
+		}
+		var err error
+		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(same)...); err != nil {
 			return err
 		}
 	}

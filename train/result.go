@@ -125,13 +125,11 @@ func (f *fitting) split() model.Split {
 
 // outOfFold makes answers to held-out items of what the networks that held them out say together.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
-	for fold := range max(f.folds, 1) {
+	for _, same := range f.byFold(runs) {
 		var said []head.Output
 		var held []int
-		for _, r := range runs {
-			if r.fold == fold && len(r.held) > 0 {
-				said, held = append(said, r.said...), r.held
-			}
+		for _, r := range same {
+			said, held = append(said, r.said...), r.held
 		}
 		if len(said) == 0 {
 			continue
@@ -155,7 +153,7 @@ func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answer
 	}
 	buffers := f.in.buffers(f.o.Batch, false)
 	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := e.Decode(h, x, 0)
+		got, err := e.Decode(h, x)
 		if err != nil {
 			return err
 		}

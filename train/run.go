@@ -133,7 +133,7 @@ func (r *run) say() error {
 	}
 	buffers := r.in.buffers(r.o.Batch, false)
 	return r.in.each(buffers, r.o.Batch, r.held, func(x []float32, _ head.Batch, _ []int) error {
-		got, err := e.Outputs(r.head, x, r.turn)
+		got, err := e.Outputs(context.Background(), r.head, x, 0, r.turn)
 		if err != nil {
 			return err
 		}
@@ -185,20 +185,27 @@ func (r *run) start() error {
 	return nil
 }
 
-// newBuffers returns the memory that batches are read into: that of the engine where
-// it takes inputs ahead.
+// newBuffers returns the memory that batches are read into. Where the engine takes inputs ahead, it is
+// memory that the engine copies fastest, and the engine gets the inputs of each batch as soon as they are read.
 func (r *run) newBuffers() ([]*batch, error) {
 	e, pins := r.o.Engine.(nn.Pinner)
 	list := r.in.buffers(r.size, r.augment != nil || pins)
 	if !pins {
 		return list, nil
 	}
-	return list, pin(list, e, func(x []float32) error {
-		if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
-			return f.Ahead(x)
+	for _, b := range list {
+		p, err := e.Pin(len(b.x))
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		b.x, b.pin, b.ahead = p.Values, p, func(x []float32) error {
+			if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
+				return f.Ahead(x)
+			}
+			return nil
+		}
+	}
+	return list, nil
 }
 
 // newStepper makes an optimizer without memory, at the current share of the
