@@ -46,7 +46,7 @@ const (
 	keyClasses     = "classes"
 	keyHead        = "head"
 	keyRaters      = "raters"
-	keyCrowd       = "crowd"
+	keyRaterModel  = "crowd"
 	keyTransform   = "transform"
 	keyNetworks    = "networks" // the layers of each member
 	keyCalibration = "calibration"
@@ -90,7 +90,7 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
 	if m.RaterModel != nil {
-		list = append(list, section{keyCrowd, crowdRecord{m.RaterModel.BiasSD}})
+		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD}})
 	}
 	meta := map[string]string{}
 	for _, part := range list {
@@ -107,7 +107,7 @@ func (m *Model) Encode(w io.Writer) error {
 	for _, a := range m.Transform.Arrays() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
 	}
-	f.Tensors = append(f.Tensors, crowdTensors(m.RaterModel)...)
+	f.Tensors = append(f.Tensors, encodeRaterModel(m.RaterModel)...)
 	return safetensors.Write(w, f)
 }
 
@@ -197,10 +197,10 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	m := &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
 	var method json.RawMessage
-	var crowd *crowdRecord
+	var record *raterRecord
 	list := m.sections(&method, &layers)
-	if f.Metadata[keyCrowd] != "" { // of models that know raters
-		list = append(list, section{keyCrowd, &crowd})
+	if f.Metadata[keyRaterModel] != "" { // of models that know raters
+		list = append(list, section{keyRaterModel, &record})
 	}
 	for _, part := range list {
 		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.value); err != nil {
@@ -233,7 +233,7 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 		}
 		m.Members = append(m.Members, member)
 	}
-	if m.RaterModel, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
+	if m.RaterModel, err = record.raterModel(tensors, len(m.Classes), len(m.Raters)); err != nil {
 		return nil, err
 	}
 	if err := m.Check(); err != nil {
@@ -261,7 +261,7 @@ func loadMember(
 			member, err = nil, fmt.Errorf("impossible layers: %v", p)
 		}
 	}()
-	if err := modest(layers); err != nil {
+	if err := checkSizes(layers); err != nil {
 		return nil, err
 	}
 	root, err := nn.Parse(layers, 0, known...)
@@ -304,7 +304,7 @@ const largest = 1 << 24
 
 // modest refuses layers with sizes beyond any network's: building them would
 // allocate tables before the tensors can be compared.
-func modest(layers []byte) error {
+func checkSizes(layers []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(layers))
 	for {
 		token, err := dec.Token()
@@ -321,33 +321,33 @@ func modest(layers []byte) error {
 }
 
 // crowdRecord is what a file says of raters beside the tensors, which may hold millions.
-type crowdRecord struct {
+type raterRecord struct {
 	LeanSD float64 `json:"lean_sd"`
 }
 
 // crowdPart is a tensor of a crowd, with the number of values for each rater.
-type crowdPart struct {
+type raterTensor struct {
 	name   string
 	values *[]float64
 	width  int
 }
 
 // crowdParts are the tensors of a crowd: leans of two classes, tastes of more.
-func crowdParts(c *head.RaterModel) []crowdPart {
-	votes, guess := crowdPart{"crowd.votes", &c.Votes, 1}, crowdPart{"crowd.guess", &c.GuessLogit, 1}
-	guessSE := crowdPart{"crowd.guess_se", &c.GuessLogitSE, 1}
+func raterTensors(c *head.RaterModel) []raterTensor {
+	votes, guess := raterTensor{"crowd.votes", &c.Votes, 1}, raterTensor{"crowd.guess", &c.GuessLogit, 1}
+	guessSE := raterTensor{"crowd.guess_se", &c.GuessLogitSE, 1}
 	if c.Classes == 2 {
-		return []crowdPart{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
+		return []raterTensor{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
 	}
-	return []crowdPart{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
+	return []raterTensor{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
 }
 
-func crowdTensors(c *head.RaterModel) []safetensors.Tensor {
+func encodeRaterModel(c *head.RaterModel) []safetensors.Tensor {
 	if c == nil {
 		return nil
 	}
 	var list []safetensors.Tensor
-	for _, part := range crowdParts(c) {
+	for _, part := range raterTensors(c) {
 		values := make([]float32, len(*part.values))
 		for i, x := range *part.values {
 			values[i] = float32(x)
@@ -358,12 +358,12 @@ func crowdTensors(c *head.RaterModel) []safetensors.Tensor {
 }
 
 // crowd takes the tensors of a crowd out of those of a file; nil if there is none.
-func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.RaterModel, error) {
+func (r *raterRecord) raterModel(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.RaterModel, error) {
 	if r == nil {
 		return nil, nil
 	}
 	c := &head.RaterModel{Classes: classes, BiasSD: r.LeanSD}
-	for _, part := range crowdParts(c) {
+	for _, part := range raterTensors(c) {
 		t := tensors[part.name]
 		if t == nil || len(t.Values) != raters*part.width {
 			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", part.name, raters)

@@ -61,7 +61,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 				clear(x[j*width : (j+1)*width])
 			}
 		}
-		got, err := m.answers(ctx, x[:n*width], o.MeansOnly)
+		got, err := m.decoded(ctx, x[:n*width], o.MeansOnly)
 		if got == nil {
 			return out, err
 		}
@@ -93,7 +93,7 @@ func (m *Model) itemSize() int {
 // answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
 // items without an answer, which have an Err, the error is that of the first of them. When ctx is done there are
 // no answers.
-func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
+func (m *Model) decoded(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
@@ -103,22 +103,22 @@ func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]hea
 	if meansOnly && average == nil { // which calibration leaves alone
 		return r.ensemble.decode(ctx, r.head, x, cores, head.DecodeMeans)
 	}
-	answers, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
+	decoded, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
-		par.Limit(cores).For(len(answers), func(j int) {
+		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
 				return
 			}
-			m.Calibration.Apply(&answers[j])
-			if answers[j].Err == nil {
-				answers[j].ForAverageRater(average)
+			m.Calibration.Apply(&decoded[j])
+			if decoded[j].Err == nil {
+				decoded[j].ForAverageRater(average)
 			}
 		})
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return answers, err
+	return decoded, err
 }
 
 // Ensemble runs the networks of an ensemble for one caller at a time.

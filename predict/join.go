@@ -26,7 +26,7 @@ type manifest struct {
 	Source ShardSource `json:"source"`
 	// Shard is the process that has ended, nil for the manifest of a part.
 	Shard *int `json:"shard,omitempty"`
-	Part  int  `json:"part,omitempty"`
+	Index int  `json:"part,omitempty"`  // of the block
 	First int  `json:"first,omitempty"` // item of the part, counted from 0
 	Items int  `json:"items"`           // of the part, or of all
 	Bad   int  `json:"without_prediction,omitempty"`
@@ -40,15 +40,15 @@ type manifest struct {
 }
 
 // PartError is what is wrong with a part.
-type PartError struct{ Path, Msg string }
+type ShardError struct{ Path, Msg string }
 
-func (e *PartError) Error() string { return e.Path + ": " + e.Msg }
+func (e *ShardError) Error() string { return e.Path + ": " + e.Msg }
 
-func partName(k int) string        { return fmt.Sprintf("part-%06d", k) }
+func blockName(k int) string       { return fmt.Sprintf("part-%06d", k) }
 func shardName(r rank.Rank) string { return fmt.Sprintf("shard-%d-of-%d", r.Index, r.Count) }
 func (m *manifest) data() string   { return strings.TrimSuffix(m.path, ".json") + "." + m.Source.Form }
 func (m *manifest) rank() rank.Rank {
-	return rank.Rank{Index: m.Part % m.Source.Shards, Count: m.Source.Shards}
+	return rank.Rank{Index: m.Index % m.Source.Shards, Count: m.Source.Shards}
 }
 
 // write writes the manifest under a name.
@@ -83,12 +83,12 @@ func readManifests(folder string) ([]*manifest, error) {
 		if err != nil {
 			return nil, err
 		}
-		own := partName(m.Part)
+		own := blockName(m.Index)
 		if m.Shard != nil {
 			own = shardName(rank.Rank{Index: *m.Shard, Count: m.Source.Shards})
 		}
 		if name != own {
-			return nil, &PartError{m.path, "it is that of " + own + ": a copy under another name"}
+			return nil, &ShardError{m.path, "it is that of " + own + ": a copy under another name"}
 		}
 		list = append(list, m)
 	}
@@ -107,10 +107,10 @@ func readManifest(path string) (*manifest, error) {
 	}
 	m := &manifest{path: path, written: info.ModTime()}
 	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(m); err != nil {
-		return nil, &PartError{path, fmt.Sprintf("not the manifest of a part: %v", err)}
+		return nil, &ShardError{path, fmt.Sprintf("not the manifest of a part: %v", err)}
 	}
-	if s := &m.Source; s.Block < 1 || s.Shards < 1 || m.Part < 0 || m.Items < 0 || m.Shard != nil && (*m.Shard < 0 || *m.Shard >= s.Shards) {
-		return nil, &PartError{path, "not the manifest of a part"}
+	if s := &m.Source; s.Block < 1 || s.Shards < 1 || m.Index < 0 || m.Items < 0 || m.Shard != nil && (*m.Shard < 0 || *m.Shard >= s.Shards) {
+		return nil, &ShardError{path, "not the manifest of a part"}
 	}
 	return m, nil
 }
@@ -162,14 +162,14 @@ const joinLock = "join.lock"
 // Joining reports whether a join of the parts of out is at work, or was killed: out may be there then, and is
 // made again.
 func Joining(out string) bool {
-	_, err := os.Stat(filepath.Join(PartsOf(out), joinLock))
+	_, err := os.Stat(filepath.Join(ShardFolder(out), joinLock))
 	return err == nil
 }
 
 // Join makes the file out of its parts, the bytes that one process would have written, and removes
 // them. Parts that are missing, damaged, doubled or of another source than the others are refused.
 func Join(out string) (*Joined, error) {
-	folder := PartsOf(out)
+	folder := ShardFolder(out)
 	lock, err := atomicfile.TakeLock(filepath.Join(folder, joinLock))
 	if err != nil {
 		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
@@ -182,27 +182,27 @@ func Join(out string) (*Joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := complete(folder, list)
+	blocks, err := complete(folder, list)
 	if err != nil {
 		return nil, err
 	}
 	source := &list[0].Source
 	j := &Joined{}
-	for _, m := range parts {
+	for _, m := range blocks {
 		j.Items, j.Bad, j.Reports = j.Items+m.Items, j.Bad+m.Bad, append(j.Reports, m.Reports...)
 	}
 	write := joinText
 	if source.Form == "parquet" {
 		write = joinParquet
 	}
-	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, parts) }); err != nil {
+	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, blocks) }); err != nil {
 		return nil, err
 	}
-	return j, removeParts(folder)
+	return j, removeShards(folder)
 }
 
 // removeParts removes the folder of joined parts, its lock last, by which [Joining] finds what a killed process left.
-func removeParts(folder string) error {
+func removeShards(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if e.Name() != joinLock {
@@ -220,16 +220,16 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 	}
 	// What was written last is what is wanted.
 	latest := slices.MaxFunc(list, func(a, b *manifest) int { return a.written.Compare(b.written) })
-	var parts []*manifest
+	var blocks []*manifest
 	ended := make([]*manifest, latest.Source.Shards)
 	for _, m := range list {
 		if why := m.Source.differs(&latest.Source); why != "" {
-			return nil, &PartError{m.path, fmt.Sprintf("it was made %s as %s, which is newer", why, filepath.Base(latest.path))}
+			return nil, &ShardError{m.path, fmt.Sprintf("it was made %s as %s, which is newer", why, filepath.Base(latest.path))}
 		}
 		if m.Shard != nil {
 			ended[*m.Shard] = m
 		} else {
-			parts = append(parts, m)
+			blocks = append(blocks, m)
 		}
 	}
 	for i, m := range ended {
@@ -239,51 +239,51 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 				filepath.Join(folder, shardName(r)+".json"), r, ErrNotEnded, r)
 		}
 		if m.Items != ended[0].Items {
-			return nil, &PartError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
+			return nil, &ShardError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
 		}
 	}
-	return parts, inOrder(folder, parts, ended[0])
+	return blocks, inOrder(folder, blocks, ended[0])
 }
 
 // inOrder makes sure that the parts hold all items, each once.
-func inOrder(folder string, parts []*manifest, end *manifest) error {
+func inOrder(folder string, blocks []*manifest, end *manifest) error {
 	block, items := end.Source.Block, end.Items
-	slices.SortFunc(parts, func(a, b *manifest) int { return a.Part - b.Part })
-	blocks := (items + block - 1) / block
-	for k := range blocks {
-		want := manifest{Source: end.Source, Part: k}
-		if k >= len(parts) || parts[k].Part != k {
-			return &PartError{filepath.Join(folder, partName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
+	slices.SortFunc(blocks, func(a, b *manifest) int { return a.Index - b.Index })
+	count := (items + block - 1) / block
+	for k := range count {
+		want := manifest{Source: end.Source, Index: k}
+		if k >= len(blocks) || blocks[k].Index != k {
+			return &ShardError{filepath.Join(folder, blockName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
 		}
-		m := parts[k]
+		m := blocks[k]
 		if m.First != k*block || m.Items != min(block, items-k*block) {
-			return &PartError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
+			return &ShardError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
 				words.Thousands(m.First), words.Thousands(min(block, items-k*block)), words.Thousands(k*block))}
 		}
 		info, err := os.Stat(m.data())
 		if errors.Is(err, os.ErrNotExist) {
-			return &PartError{m.data(), fmt.Sprintf("missing: run credence predict with --shard %v again", m.rank())}
+			return &ShardError{m.data(), fmt.Sprintf("missing: run credence predict with --shard %v again", m.rank())}
 		}
 		if err != nil {
 			return err
 		}
 		if info.Size() != m.Bytes {
-			return &PartError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
+			return &ShardError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
 		}
 	}
-	if len(parts) > blocks {
-		return &PartError{parts[blocks].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
+	if len(blocks) > count {
+		return &ShardError{blocks[count].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
 	}
 	return nil
 }
 
 // damaged is the error of a part that is not what was written.
 func (m *manifest) damaged() error {
-	return &PartError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
+	return &ShardError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
 }
 
 // joinText joins parts that are text. All of them begin with the header that CSV has.
-func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
+func joinText(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	var header []byte
 	if s.Form == "csv" {
 		header = headerCSV(s.Columns)
@@ -292,7 +292,7 @@ func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
 		return err
 	}
 	buf := make([]byte, 1<<20)
-	for _, m := range parts {
+	for _, m := range blocks {
 		if err := appendText(w, m, header, buf); err != nil {
 			return err
 		}
@@ -323,12 +323,12 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 }
 
 // joinParquet writes the rows of Parquet files into one.
-func joinParquet(w io.Writer, s *ShardSource, parts []*manifest) error {
+func joinParquet(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	out, err := table.NewParquetWriter(w, typed(s.Columns))
 	if err != nil {
 		return err
 	}
-	for _, m := range parts {
+	for _, m := range blocks {
 		f, err := os.Open(m.data())
 		if err != nil {
 			return err

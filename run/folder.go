@@ -169,7 +169,7 @@ func (f Folder) writeConfig(o *Options, chosen *train.Options) error {
 
 // clear removes the files of an earlier run, and nothing else.
 func (f Folder) clear() error {
-	for _, name := range slices.Concat([]string{partFile}, files) {
+	for _, name := range slices.Concat([]string{memberFile}, files) {
 		if err := os.Remove(f.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -315,7 +315,7 @@ func (f Folder) stale() bool {
 // sweep removes leftovers. The caller holds the lock: a folder of checkpoints that
 // is empty may be one that is about to be written to.
 func (f Folder) sweep() error {
-	if err := atomicfile.Clean(string(f), slices.Concat([]string{partFile}, files)...); err != nil {
+	if err := atomicfile.Clean(string(f), slices.Concat([]string{memberFile}, files)...); err != nil {
 		return err
 	}
 	return train.CleanCheckpoint(f.checkpoints())

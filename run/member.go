@@ -16,7 +16,7 @@ import (
 )
 
 // partFile is what the folder of a member holds once it is trained.
-const partFile = "networks.part"
+const memberFile = "networks.part"
 
 // memberPrefix begins the names of members' folders.
 const memberPrefix = "member-"
@@ -63,7 +63,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, 
 		return false, err
 	}
 	fit := o.Fit
-	if o.Mode != Overwrite && folder.Has(partFile) {
+	if o.Mode != Overwrite && folder.Has(memberFile) {
 		p, err := readMember(folder, r.Index)
 		if err != nil {
 			return false, err
@@ -80,7 +80,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, 
 	}
 	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), true
-	part, chosen, err := train.FitMember(ctx, d.Learn, fit, r.Index)
+	result, chosen, err := train.FitMember(ctx, d.Learn, fit, r.Index)
 	switch {
 	case done:
 		return true, err
@@ -92,10 +92,10 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, 
 	if err := folder.writeConfig(&o, &chosen); err != nil {
 		return false, err
 	}
-	if part.ConfigSum, err = folder.configSum(); err != nil {
+	if result.ConfigSum, err = folder.configSum(); err != nil {
 		return false, err
 	}
-	if err := part.Write(folder.Path(partFile)); err != nil {
+	if err := result.Write(folder.Path(memberFile)); err != nil {
 		return false, err
 	}
 	return false, train.RemoveCheckpoint(folder.checkpoints())
@@ -113,7 +113,7 @@ func (f Folder) configSum() (string, error) {
 // readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
 // changed since.
 func readMember(folder Folder, i int) (*train.MemberResult, error) {
-	p, err := train.ReadPart(folder.Path(partFile))
+	p, err := train.ReadPart(folder.Path(memberFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrParts, err)
 	}
@@ -165,32 +165,32 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
 	}
-	var parts []*train.MemberResult
+	var results []*train.MemberResult
 	for _, i := range there {
 		folder := out.Member(i)
 		if err := folder.clean(); err != nil { // which finds processes at work
 			return nil, err
 		}
-		if !folder.Has(partFile) {
+		if !folder.Has(memberFile) {
 			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrIncomplete, folder)
 		}
 		p, err := readMember(folder, i)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, p)
+		results = append(results, p)
 	}
-	return parts, sameRun(out, parts)
+	return results, sameRun(out, results)
 }
 
 // sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
 // that most of them are of.
-func sameRun(out Folder, parts []*train.MemberResult) error {
+func sameRun(out Folder, results []*train.MemberResult) error {
 	var run *train.MemberResult
 	most := 0
-	for _, p := range parts {
+	for _, p := range results {
 		n := 0
-		for _, q := range parts {
+		for _, q := range results {
 			if p.Members == q.Members && p.Matches(q) == nil {
 				n++
 			}
@@ -199,7 +199,7 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 			run, most = p, n
 		}
 	}
-	for _, p := range parts {
+	for _, p := range results {
 		folder := out.Member(p.Member)
 		if p.Members != run.Members {
 			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrParts, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
@@ -210,7 +210,7 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 	}
 	var missing []string
 	for i := range run.Members {
-		if !slices.ContainsFunc(parts, func(p *train.MemberResult) bool { return p.Member == i }) {
+		if !slices.ContainsFunc(results, func(p *train.MemberResult) bool { return p.Member == i }) {
 			missing = append(missing, string(out.Member(i)))
 		}
 	}
@@ -222,7 +222,7 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 }
 
 // Joined reports whether the model in a folder is the one that parts make. Another model is ErrTaken.
-func Joined(out Folder, parts []*train.MemberResult) (bool, error) {
+func Joined(out Folder, results []*train.MemberResult) (bool, error) {
 	if !out.Has(ModelFile) || out.Unfinished() {
 		return false, nil
 	}
@@ -233,7 +233,7 @@ func Joined(out Folder, parts []*train.MemberResult) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := parts[0].Fingerprint(&m.Provenance); err != nil {
+	if err := results[0].Fingerprint(&m.Provenance); err != nil {
 		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrExists, ModelFile, err)
 	}
 	return true, nil

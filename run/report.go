@@ -26,11 +26,11 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
-	answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+	decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
-	in, err := newInput(m, ds, answers)
+	in, err := newInput(m, ds, decoded)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,9 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 }
 
 // newInput puts answers to the items of ds together with the votes on them, and who cast these.
-func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Decoded) (in *evaluate.Input, err error) {
+func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
-	in.Predictions, in.RaterModel = answers, m.RaterModel
+	in.Predictions, in.RaterModel = decoded, m.RaterModel
 	in.Ratings, err = predict.Ratings(m, ds)
 	return in, err
 }
@@ -104,12 +104,12 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
 	every := (len(scored) + most - 1) / most
 	var some []int
-	var answers []head.Decoded
+	var decoded []head.Decoded
 	for i := 0; i < len(scored); i += every {
-		some, answers = append(some, scored[i]), append(answers, *t.OutOfFold[scored[i]])
+		some, decoded = append(some, scored[i]), append(decoded, *t.OutOfFold[scored[i]])
 	}
 	held := d.Learn.Select(some)
-	in, err := newInput(t.Model, held, answers)
+	in, err := newInput(t.Model, held, decoded)
 	if err != nil {
 		return err
 	}

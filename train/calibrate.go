@@ -123,27 +123,27 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 			continue
 		}
 		seen[r.fold] = true
-		answers := make([]head.Decoded, len(r.held))
+		decoded := make([]head.Decoded, len(r.held))
 		for k, j := range r.held {
 			if a := res.OutOfFold[j]; a != nil {
-				answers[k] = *a
+				decoded[k] = *a
 			}
 		}
 		if r.cross != nil && r.cross.best != nil {
 			var err error
-			said := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
-			if answers, err = head.Decode(f.reader, said, len(r.held)); err != nil {
+			heldOutputs := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
+			if decoded, err = head.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
 				return nil, err
 			}
 		}
 		for k, j := range r.held {
-			if f.knows {
-				if err := h.AddRated(res.Model.RaterModel, answers[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
+			if f.ratersKnown {
+				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			h.Add(answers[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
+			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
 		}
 	}
 	return h, nil
@@ -177,16 +177,16 @@ func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 type Within struct{ one, between float64 }
 
 // Add adds what each network says of one item.
-func (w *Within) Add(answers []head.Decoded) {
-	n := float64(len(answers))
-	for i := range answers[0].Mean {
+func (w *Within) Add(decoded []head.Decoded) {
+	n := float64(len(decoded))
+	for i := range decoded[0].Mean {
 		mean := 0.0
-		for k := range answers {
-			w.one += answers[k].Variance[i] / n
-			mean += answers[k].Mean[i] / n
+		for k := range decoded {
+			w.one += decoded[k].Variance[i] / n
+			mean += decoded[k].Mean[i] / n
 		}
-		for k := range answers {
-			e := answers[k].Mean[i] - mean
+		for k := range decoded {
+			e := decoded[k].Mean[i] - mean
 			w.between += e * e / n
 		}
 	}

@@ -15,18 +15,18 @@ import (
 // that say it has Beta(s·a, s·b).
 func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
 	t.Helper()
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
+	heldOutputs, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rng.New(seed, "calibrate"))
 	h := NewHeldOut(2, 4)
 	for j := range n {
-		p := law.Sample(nil, r)
+		p := dist.Sample(nil, r)
 		counts := make([]float32, 2)
 		for range votes {
 			class := 0
@@ -35,7 +35,7 @@ func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut 
 			}
 			counts[class]++
 		}
-		h.Add(said, counts, j%4)
+		h.Add(heldOutputs, counts, j%4)
 	}
 	return h
 }
@@ -83,26 +83,26 @@ func TestWithin(t *testing.T) {
 		p := []float64{r.Float64(), 0, 0}
 		p[1] = (1 - p[0]) * r.Float64()
 		p[2] = 1 - p[0] - p[1]
-		var answers []head.Decoded
+		var decoded []head.Decoded
 		var alpha [][]float64
 		for range 3 {
 			a := []float64{0.3 + 5*r.Float64(), 0.3 + 5*r.Float64(), 0.3 + 5*r.Float64()}
-			law, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
+			dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
 			if err != nil {
 				t.Fatal(err)
 			}
 			alpha = append(alpha, a)
-			answers = append(answers, head.NewDecoded(law))
+			decoded = append(decoded, head.NewDecoded(dist))
 		}
-		w.Add(answers)
-		law, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
+		w.Add(decoded)
+		dist, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, mu := range law.Mean(nil) {
+		for i, mu := range dist.Mean(nil) {
 			together += (p[i] - mu) * (p[i] - mu)
-			several += law.Variance(nil)[i]
-			for _, a := range answers {
+			several += dist.Variance(nil)[i]
+			for _, a := range decoded {
 				squared += (p[i] - a.Mean[i]) * (p[i] - a.Mean[i]) / 3
 				one += a.Variance[i] / 3
 			}
@@ -169,7 +169,7 @@ func TestFitCalibrates(t *testing.T) {
 // TestCalibrationLikely: laws are scaled no farther than the likelihood of the votes allows. Votes
 // that avoid each other, as no law makes them, have pairs that show less than no spread.
 func TestCalibrationLikely(t *testing.T) {
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestCalibrationLikely(t *testing.T) {
 		if j%50 == 0 {
 			counts = []float32{30, 0}
 		}
-		h.Add(law, counts, j%2)
+		h.Add(dist, counts, j%2)
 	}
 	c, err := h.Calibration(1)
 	if err != nil {
@@ -196,13 +196,13 @@ func TestCalibrationLikely(t *testing.T) {
 		t.Errorf("trust %v, scale %v, by pairs alone %v: %+v", h.trust, c.Scale, d.Scale(), c)
 	}
 	raw, scaled := 0.0, 0.0
-	told, err := law.Rescale(h.trusted(d.Ratio))
+	reported, err := dist.Rescale(h.trusted(d.Ratio))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range h.votes {
-		a, _ := law.LogVotes(h.votes[k])
-		b, _ := told.LogVotes(h.votes[k])
+		a, _ := dist.LogVotes(h.votes[k])
+		b, _ := reported.LogVotes(h.votes[k])
 		raw, scaled = raw-a, scaled-b
 	}
 	if scaled > raw+1e-9 {

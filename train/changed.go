@@ -34,7 +34,7 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		return err
 	}
 	before := make(map[int]*head.Decoded)
-	crowds := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
+	raterModels := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
 	for fold, same := range f.byFold(runs) {
 		var by []*nn.Network
 		var held []int
@@ -55,19 +55,19 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if len(by) == 0 || len(items) == 0 {
 			continue
 		}
-		if crowds[fold], err = raterModelOf(s.Model, by); err != nil {
+		if raterModels[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
 		if err := f.predictWith(h, by, items, before); err != nil {
 			return err
 		}
 	}
-	return f.compareLosses(c, res, before, crowds)
+	return f.compareLosses(c, res, before, raterModels)
 }
 
 // compareLosses fills in the losses of held-out votes before and after: those that each model expects
 // with what it knows of who cast them.
-func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, crowds map[int]*head.RaterModel) error {
+func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, raterModels map[int]*head.RaterModel) error {
 	var places, items []int
 	for at, j := range f.voted {
 		if before[j] != nil && res.OutOfFold[j] != nil {
@@ -80,14 +80,14 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 		f.warn(NotCompared, err)
 		return nil
 	}
-	c.RatersBefore, c.RatersNow = m.RaterModel != nil, f.knows
+	c.RatersBefore, c.RatersNow = m.RaterModel != nil, f.ratersKnown
 	for k, at := range places {
 		j := f.voted[at]
 		var by []head.Rating
 		if c.RatersBefore {
 			by = cast[k]
 		}
-		was, err := f.loss(j, before[j], crowds[f.heldBy(at)], by)
+		was, err := f.loss(j, before[j], raterModels[f.heldBy(at)], by)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 
 // loss is the negative log-likelihood of the votes on item j: one by one where the method takes them so,
 // otherwise together, by whoever cast them where a crowd is given.
-func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []head.Rating) (float64, error) {
+func (f *fitting) loss(j int, a *head.Decoded, raterModel *head.RaterModel, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
 	for i, c := range f.ds.CountsOf(j) {
@@ -135,8 +135,8 @@ func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []he
 	}
 	var l float64
 	var err error
-	if crowd != nil {
-		l, err = crowd.LogVotes(a.Dist, cast)
+	if raterModel != nil {
+		l, err = raterModel.LogVotes(a.Dist, cast)
 	} else {
 		l, err = a.Dist.LogVotes(votes)
 	}
@@ -148,11 +148,11 @@ func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []he
 
 // heldLoss is that of the voted item at a place by its held-out answer.
 func (f *fitting) heldLoss(at int, a *head.Decoded) (float64, error) {
-	j, crowd := f.voted[at], f.raterModels[f.heldBy(at)]
-	if crowd == nil {
+	j, raterModel := f.voted[at], f.raterModels[f.heldBy(at)]
+	if raterModel == nil {
 		return f.loss(j, a, nil, nil)
 	}
-	return f.loss(j, a, crowd, f.votesOf(j))
+	return f.loss(j, a, raterModel, f.votesOf(j))
 }
 
 // countChanges counts what data have that others had not, and the other way round.

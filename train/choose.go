@@ -38,8 +38,8 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := f.chooseRaters(&o); err != nil {
 		return nil, err
 	}
-	f.task.Raters = len(f.crew.names)
-	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.crew.names)
+	f.task.Raters = len(f.raterSet.names)
+	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.raterSet.names)
 	if err := f.setMethod(o.Head); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 
 // setMethod sets how networks learn, by the likelihood with raters where they are known.
 func (f *fitting) setMethod(m head.Method) (err error) {
-	if f.method = m; f.knows {
+	if f.method = m; f.ratersKnown {
 		f.method = m.(raterMethod).WithRaters()
 	}
 	if f.reader, err = f.method.New(f.task); err == nil {
@@ -141,7 +141,7 @@ func (f *fitting) divide() error {
 		// the items themselves, and show nothing that these do not.
 		held, err := dataset.HoldOut(f.ds, f.voted, o.HeldOut, o.Seed)
 		f.holdOut(held)
-		f.forGood = true
+		f.fixedHoldOut = true
 		return err
 	case o.Ensemble > 1:
 		parts = min(max(o.Ensemble, 5), 10)
@@ -219,7 +219,7 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	f.report(Event{Note: learningFromWords})
 	rows, fold := f.voted, f.fold
 	held := f.o.Held
-	if f.forGood {
+	if f.fixedHoldOut {
 		for at, j := range f.voted {
 			if f.fold[at] == 0 {
 				held = append(held, j)

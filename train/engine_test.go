@@ -266,12 +266,12 @@ func TestEngine(t *testing.T) {
 	means := func(m *model.Model, e nn.Engine) []float64 {
 		t.Helper()
 		m.Engine = e
-		answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+		decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var list []float64
-		for _, a := range answers {
+		for _, a := range decoded {
 			list = append(list, a.Mean[0])
 		}
 		return list

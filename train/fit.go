@@ -100,18 +100,18 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 // fitting is a fit under way.
 type fitting struct {
 	*job
-	ds       *dataset.Dataset
-	voted    []int   // items with votes
-	most     float64 // votes on one item
-	fold     []int   // of each voted item; 0 if it is held out for good, else 1
-	folds    int     // how many take turns; 0 if one part is held out for good
-	forGood  bool    // whether there are so many items that it is
-	warnings []evaluate.Message
+	ds           *dataset.Dataset
+	voted        []int   // items with votes
+	most         float64 // votes on one item
+	fold         []int   // of each voted item; 0 if it is held out for good, else 1
+	folds        int     // how many take turns; 0 if one part is held out for good
+	fixedHoldOut bool    // whether there are so many items that it is
+	warnings     []evaluate.Message
 
-	crew        crew                     // the raters whom a likelihood may model
+	raterSet    raterSet                 // the raters whom a likelihood may model
 	declined    evaluate.Message         // why raters are not tried, see decide
 	tryRaters   bool                     // whether to decide by held-out votes
-	knows       bool                     // whether the likelihood knows raters
+	ratersKnown bool                     // whether the likelihood knows raters
 	prefix      string                   // of the names of runs
 	raterModels map[int]*head.RaterModel // what networks that hold a fold out know of raters
 
@@ -140,7 +140,7 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 		return nil, err
 	}
 	if f.traits.Raters {
-		f.in.rate(f.crew.ratings)
+		f.in.rate(f.raterSet.ratings)
 	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	if f.mark.Config, err = json.Marshal(f.o); err != nil {
 		return nil, err
 	}
-	return f, f.takeParts()
+	return f, f.takeMembers()
 }
 
 // network returns the layers of a network: those of the model to start from, whatever

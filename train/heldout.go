@@ -41,33 +41,33 @@ func NewHeldOut(d, parts int) *HeldOut {
 }
 
 // Add adds an item with votes [d] that belongs to a part; one with fewer than two says nothing.
-func (h *HeldOut) Add(law *mixture.Dirichlet, votes []float32, part int) {
+func (h *HeldOut) Add(dist *mixture.Dirichlet, votes []float32, part int) {
 	m := 0.0
 	counts := make([]float64, len(votes))
 	for i, v := range votes {
 		counts[i] = float64(v)
 		m += counts[i]
 	}
-	if law == nil || m < 2 {
+	if dist == nil || m < 2 {
 		return
 	}
-	shown, mean := make([]float64, len(votes)), law.Mean(nil)
+	shown, mean := make([]float64, len(votes)), dist.Mean(nil)
 	for i, v := range counts {
 		mu := mean[i]
 		shown[i] = v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
 	}
-	h.add(law, counts, part, shown, law.Variance(nil))
+	h.add(dist, counts, part, shown, dist.Variance(nil))
 }
 
 // add adds an item of whose pairs of votes it is known what they show and what the law claims, class by class.
-func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
+func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
 	s := &h.sums[part]
 	s.items++
 	for i := range shown {
 		s.classes[i] += shown[i]
 		s.variances[i] += claimed[i]
 	}
-	h.dists, h.votes = append(h.dists, law), append(h.votes, counts)
+	h.dists, h.votes = append(h.dists, dist), append(h.votes, counts)
 	h.dispersion = nil
 }
 
@@ -75,11 +75,11 @@ func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown,
 type pairError struct{ shown, claimed float64 }
 
 // AddRated adds an item with votes by raters of a crowd, the same for all items.
-func (h *HeldOut) AddRated(c *head.RaterModel, law *mixture.Dirichlet, votes []head.Rating, part int) error {
-	if law == nil || len(votes) < 2 {
+func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, part int) error {
+	if dist == nil || len(votes) < 2 {
 		return nil
 	}
-	shown, claimed, err := c.Pairs(law, votes)
+	shown, claimed, err := c.Pairs(dist, votes)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (h *HeldOut) AddRated(c *head.RaterModel, law *mixture.Dirichlet, votes []h
 	for _, v := range votes {
 		counts[v.Class]++
 	}
-	h.add(law, counts, part, shown, claimed)
+	h.add(dist, counts, part, shown, claimed)
 	h.raterModel, h.rated = c, append(h.rated, votes)
 	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	return nil
@@ -115,11 +115,11 @@ func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
 }
 
 // logVotes is the log-likelihood of the votes on item j under a law.
-func (h *HeldOut) logVotes(law *mixture.Dirichlet, j int) (float64, error) {
+func (h *HeldOut) logVotes(dist *mixture.Dirichlet, j int) (float64, error) {
 	if h.raterModel != nil {
-		return h.raterModel.LogVotes(law, h.rated[j])
+		return h.raterModel.LogVotes(dist, h.rated[j])
 	}
-	return law.LogVotes(h.votes[j])
+	return dist.LogVotes(h.votes[j])
 }
 
 // sum returns the sums of all parts but one.
@@ -147,11 +147,11 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	}
 	most := fewer(calibrationItems, len(h.sums[0].classes))
 	every := (len(h.dists) + most - 1) / most
-	var laws []*mixture.Dirichlet
+	var dists []*mixture.Dirichlet
 	for k := 0; k < len(h.dists); k += every {
-		laws = append(laws, h.dists[k])
+		dists = append(dists, h.dists[k])
 	}
-	d, err := mixture.NewDispersion(laws, func(j int) []float64 { return h.votes[j*every] })
+	d, err := mixture.NewDispersion(dists, func(j int) []float64 { return h.votes[j*every] })
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,9 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	loss := func(t float64) (float64, error) {
 		r := max(1+t*(ratio-1), leastRatio)
 		par.For(n, func(k int) {
-			var law *mixture.Dirichlet
-			if law, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
-				losses[k], errs[k] = h.logVotes(law, k*every)
+			var dist *mixture.Dirichlet
+			if dist, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
+				losses[k], errs[k] = h.logVotes(dist, k*every)
 			}
 		})
 		return -special.Sum(losses), errors.Join(errs...)
@@ -228,7 +228,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	told, err := d.Ensemble(within)
+	reported, err := d.Ensemble(within)
 	if err != nil {
 		return c, err
 	}
@@ -236,7 +236,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Items, c.Ratio, c.RatioSE, c.Scale = items, told.Ratio, told.SE, trusted.Scale()
+	c.Items, c.Ratio, c.RatioSE, c.Scale = items, reported.Ratio, reported.SE, trusted.Scale()
 	for i := range shown {
 		ratio := 0.0
 		if claimed[i] > 0 {

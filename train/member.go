@@ -72,7 +72,7 @@ func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error)
 			runs = append(runs, rated...)
 		}
 	}
-	return f.newPart(member, runs), nil
+	return f.newMemberResult(member, runs), nil
 }
 
 // alone trains the runs of one member. A single network is chosen by folds, which belong to it.
@@ -150,8 +150,8 @@ type trainedRun struct {
 
 // Format and version of a part.
 const (
-	partFormat  = "credence-part"
-	partVersion = "1"
+	memberFormat  = "credence-part"
+	memberVersion = "1"
 )
 
 // Matches returns an error that is ErrPart and says in what a part differs from this one, if they
@@ -176,11 +176,11 @@ func (f *fingerprint) like(p *MemberResult, version string) error {
 }
 
 // newPart makes a part of runs that have ended.
-func (f *fitting) newPart(member int, runs []*run) *MemberResult {
+func (f *fitting) newMemberResult(member int, runs []*run) *MemberResult {
 	p := &MemberResult{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
 	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
-		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string]*safetensors.Tensor{}}
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.heldOutputs), tensors: map[string]*safetensors.Tensor{}}
 		if r.cross != nil {
 			t.State.Cross = r.cross.best
 		}
@@ -198,7 +198,7 @@ func (r *run) trained() []safetensors.Tensor {
 	if r.cross != nil {
 		list = append(list, vector("cross", r.cross.kept))
 	}
-	for k, s := range r.said {
+	for k, s := range r.heldOutputs {
 		list = append(list, vector(fmt.Sprintf("held.%d", k), s.Raw))
 	}
 	return list
@@ -218,7 +218,7 @@ func (r *run) take(t *trainedRun) error {
 	}
 	own := ownValues(r.network)
 	for range passes {
-		r.said = append(r.said, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
+		r.heldOutputs = append(r.heldOutputs, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
 	}
 	if name := fill(r.trained(), t.tensors); name != "" {
 		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
@@ -229,8 +229,8 @@ func (r *run) take(t *trainedRun) error {
 }
 
 // takeParts makes the runs of other processes known, and refuses parts of another fit.
-func (f *fitting) takeParts() error {
-	f.elsewhere = map[string]*trainedRun{}
+func (f *fitting) takeMembers() error {
+	f.trainedRuns = map[string]*trainedRun{}
 	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].Kernel) {
 		f.mark.Kernel = f.o.Parts[0].Kernel // what has trained, whatever joins
 	}
@@ -242,10 +242,10 @@ func (f *fitting) takeParts() error {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 		for name, t := range p.runs {
-			if f.elsewhere[name] != nil {
+			if f.trainedRuns[name] != nil {
 				return fmt.Errorf("%s: %q is in another part too", p.Path, name)
 			}
-			f.elsewhere[name] = t
+			f.trainedRuns[name] = t
 		}
 	}
 	return nil
@@ -271,7 +271,7 @@ func (p *MemberResult) Write(path string) error {
 		return err
 	}
 	f.Metadata = map[string]string{
-		"format": partFormat, "format_version": partVersion, "version": p.Version,
+		"format": memberFormat, "format_version": memberVersion, "version": p.Version,
 		"member": fmt.Sprint(p.Member), "members": fmt.Sprint(p.Members),
 		"fingerprint": string(mark), "runs": string(list), "config_sha256": p.ConfigSum,
 	}
@@ -288,11 +288,11 @@ func ReadPart(path string) (*MemberResult, error) {
 		return fmt.Errorf("reading %s: %w", path, fmt.Errorf(format, args...))
 	}
 	m := f.Metadata
-	if m["format"] != partFormat {
+	if m["format"] != memberFormat {
 		return nil, bad("the file is not a part of a run")
 	}
-	if v := m["format_version"]; v != partVersion {
-		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
+	if v := m["format_version"]; v != memberVersion {
+		return nil, bad("the part has version %s, this program reads %s", v, memberVersion)
 	}
 	p := &MemberResult{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
 	var runs []*trainedRun

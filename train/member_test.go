@@ -165,7 +165,7 @@ func FuzzReadPart(f *testing.F) {
 	f.Add("0", "1000000000", "{}", "[null]")
 	f.Add("-1", "1", "", `[{"name":"x"}]`)
 	f.Fuzz(func(t *testing.T, member, members, mark, runs string) {
-		file.Metadata = map[string]string{"format": partFormat, "format_version": partVersion,
+		file.Metadata = map[string]string{"format": memberFormat, "format_version": memberVersion,
 			"member": member, "members": members, "fingerprint": mark, "runs": runs}
 		path := filepath.Join(t.TempDir(), "part")
 		w, err := os.Create(path)
@@ -186,7 +186,7 @@ func FuzzReadPart(f *testing.F) {
 			t.Fatal(err)
 		}
 		fit.o.Parts = []*MemberResult{p}
-		if fit.takeParts() != nil {
+		if fit.takeMembers() != nil {
 			return
 		}
 		for _, r := range fit.plan() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"credence/dataset"
 	"credence/evaluate"
@@ -25,8 +24,7 @@ import (
 // two standard errors.
 
 const (
-	raterGain   = 2 // standard errors by which raters have to be better
-	tellEvery   = 5 * time.Second
+	raterGain   = 2   // standard errors by which raters have to be better
 	mostRatings = 200 // votes on an item that a likelihood with raters multiplies
 )
 
@@ -49,7 +47,7 @@ func (f *fitting) chooseRaters(o *Options) error {
 		reason = message(RatersIgnored, o.Head.Name())
 	} else if reason = ratable(f.ds); reason.Kind == "" {
 		g := evaluate.CountRaters(f.ds)
-		f.crew = newCrew(f.ds, g)
+		f.raterSet = newRaterSet(f.ds, g)
 		doubt = doubtful(g)
 	}
 	switch {
@@ -59,7 +57,7 @@ func (f *fitting) chooseRaters(o *Options) error {
 		if doubt.Kind != "" {
 			f.warn(DoubtfulRaters, doubt)
 		}
-		f.know()
+		f.useRaters()
 	case reason.Kind != "":
 		f.declined = reason
 	case doubt.Kind != "":
@@ -71,33 +69,33 @@ func (f *fitting) chooseRaters(o *Options) error {
 }
 
 // know makes the task one with raters.
-func (f *fitting) know() {
-	f.task.RaterVotes = make([]float64, len(f.crew.names))
+func (f *fitting) useRaters() {
+	f.task.RaterVotes = make([]float64, len(f.raterSet.names))
 	f.task.ClassVotes = make([]float64, len(f.ds.Classes))
-	for _, r := range f.crew.ratings {
+	for _, r := range f.raterSet.ratings {
 		f.task.RaterVotes[r.Rater]++
 		f.task.ClassVotes[r.Class]++
 	}
-	f.task.RaterGroups = f.crew.groups
-	f.knows = true
+	f.task.RaterGroups = f.raterSet.groups
+	f.ratersKnown = true
 }
 
 // withRaters returns a fitting of the same items with raters.
 func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
-	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, crew: f.crew, prefix: "raters "}
-	g.know()
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, raterSet: f.raterSet, prefix: "raters "}
+	g.useRaters()
 	if err := g.setMethod(f.method); err != nil {
 		return nil, err
 	}
-	g.in.rate(g.crew.ratings)
+	g.in.rate(g.raterSet.ratings)
 	return g, nil
 }
 
 // ratingsOf returns the single votes on some items, in their order.
 func (f *fitting) ratingsOf(items []int) head.Batch {
 	if f.in.first == nil {
-		f.in.rate(f.crew.ratings)
+		f.in.rate(f.raterSet.ratings)
 	}
 	b := head.Batch{Counts: head.Counts{Classes: len(f.ds.Classes)}, Ratings: f.in.ratingsOf(nil, items)}
 	for _, j := range items {
@@ -179,7 +177,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	}
 	p = &rated.Model.Provenance
 	p.Raters = compared(true, RatersHelp, gain, se)
-	p.Raters.Left = f.crew.left
+	p.Raters.Left = f.raterSet.left
 	rated.Options = plain.Options
 	return rated, nil
 }
@@ -245,8 +243,8 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 // screen fits raters to the held-out laws of networks without raters, each part of the items by the
 // others, and returns what that gains per vote. When ctx is canceled it returns the context's error.
 func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
-	f.know()
-	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
+	f.useRaters()
+	defer func() { f.ratersKnown, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
 	after := slices.Clone(before)
 	for k := range parts {
 		if err := ctx.Err(); err != nil {
@@ -258,15 +256,15 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 				rest = append(rest, at)
 			}
 		}
-		items, laws := f.heldDists(res, func(at int) bool { return part(at) != k })
-		crowd, err := head.FitRaterModel(f.task, laws, f.ratingsOf(items))
+		items, dists := f.heldDists(res, func(at int) bool { return part(at) != k })
+		raterModel, err := head.FitRaterModel(f.task, dists, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
 		errs := make([]error, len(rest))
 		par.For(len(rest), func(i int) {
 			j := f.voted[rest[i]]
-			l, err := crowd.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
+			l, err := raterModel.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
 			after[rest[i]], errs[i] = -l, err
 		})
 		if err := errors.Join(errs...); err != nil {
@@ -278,13 +276,13 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 }
 
 // heldDists returns the voted items at places to be used that have a held-out answer, and its laws.
-func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
+func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, dists []*mixture.Dirichlet) {
 	for at, j := range f.voted {
 		if a := res.OutOfFold[j]; a != nil && use(at) {
-			items, laws = append(items, j), append(laws, a.Dist)
+			items, dists = append(items, j), append(dists, a.Dist)
 		}
 	}
-	return items, laws
+	return items, dists
 }
 
 // fitRaterModel finds what the model says of raters: the mean of what its networks have learned. Fitted to
@@ -301,20 +299,20 @@ func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 			return err
 		}
 	}
-	crowd, err := head.RaterModelOf(f.task, owns(final)...)
+	raterModel, err := head.RaterModelOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	if items, laws := f.heldDists(res, func(int) bool { return true }); len(items) > 0 {
+	if items, dists := f.heldDists(res, func(int) bool { return true }); len(items) > 0 {
 		share := float64(len(items)) / float64(len(f.voted))
-		if err := crowd.AddVotes(f.task, laws, f.ratingsOf(items), share); err != nil {
+		if err := raterModel.AddVotes(f.task, dists, f.ratingsOf(items), share); err != nil {
 			return err
 		}
 	}
-	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
+	if err := raterModel.Widen(f.task, owns(runs)...); err != nil {
 		return err
 	}
-	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.crew.names), crowd
+	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.raterSet.names), raterModel
 	return nil
 }
 
@@ -335,7 +333,7 @@ func owns(runs []*run) (all [][][]float32) {
 }
 
 // crew are the raters whom a likelihood models.
-type crew struct {
+type raterSet struct {
 	names   []string
 	ratings []dataset.Rating     // their votes, by numbers in names
 	groups  []int                // of each, see head.Task; nil if there is one
@@ -343,8 +341,8 @@ type crew struct {
 }
 
 // newCrew chooses the raters of groups that are large enough, or all if none is.
-func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
-	c := crew{left: g.Left}
+func newRaterSet(ds *dataset.Dataset, g *evaluate.RaterGraph) raterSet {
+	c := raterSet{left: g.Left}
 	number := make([]int32, len(ds.Raters))
 	for r, name := range ds.Raters {
 		group := g.Group(r)

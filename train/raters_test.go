@@ -79,20 +79,20 @@ func TestRatersAuto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
+	decoded, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for j := range answers {
-		a, b := before[j].Reported().Class(1).Interval(0, 0.9), answers[j].Reported().Class(1).Interval(0, 0.9)
-		if before[j].Mean[1] != answers[j].Mean[1] || a != b || before[j].Average == nil {
-			t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, answers[j].Mean, b)
+	for j := range decoded {
+		a, b := before[j].Reported().Class(1).Interval(0, 0.9), decoded[j].Reported().Class(1).Interval(0, 0.9)
+		if before[j].Mean[1] != decoded[j].Mean[1] || a != b || before[j].Average == nil {
+			t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, decoded[j].Mean, b)
 		}
 	}
 	// A vote for the second class tells more if it is by a rater who leans to the first.
 	var means [3]float64
 	for r := range means {
-		after, err := answers[0].AfterRatings(loaded.RaterModel, []head.Rating{{Rater: int32(r), Class: 1}})
+		after, err := decoded[0].AfterRatings(loaded.RaterModel, []head.Rating{{Rater: int32(r), Class: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,11 +257,11 @@ func TestRatersMillion(t *testing.T) {
 // TestRatersRatio: where raters are known, a ratio that few held-out items show is drawn to 1, one that
 // many show is not.
 func TestRatersRatio(t *testing.T) {
-	crowd, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
+	raterModel, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestRatersRatio(t *testing.T) {
 			if j%3 == 0 {
 				votes[1].Class = 1 - votes[1].Class
 			}
-			if err := h.AddRated(crowd, law, votes, j%2); err != nil {
+			if err := h.AddRated(raterModel, dist, votes, j%2); err != nil {
 				t.Fatal(err)
 			}
 		}

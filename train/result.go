@@ -34,7 +34,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
-	if f.knows {
+	if f.ratersKnown {
 		if err := f.fitRaterModel(res, runs, final); err != nil {
 			return nil, err
 		}
@@ -62,21 +62,21 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if !stopped && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
-	if f.knows {
+	if f.ratersKnown {
 		average := m.RaterModel.Average() // whose chances are what is reported
 		par.For(len(res.OutOfFold), func(j int) {
 			if a := res.OutOfFold[j]; a != nil {
 				a.ForAverageRater(average)
 			}
 		})
-		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
+		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.raterSet.left}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
 	f.advise(res, runs)
-	if f.knows && f.crew.left != nil {
-		f.warn(RatersLeft, f.crew.left)
+	if f.ratersKnown && f.raterSet.left != nil {
+		f.warn(RatersLeft, f.raterSet.left)
 	}
 	if stopped {
 		f.warn(StoppedEarly)
@@ -126,27 +126,27 @@ func (f *fitting) split() model.Split {
 // outOfFold makes answers to held-out items of what the networks that held them out say together.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
 	for _, same := range f.byFold(runs) {
-		var said []head.Output
+		var heldOutputs []head.Output
 		var held []int
 		for _, r := range same {
-			said, held = append(said, r.said...), r.held
+			heldOutputs, held = append(heldOutputs, r.heldOutputs...), r.held
 		}
-		if len(said) == 0 {
+		if len(heldOutputs) == 0 {
 			continue
 		}
-		answers, err := head.Decode(f.reader, said, len(held))
+		decoded, err := head.Decode(f.reader, heldOutputs, len(held))
 		if err != nil {
 			return err
 		}
 		for k, j := range held {
-			res.OutOfFold[j] = &answers[k]
+			res.OutOfFold[j] = &decoded[k]
 		}
 	}
 	return nil
 }
 
 // predictWith sets the answers to items by the given networks together.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Decoded) error {
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, decoded map[int]*head.Decoded) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answer
 			return err
 		}
 		for i := range got {
-			answers[some[i]] = &got[i]
+			decoded[some[i]] = &got[i]
 		}
 		return nil
 	})

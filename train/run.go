@@ -14,21 +14,21 @@ import (
 
 // job is what runs share and none of them changes.
 type job struct {
-	o         Options // complete
-	in        *inputs
-	transform *dataset.Transform
-	layers    nn.Layer
-	shape     nn.Shape
-	method    head.Method
-	task      head.Task
-	reader    head.Head // of the method, which trains no network
-	traits    head.Traits
-	bias      []float32 // where the last layer starts
-	weights   []float64 // of items, or nil
-	mark      fingerprint
-	report    func(Event)
-	runs      int                    // in this phase
-	elsewhere map[string]*trainedRun // runs of other processes, by name
+	o           Options // complete
+	in          *inputs
+	transform   *dataset.Transform
+	layers      nn.Layer
+	shape       nn.Shape
+	method      head.Method
+	task        head.Task
+	reader      head.Head // of the method, which trains no network
+	traits      head.Traits
+	bias        []float32 // where the last layer starts
+	weights     []float64 // of items, or nil
+	mark        fingerprint
+	report      func(Event)
+	runs        int                    // in this phase
+	trainedRuns map[string]*trainedRun // runs of other processes, by name
 
 	sameRaters bool // as those of the model to start from
 	outlook    *outlook
@@ -48,22 +48,22 @@ type run struct {
 
 	from *nn.Network // that it starts from, or nil
 
-	network *nn.Network
-	stepper *Stepper
-	head    head.Head
-	scratch []float64 // weights of a batch
-	batches int       // in an epoch
-	size    int       // of the largest batch
-	order   []int
-	buffers []*batch
-	feed    *feed // of the epoch under way
-	augment *augmenter
-	best    [][]float32 // parameters and states of the best epoch
-	state   state
-	cross   *crossStop
-	said    []head.Output // of the held-out items, by the best network
-	meter   *meter
-	saved   time.Time
+	network     *nn.Network
+	stepper     *Stepper
+	head        head.Head
+	scratch     []float64 // weights of a batch
+	batches     int       // in an epoch
+	size        int       // of the largest batch
+	order       []int
+	buffers     []*batch
+	feed        *feed // of the epoch under way
+	augment     *augmenter
+	best        [][]float32 // parameters and states of the best epoch
+	state       state
+	cross       *crossStop
+	heldOutputs []head.Output // of the held-out items, by the best network
+	meter       *meter
+	saved       time.Time
 }
 
 // state is where a run stands, at the boundary between two batches.
@@ -94,7 +94,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	if p := r.elsewhere[r.name]; p != nil {
+	if p := r.trainedRuns[r.name]; p != nil {
 		if err := r.take(p); err != nil {
 			return err
 		}
@@ -117,13 +117,13 @@ func (r *run) work(ctx context.Context) error {
 	}
 	r.restoreBest()
 	if r.state.Done || r.state.Epoch > 0 {
-		return r.say()
+		return r.predictHeld()
 	}
 	return nil
 }
 
 // say runs the network on the items that it held out.
-func (r *run) say() error {
+func (r *run) predictHeld() error {
 	if len(r.held) == 0 {
 		return nil
 	}
@@ -137,12 +137,12 @@ func (r *run) say() error {
 		if err != nil {
 			return err
 		}
-		if r.said == nil {
-			r.said = got
+		if r.heldOutputs == nil {
+			r.heldOutputs = got
 			return nil
 		}
 		for k := range got {
-			r.said[k].Raw = append(r.said[k].Raw, got[k].Raw...)
+			r.heldOutputs[k].Raw = append(r.heldOutputs[k].Raw, got[k].Raw...)
 		}
 		return nil
 	})

@@ -109,16 +109,16 @@ const (
 
 // sameClasses refuses classes that a model does not know, in its order.
 func sameClasses(now, then []string) error {
-	var strange []string
+	var unknown []string
 	for _, c := range now {
 		if !slices.Contains(then, c) {
-			strange = append(strange, strconv.Quote(c))
+			unknown = append(unknown, strconv.Quote(c))
 		}
 	}
 	switch {
-	case len(strange) > 0:
+	case len(unknown) > 0:
 		return fmt.Errorf("votes for classes that the model to start from does not know: %s; it knows %s: a model with other classes has to be trained from the beginning",
-			words.Few(strange), words.Few(then))
+			words.Few(unknown), words.Few(then))
 	case !slices.Equal(now, then):
 		return fmt.Errorf("classes %q, but the model to start from has %q: give them in its order", now, then)
 	}
@@ -132,14 +132,14 @@ func (f *fitting) takeTransform(s *WarmStart) error {
 	if _, err := f.transform.Over(f.ds); err != nil {
 		return fmt.Errorf("the features are not those of the model to start from: %w", err)
 	}
-	var strange []string
+	var unknown []string
 	for _, p := range f.ds.Parts {
 		if !slices.ContainsFunc(f.transform.Parts(), func(q dataset.Part) bool { return q.Name == p.Name }) {
-			strange = append(strange, strconv.Quote(p.Name))
+			unknown = append(unknown, strconv.Quote(p.Name))
 		}
 	}
-	if len(strange) > 0 {
-		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(strange))
+	if len(unknown) > 0 {
+		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(unknown))
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (f *fitting) inherit() (bool, error) {
 	if f.o.Held != nil {
 		return false, nil // what is held out is given
 	}
-	f.folds, f.forGood = old.folds, old.forGood
+	f.folds, f.fixedHoldOut = old.folds, old.fixedHoldOut
 	parts := cmp.Or(old.folds, max(2, int(1/f.o.HeldOut+0.5)))
 	var fresh []int // places in voted
 	count := make([]int, max(parts, 2))

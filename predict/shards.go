@@ -36,7 +36,7 @@ type ShardSource struct {
 }
 
 // PartsOf returns the folder in which the parts of a file are.
-func PartsOf(out string) string { return out + ".parts" }
+func ShardFolder(out string) string { return out + ".parts" }
 
 // Parts writes those parts of a file that fall to one process and are not there yet.
 type Parts struct {
@@ -57,7 +57,7 @@ type Parts struct {
 // has to be of the same source. Nobody else may work on the same rank.
 func OpenParts(out string, t *Table, s ShardSource, r rank.Rank) (*Parts, error) {
 	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, t.columns
-	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
+	p := &Parts{folder: ShardFolder(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func (p *Parts) look() error {
 	p.done = map[int]*manifest{}
 	for _, m := range list {
 		if why := m.Source.differs(&p.source); why != "" {
-			return &PartError{m.path, "it was made " + why}
+			return &ShardError{m.path, "it was made " + why}
 		}
 		if m.Shard != nil {
 			continue
 		}
 		if info, err := os.Stat(m.data()); err == nil && info.Size() == m.Bytes {
-			p.done[m.Part] = m
+			p.done[m.Index] = m
 		}
 	}
 	return nil
@@ -144,8 +144,8 @@ func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports
 
 // begin begins part k.
 func (p *Parts) begin(k int) error {
-	p.current = manifest{Source: p.source, Part: k, First: k * p.source.Block}
-	f, err := atomicfile.Create(filepath.Join(p.folder, partName(k)+"."+p.source.Form))
+	p.current = manifest{Source: p.source, Index: k, First: k * p.source.Block}
+	f, err := atomicfile.Create(filepath.Join(p.folder, blockName(k)+"."+p.source.Form))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (p *Parts) finish() error {
 	if err := f.Commit(); err != nil {
 		return err
 	}
-	return c.write(p.folder, partName(c.Part))
+	return c.write(p.folder, blockName(c.Index))
 }
 
 // End says that the last item was read; items is how many there are, of all processes.
