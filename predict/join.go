@@ -21,16 +21,16 @@ import (
 	"credence/internal/words"
 )
 
-// manifest says what a part is, or that a process has done all of its parts.
+// manifest describes a block, or records that a process has completed all of its blocks.
 type manifest struct {
 	Source ShardSource `json:"source"`
-	// Shard is the process that has ended, nil for the manifest of a part.
+	// Shard is the rank of the process that has ended, nil in the manifest of a block.
 	Shard *int `json:"shard,omitempty"`
 	Index int  `json:"part,omitempty"`  // of the block
-	First int  `json:"first,omitempty"` // item of the part, counted from 0
-	Items int  `json:"items"`           // of the part, or of all
+	First int  `json:"first,omitempty"` // first item of the block, counted from 0
+	Items int  `json:"items"`           // number of items of the block, or of all
 	Bad   int  `json:"without_prediction,omitempty"`
-	// Reports are the first of the reasons for which items have none.
+	// Reports are the first reasons why items have no prediction.
 	Reports []string `json:"reports,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -39,7 +39,7 @@ type manifest struct {
 	written time.Time
 }
 
-// PartError is what is wrong with a part.
+// ShardError describes a problem with a file in the folder of the blocks.
 type ShardError struct{ Path, Msg string }
 
 func (e *ShardError) Error() string { return e.Path + ": " + e.Msg }
@@ -51,7 +51,7 @@ func (m *manifest) rank() rank.Rank {
 	return rank.Rank{Index: m.Index % m.Source.Shards, Count: m.Source.Shards}
 }
 
-// write writes the manifest under a name.
+// write writes the manifest to a file of the given name.
 func (m *manifest) write(folder, name string) error {
 	return atomicfile.Write(filepath.Join(folder, name+".json"), func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -63,8 +63,8 @@ func (m *manifest) write(folder, name string) error {
 // maxManifest bounds the length of a manifest.
 const maxManifest = 64 << 20
 
-// readManifests reads those of a folder, in the order of their names. A name that is not that of its part is
-// refused, such as one of a copy.
+// readManifests reads the manifests in a folder, in the order of their names. It returns an error for a manifest
+// whose file name does not match its content, such as a copy.
 func readManifests(folder string) ([]*manifest, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -115,7 +115,7 @@ func readManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
-// differs says how the source of a part differs from the one that is wanted; it is empty if it does not.
+// differs describes how the source of a block differs from the expected one; it returns "" if they are the same.
 func (s *ShardSource) differs(want *ShardSource) string {
 	switch {
 	case s.Model != want.Model:
@@ -144,30 +144,30 @@ func (s *ShardSource) differs(want *ShardSource) string {
 	return ""
 }
 
-// alike reports whether files have the same of two columns.
+// alike reports whether two columns have the same name and kind in files.
 func alike(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
-// Joined is what a joined file holds.
+// Joined describes the content of a joined file.
 type Joined struct {
-	Items, Bad int      // predicted, and of them without a prediction
-	Reports    []string // why, of the first
+	Items, Bad int      // all items, and those without a prediction
+	Reports    []string // the first reasons why items have no prediction
 }
 
-// ErrNotEnded is the reason when a process has not done all of its parts.
+// ErrNotEnded is the error when a process has not completed all of its blocks.
 var ErrNotEnded = errors.New("has not ended")
 
-// joinLock is held, in the folder of the parts, while they are joined.
+// joinLock is the lock file in the folder of the blocks while they are joined.
 const joinLock = "join.lock"
 
-// Joining reports whether a join of the parts of out is at work, or was killed: out may be there then, and is
-// made again.
+// Joining reports whether the blocks of out are being joined, or a join was killed: out may exist then, and is
+// written again.
 func Joining(out string) bool {
 	_, err := os.Stat(filepath.Join(ShardFolder(out), joinLock))
 	return err == nil
 }
 
-// Join makes the file out of its parts, the bytes that one process would have written, and removes
-// them. Parts that are missing, damaged, doubled or of another source than the others are refused.
+// Join assembles the file out from its blocks, with the bytes that a single process would have written, and removes
+// them. It returns an error if blocks are missing, damaged or duplicated, or if their sources differ.
 func Join(out string) (*Joined, error) {
 	folder := ShardFolder(out)
 	lock, err := atomicfile.TakeLock(filepath.Join(folder, joinLock))
@@ -201,7 +201,7 @@ func Join(out string) (*Joined, error) {
 	return j, removeShards(folder)
 }
 
-// removeParts removes the folder of joined parts, its lock last, by which [Joining] finds what a killed process left.
+// removeShards removes the folder of joined blocks. The lock is removed last: by it [Joining] detects a killed join.
 func removeShards(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
@@ -212,13 +212,13 @@ func removeShards(folder string) error {
 	return errors.Join(err, os.RemoveAll(folder))
 }
 
-// complete returns the manifests of all parts in their order, or says which is missing or does not belong to the
-// others.
+// complete returns the manifests of all blocks in order. It returns an error if one is missing or does not belong to
+// the others.
 func complete(folder string, list []*manifest) ([]*manifest, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s holds no parts of a prediction: its work %w", folder, ErrNotEnded)
 	}
-	// What was written last is what is wanted.
+	// The manifest written last decides which source is the right one.
 	latest := slices.MaxFunc(list, func(a, b *manifest) int { return a.written.Compare(b.written) })
 	var blocks []*manifest
 	ended := make([]*manifest, latest.Source.Shards)
@@ -245,7 +245,7 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 	return blocks, inOrder(folder, blocks, ended[0])
 }
 
-// inOrder makes sure that the parts hold all items, each once.
+// inOrder sorts the blocks and returns an error unless they contain every item exactly once.
 func inOrder(folder string, blocks []*manifest, end *manifest) error {
 	block, items := end.Source.Block, end.Items
 	slices.SortFunc(blocks, func(a, b *manifest) int { return a.Index - b.Index })
@@ -277,12 +277,12 @@ func inOrder(folder string, blocks []*manifest, end *manifest) error {
 	return nil
 }
 
-// damaged is the error of a part that is not what was written.
+// damaged returns the error for a block whose content is not what was written.
 func (m *manifest) damaged() error {
 	return &ShardError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
 }
 
-// joinText joins parts that are text. All of them begin with the header that CSV has.
+// joinText joins blocks that are text. All blocks of a CSV file begin with the header.
 func joinText(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	var header []byte
 	if s.Form == "csv" {
@@ -300,7 +300,7 @@ func joinText(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	return nil
 }
 
-// appendText copies a part without its header.
+// appendText copies a block without its header, and checks its SHA-256.
 func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 	f, err := os.Open(m.data())
 	if err != nil {
@@ -322,7 +322,7 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 	return nil
 }
 
-// joinParquet writes the rows of Parquet files into one.
+// joinParquet writes the rows of the blocks, which are Parquet files, into one file.
 func joinParquet(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	out, err := table.NewParquetWriter(w, typed(s.Columns))
 	if err != nil {
