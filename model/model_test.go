@@ -113,7 +113,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestPredictReported: answers are calibrated.
+// TestPredictReported: predictions are calibrated.
 func TestPredictReported(t *testing.T) {
 	m, ds := small(t), items(30)
 	c := m.Calibration
@@ -157,8 +157,8 @@ func TestPredictRefuses(t *testing.T) {
 	}
 }
 
-// TestKeepBad: an item without an answer says why, and the others have the
-// answers that they have without it.
+// TestKeepBad: an item that cannot be predicted has the reason, and the others have the
+// predictions that they have without it.
 func TestKeepBad(t *testing.T) {
 	m := small(t)
 	for i := range m.Members[0].Values {
