@@ -15,27 +15,27 @@ import (
 	"credence/train"
 )
 
-// partFile is what the folder of a member holds once it is trained.
+// memberFile is the file with the result of a member, in its folder once it is trained.
 const memberFile = "networks.part"
 
-// memberPrefix begins the names of members' folders.
+// memberPrefix is the prefix of the names of members' folders.
 const memberPrefix = "member-"
 
-// ErrParts is the reason when parts cannot be joined: one is missing, has not ended, is there twice
-// or belongs to another run. The error names it.
+// ErrParts is the error when member results cannot be joined: one is missing, has not ended, is
+// duplicated or belongs to another run. The message names it.
 var ErrParts = errors.New("the parts cannot be joined")
 
-// ErrIncomplete is the reason when members are missing or have not ended yet. It is ErrParts too.
+// ErrIncomplete is the error when members are missing or have not ended yet. It is also an ErrParts.
 var ErrIncomplete = fmt.Errorf("%w", ErrParts)
 
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
 
-// TrainMember trains one member of the ensemble of a run into a folder of its own, which no other
-// process can write into meanwhile. [Train] with the parts of all members, see [ReadMembers], ends the run.
+// TrainMember trains one member of the ensemble of a run in a separate folder, which no other process
+// can write into meanwhile. [Train] with the results of all members, see [ReadMembers], completes the run.
 //
-// A member that was stopped or killed is continued, and one that has ended is left as it is (done is
-// true), if its data and options are the same; with o.Mode Overwrite it begins anew. When ctx is
+// If its data and options are the same, a member that was stopped or killed is continued, and one that
+// has ended is not changed (done is true); with o.Mode Overwrite it starts again. When ctx is
 // canceled, the error is train.ErrStopped.
 func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
 	folder := out.Member(r.Index)
@@ -50,14 +50,14 @@ func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Partition, o O
 	if failed := lock.Release(); err == nil && failed != nil {
 		return false, failed
 	}
-	if err != nil { // only if they are empty
+	if err != nil { // removes only empty folders
 		os.Remove(string(folder))
 		os.Remove(string(out))
 	}
 	return done, err
 }
 
-// trainMember is TrainMember in a folder that this process holds.
+// trainMember is TrainMember in a folder that this process has locked.
 func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
 	if err := folder.sweep(); err != nil {
 		return false, err
@@ -88,7 +88,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, 
 		folder.abandon()
 		return false, err
 	}
-	// The part comes last: with it the member has ended.
+	// The result is written last: it marks the member as ended.
 	if err := folder.writeConfig(&o, &chosen); err != nil {
 		return false, err
 	}
@@ -110,8 +110,8 @@ func (f Folder) configSum() (string, error) {
 	return sum, nil
 }
 
-// readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
-// changed since.
+// readMember reads the result in the folder of a member. It returns an error if it is that of another member, or if the
+// configuration file has changed since.
 func readMember(folder Folder, i int) (*train.MemberResult, error) {
 	p, err := train.ReadPart(folder.Path(memberFile))
 	if err != nil {
@@ -134,7 +134,7 @@ func readMember(folder Folder, i int) (*train.MemberResult, error) {
 	return p, nil
 }
 
-// members lists the members whose folders are there, and refuses names that none has.
+// members lists the members that have folders. It returns an error for an invalid name of a folder.
 func (f Folder) members() (list []int, err error) {
 	there, err := os.ReadDir(string(f))
 	if err != nil {
@@ -155,8 +155,8 @@ func (f Folder) members() (list []int, err error) {
 	return list, nil
 }
 
-// ReadMembers reads the parts of all members of the run in a folder. What keeps them from being joined is
-// ErrParts, or ErrInUse where a member is still being trained.
+// ReadMembers reads the results of all members of the run in a folder. If they cannot be joined the error is
+// ErrParts, or ErrInUse if a member is still being trained.
 func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	there, err := out.members()
 	if err != nil {
@@ -168,7 +168,7 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	var results []*train.MemberResult
 	for _, i := range there {
 		folder := out.Member(i)
-		if err := folder.clean(); err != nil { // which finds processes at work
+		if err := folder.clean(); err != nil { // fails if a process is at work
 			return nil, err
 		}
 		if !folder.Has(memberFile) {
@@ -183,8 +183,8 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	return results, sameRun(out, results)
 }
 
-// sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
-// that most of them are of.
+// sameRun returns an error if results are not those of all members of one run. Where they differ, the run
+// is the one that most of them belong to.
 func sameRun(out Folder, results []*train.MemberResult) error {
 	var run *train.MemberResult
 	most := 0
@@ -221,7 +221,7 @@ func sameRun(out Folder, results []*train.MemberResult) error {
 	return nil
 }
 
-// Joined reports whether the model in a folder is the one that parts make. Another model is ErrTaken.
+// Joined reports whether the model in a folder is the one joined from results. For another model the error is ErrExists.
 func Joined(out Folder, results []*train.MemberResult) (bool, error) {
 	if !out.Has(ModelFile) || out.Unfinished() {
 		return false, nil

@@ -20,8 +20,8 @@ import (
 	"credence/train"
 )
 
-// Input puts together what m says of the items of ds and all it is judged by:
-// the votes on them, and the references of the model.
+// Input collects the predictions of m for the items of ds and what they are evaluated
+// with: the votes on the items, and the reference models.
 func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
@@ -42,7 +42,7 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	return in, nil
 }
 
-// newInput puts answers to the items of ds together with the votes on them, and who cast these.
+// newInput combines predictions for the items of ds with the votes on them and the raters who cast these.
 func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
 	in.Predictions, in.RaterModel = decoded, m.RaterModel
@@ -50,8 +50,8 @@ func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *
 	return in, err
 }
 
-// ReportInput returns what a report tells of a model and its evaluation. Which items
-// these are is for the caller to say, and what was learned, and by which commands.
+// ReportInput returns the input of a report about a model and its evaluation. The caller sets the
+// fields that describe the evaluated items, the raters and the commands.
 func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
 	return report.Input{
 		Classes:     m.Classes,
@@ -66,8 +66,8 @@ func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.
 	}
 }
 
-// networkName returns how the configuration calls the network, if it does: one
-// that is a list of layers has no name.
+// networkName returns the name of the network in the configuration, "" if it has none,
+// as a network given by a list of layers.
 func networkName(m *model.Model) string {
 	var config struct{ Network string }
 	if json.Unmarshal(m.Provenance.Config, &config) != nil || len(config.Network) > 20 {
@@ -81,16 +81,16 @@ func (f Folder) WriteReport(page report.Input) error {
 	return f.write(ReportFile, func(w io.Writer) error { return report.Write(w, page) })
 }
 
-// The report of a training run is made from at most reportItems items and, where classes are many,
-// from fewer: at most reportMeans class probabilities.
+// The report of a training run uses at most reportItems items and, if there are many classes, fewer: at most
+// reportMeans class probabilities.
 const (
 	reportItems = 20_000
 	reportMeans = 1_000_000
 )
 
-// writeReport judges the predictions that training made for items it held out,
-// and writes the page of the run. It is about distributions: methods without
-// them have none. When ctx is canceled, there is no page and the error is train.ErrStopped.
+// writeReport evaluates the predictions that training made for held-out items, and
+// writes the report of the run. Methods without distributions have no report. When
+// ctx is canceled, no report is written and the error is train.ErrStopped.
 func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, command string) error {
 	var scored []int
 	for j, p := range t.OutOfFold {
@@ -116,7 +116,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 	in.References = t.References.Select(some)
 	r, err := evaluate.EvaluateContext(ctx, *in, evaluate.Options{})
 	if ctx.Err() != nil {
-		os.Remove(folder.Path(ReportFile)) // one of an earlier state
+		os.Remove(folder.Path(ReportFile)) // of an earlier state of the run
 		return fmt.Errorf("%w: the model is written, its report is not", train.ErrStopped)
 	}
 	if err != nil {
@@ -134,13 +134,13 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 // DefaultPseudonyms is the seed of the pseudonyms in reports; see [evaluate.Pseudonyms].
 const DefaultPseudonyms = 0
 
-// mostRaters bounds how many raters raters.json tells of.
+// mostRaters is the largest number of raters in raters.json.
 const mostRaters = 100_000
 
-// ErrNoRaters is the reason when nothing is known of the raters of a run.
+// ErrNoRaters is the error when nothing is known about the raters of a run.
 var ErrNoRaters = errors.New("nothing is known of its raters")
 
-// writeRaters writes raters.json, where votes name raters.
+// writeRaters writes raters.json if votes name raters.
 func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	if len(d.Learn.Ratings) == 0 || len(d.Learn.Raters) > mostRaters {
 		return nil
@@ -152,8 +152,8 @@ func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	return folder.writeJSON(RatersFile, " ", t.raters)
 }
 
-// ShowRaters has a page show the raters, where they are modelled: under pseudonyms or under their
-// names. The warnings of a model name no raters.
+// ShowRaters adds the raters to a page if they are modelled, under pseudonyms or under their
+// names. The warnings of a model never name raters.
 func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	if r == nil {
 		return
@@ -168,9 +168,9 @@ func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	}
 }
 
-// Raters returns what is known of the raters that the run or the model file at path was trained
-// on: of a run also how they vote compared with others, of a model file by itself only what it
-// learned. If neither tells of any, the error is ErrNoRaters.
+// Raters returns what is known about the raters that the run or the model file at path was trained
+// on: for a run also how they vote compared with others, for a model file only the rater model.
+// If nothing is known, the error is ErrNoRaters.
 func Raters(path string) (*evaluate.RaterReport, error) {
 	m, err := Load(path)
 	if err != nil {
@@ -215,7 +215,7 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	return r, nil
 }
 
-// Card says what a model is and where it comes from, under its JSON names.
+// Card describes a model and its provenance, with its JSON names.
 type Card struct {
 	Classes     []string           `json:"classes"`
 	Features    []dataset.Part     `json:"features"`
@@ -224,11 +224,11 @@ type Card struct {
 	Networks    int                `json:"networks"`
 	Parameters  int                `json:"parameters"`
 	Layers      json.RawMessage    `json:"layers"`
-	Branches    []Branch           `json:"branches,omitempty"` // where several kinds of features have layers of their own
+	Branches    []Branch           `json:"branches,omitempty"` // if several kinds of features have separate layers
 	Head        json.RawMessage    `json:"head"`
-	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, without distributions
+	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
 	Calibration *head.Calibration  `json:"calibration"`
-	// References are what was fitted beside the model, without weights.
+	// References describes the reference models fitted to the same data, without weights.
 	References *referenceSummary `json:"references,omitempty"`
 	model.Provenance
 
@@ -274,15 +274,15 @@ func NewCard(m *model.Model) (*Card, error) {
 	return c, nil
 }
 
-// Branch is a part of a network that sees some of the features.
+// Branch is a branch of a network, which takes some of the features.
 type Branch struct {
-	Features []string `json:"features"` // names of columns' blocks, vectors, images and volumes
-	Shape    []int    `json:"shape"`    // of what it takes
+	Features []string `json:"features"` // names of feature blocks, vectors, images and volumes
+	Shape    []int    `json:"shape"`    // of its input
 	Layers   []string `json:"layers"`   // in order: "dense 64", "relu"
 }
 
-// branchesOf describes the branches that the networks of a model begin with; nil if
-// there is one path for all features.
+// branchesOf describes the branches at the input of a model's networks; nil if
+// all features go through the same layers.
 func branchesOf(m *model.Model) []Branch {
 	root, ok := m.Members[0].Layers().(*nn.Sequential)
 	if !ok || len(root.Layers) == 0 {
@@ -308,7 +308,7 @@ func branchesOf(m *model.Model) []Branch {
 	return list
 }
 
-// layerNames lists the layers of a branch, with their widths where they have one.
+// layerNames lists the layers of a branch, with their widths if they have any.
 func layerNames(l nn.Layer) []string {
 	names := []string{}
 	switch l := l.(type) {
