@@ -12,8 +12,8 @@ import (
 )
 
 // The width of reported distributions is calibrated with pairs of votes on items that a network held out:
-// for two votes on such an item, E[(v₁−μ)(v₂−μ)] is E[(p−μ)²], the squared error of the mean, which includes
-// both the spread of p and the error of the network. [mixture.Dispersion] is its ratio R to the predicted
+// for two votes on such an item, E[(v₁−μ)(v₂−μ)] is E[(p−μ)²], the squared error of the mean, which is
+// due to both the spread of p and the error of the network. [mixture.Dispersion] is its ratio R to the predicted
 // variance, by which distributions are scaled ([mixture.Dispersion.Scale]). Held-out distributions are those
 // of single networks, at epochs that the items did not choose ([crossStop]); the ratio for several networks
 // together follows by algebra ([mixture.Dispersion.Ensemble]).

@@ -11,9 +11,9 @@ import (
 	"credence/predict"
 )
 
-// changed says what became of the model that training started from: which items and votes
-// are new, and how well held-out votes were predicted before and are now. It goes by items
-// that the networks of neither model were trained on.
+// changed records what changed since the model that training started from: which items and votes
+// are new, and how well held-out votes were predicted before and are now. It uses items that
+// the networks of neither model were trained on.
 func (f *fitting) changed(res *Result, runs []*run) error {
 	s, refit := f.o.From, f.refits()
 	if s == nil {
@@ -27,14 +27,14 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	c.Known = true
 	countChanges(c, s.Data, f.ds)
 	if f.before == nil {
-		return nil // what the networks have seen is not known
+		return nil // which items the networks have seen is unknown
 	}
 	h, err := s.Model.Head()
 	if err != nil {
 		return err
 	}
 	before := make(map[int]*head.Decoded)
-	raterModels := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
+	raterModels := make(map[int]*head.RaterModel) // by fold, of the networks that predicted it; nil without raters
 	for fold, same := range f.byFold(runs) {
 		var by []*nn.Network
 		var held []int
@@ -65,8 +65,8 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	return f.compareLosses(c, res, before, raterModels)
 }
 
-// compareLosses fills in the losses of held-out votes before and after: those that each model expects
-// with what it knows of who cast them.
+// compareLosses computes the losses of held-out votes before and after, each with the rater model of
+// the respective model.
 func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, raterModels map[int]*head.RaterModel) error {
 	var places, items []int
 	for at, j := range f.voted {
@@ -107,7 +107,7 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 	return nil
 }
 
-// raterModelOf returns what some networks of a model know of its raters, nil if they know none.
+// raterModelOf returns the rater model of some networks of a model, nil if it has none.
 func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	if m.RaterModel == nil {
 		return nil, nil
@@ -119,8 +119,8 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, own...)
 }
 
-// loss is the negative log-likelihood of the votes on item j: one by one where the method takes them so,
-// otherwise together, by whoever cast them where a crowd is given.
+// loss returns the negative log-likelihood of the votes on item j: marginal for methods without joint
+// distributions, otherwise joint, by the raters who cast them if a rater model is given.
 func (f *fitting) loss(j int, a *head.Decoded, raterModel *head.RaterModel, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
@@ -146,7 +146,7 @@ func (f *fitting) loss(j int, a *head.Decoded, raterModel *head.RaterModel, cast
 	return -l, nil
 }
 
-// heldLoss is that of the voted item at a place by its held-out answer.
+// heldLoss returns the loss of the voted item at an index, given its held-out prediction.
 func (f *fitting) heldLoss(at int, a *head.Decoded) (float64, error) {
 	j, raterModel := f.voted[at], f.raterModels[f.heldBy(at)]
 	if raterModel == nil {
@@ -155,7 +155,7 @@ func (f *fitting) heldLoss(at int, a *head.Decoded) (float64, error) {
 	return f.loss(j, a, raterModel, f.votesOf(j))
 }
 
-// countChanges counts what data have that others had not, and the other way round.
+// countChanges counts the items and votes that were added and removed between two data sets.
 func countChanges(c *model.Origin, then, now *dataset.Dataset) {
 	at := map[string]int{}
 	for j, id := range then.Items {

@@ -18,11 +18,11 @@ import (
 	"credence/internal/safetensors"
 )
 
-// ErrResume is the reason when a run cannot be continued: its checkpoint
+// ErrResume is the error when a run cannot be continued: its checkpoint
 // belongs to other data, another configuration or another instruction set.
 var ErrResume = errors.New("the checkpoint belongs to another run")
 
-// fingerprint is what has to be the same for a run to go on.
+// fingerprint identifies what must be the same for a run to continue.
 type fingerprint struct {
 	Data   string          `json:"data"`
 	Kernel string          `json:"kernel"`
@@ -35,12 +35,12 @@ const (
 	checkpointVersion = "1"
 )
 
-// path is where the run's checkpoint lies.
+// path returns the path of the run's checkpoint.
 func (r *run) path() string {
 	return filepath.Join(r.o.Checkpoint, strings.ReplaceAll(r.name, " ", "-")+checkpointSuffix)
 }
 
-// save writes the run's state, if checkpoints are wanted.
+// save writes the run's state, if checkpoints are enabled.
 func (r *run) save() error {
 	if r.o.Checkpoint == "" {
 		return nil
@@ -56,7 +56,7 @@ func (r *run) save() error {
 	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// checkpoint is the content of the run's checkpoint.
+// checkpoint returns the content of the run's checkpoint.
 func (r *run) checkpoint() (*safetensors.File, error) {
 	if err := r.stepper.Trainer.Pull(); err != nil {
 		return nil, err
@@ -80,13 +80,13 @@ func (r *run) checkpoint() (*safetensors.File, error) {
 	return f, nil
 }
 
-// vector is a tensor of one dimension.
+// vector returns a tensor of one dimension.
 func vector(name string, values []float32) safetensors.Tensor {
 	return safetensors.Tensor{Name: name, Shape: []int{len(values)}, Values: values}
 }
 
-// fill copies vectors of a file into those of a run. It returns the name of the first that is missing or of
-// another size, or "".
+// fill copies vectors of a file into those of a run. It returns the name of the first vector that is missing or
+// has another size, or "".
 func fill(list []safetensors.Tensor, from map[string]*safetensors.Tensor) string {
 	for _, v := range list {
 		t := from[v.Name]
@@ -98,7 +98,7 @@ func fill(list []safetensors.Tensor, from map[string]*safetensors.Tensor) string
 	return ""
 }
 
-// tensors are the vectors that a checkpoint holds, as they lie in the run.
+// tensors returns the vectors that a checkpoint contains. They share memory with the run.
 func (r *run) tensors() []safetensors.Tensor {
 	var list, moments []safetensors.Tensor
 	for i, p := range r.parameters() {
@@ -116,7 +116,7 @@ func (r *run) tensors() []safetensors.Tensor {
 	return list
 }
 
-// resume continues from the run's checkpoint. Without one the run starts anew.
+// resume continues from the run's checkpoint. Without one the run starts from the beginning.
 func (r *run) resume() error {
 	f, err := safetensors.ReadFile(r.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func (r *run) resume() error {
 	return nil
 }
 
-// restore makes the run what it was at a checkpoint.
+// restore sets the run to its state at a checkpoint.
 func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
 		return errors.New("the file is not a checkpoint")
@@ -166,7 +166,7 @@ func (r *run) restore(f *safetensors.File) error {
 	return r.stepper.Trainer.Push()
 }
 
-// compare says in what a fingerprint differs from the run's own; what names the reason.
+// compare returns an error that wraps what and describes how a fingerprint differs from the run's own.
 func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
@@ -179,11 +179,11 @@ func (f *fingerprint) compare(old fingerprint, what error) error {
 	return nil
 }
 
-// onGPU reports whether an engine's name is that of a GPU. Between it and the CPU a run may
-// move, and then differs by rounding from one that stays.
+// onGPU reports whether an engine's name is that of a GPU. A run may move between GPU and CPU; its
+// result then differs by rounding from that of a run that does not.
 func onGPU(engine string) bool { return strings.HasPrefix(engine, "cuda ") }
 
-// difference names the keys in which two configurations differ.
+// difference describes the keys in which two configurations differ.
 func difference(now, then json.RawMessage) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(now, &a) != nil || json.Unmarshal(then, &b) != nil {
@@ -211,11 +211,11 @@ func value(v json.RawMessage) string {
 	return string(v)
 }
 
-// checkpointSuffix ends the names of checkpoint files.
+// checkpointSuffix is the suffix of the names of checkpoint files.
 const checkpointSuffix = ".checkpoint"
 
-// CleanCheckpoint removes what a killed process left half written in a folder of
-// checkpoints, and the folder if nothing is in it then.
+// CleanCheckpoint removes temporary files of a killed process from a folder of
+// checkpoints, and the folder if it is empty then.
 func CleanCheckpoint(folder string) error {
 	if err := atomicfile.Clean(folder, "*"+checkpointSuffix); err != nil {
 		return err
@@ -230,8 +230,8 @@ func CleanCheckpoint(folder string) error {
 	return os.Remove(folder)
 }
 
-// RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
-// folder if nothing else is in it.
+// RemoveCheckpoint removes the checkpoints of a fit from a folder, and the folder if
+// it is empty then.
 func RemoveCheckpoint(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -247,7 +247,7 @@ func RemoveCheckpoint(folder string) error {
 	return CleanCheckpoint(folder)
 }
 
-// parameters are those of the run's network and its states, as they lie in it.
+// parameters returns the parameters and states of the run's network. They share memory with it.
 func (r *run) parameters() []safetensors.Tensor {
 	list := []safetensors.Tensor{vector("values", r.network.Values)}
 	for _, p := range r.network.States {
@@ -263,6 +263,7 @@ func (r *run) keepBest() {
 	}
 }
 
+// restoreBest sets the parameters to the best so far.
 func (r *run) restoreBest() {
 	for i, p := range r.parameters() {
 		copy(p.Values, r.best[i])
