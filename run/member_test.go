@@ -14,7 +14,7 @@ import (
 )
 
 // TestMembers: members trained apart and joined leave the files of one run; two processes with one
-// rank never mix; a member that was stopped goes on, and one that has ended is left alone.
+// rank never mix; a member that was stopped continues, and one that has ended is not changed.
 func TestMembers(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Divide(plane(80), 0, 0.25, 1)
@@ -84,7 +84,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestReadMembers: parts that do not make a run are refused by name.
+// TestReadMembers: for results that do not make a run, the error names them.
 func TestReadMembers(t *testing.T) {
 	dir := t.TempDir()
 	d := &Partition{Items: plane(80), Learn: plane(80)}
@@ -123,7 +123,7 @@ func TestReadMembers(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A bit that flips in the configuration of any member is found; parts of builds that did not record it still join.
+	// A bit that flips in the configuration of any member is found; results of builds that did not record it still join.
 	config := read(t, out.Member(2), ConfigFile)
 	flipped := bytes.Clone(config)
 	flipped[len(flipped)/2] ^= 1

@@ -11,8 +11,8 @@ import (
 	"credence/mixture"
 )
 
-// heldOut draws n items with so many votes each whose probability has the law Beta(a, b), and answers
-// that say it has Beta(s·a, s·b).
+// heldOut draws n items with the given number of votes each, whose probability has the distribution Beta(a, b), and
+// predictions Beta(s·a, s·b).
 func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
 	t.Helper()
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
@@ -40,7 +40,7 @@ func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut 
 	return h
 }
 
-// TestCalibration: laws are scaled to the spread that votes show, whatever the answers say. Over 20
+// TestCalibration: distributions are scaled to the spread of the votes, whatever the predictions. Over 20
 // draws each the mean ratio is off by four standard errors with probability below 1e-4.
 func TestCalibration(t *testing.T) {
 	for _, s := range []float64{0.5, 1, 3} {
@@ -65,7 +65,7 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// TestCalibrationFew: what cannot be told leaves laws as they are.
+// TestCalibrationFew: distributions are unchanged if the calibration cannot be determined.
 func TestCalibrationFew(t *testing.T) {
 	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
 		if c, err := h.Calibration(1); err != nil || c.Items != 0 || c.Scale != 1 {
@@ -74,7 +74,7 @@ func TestCalibrationFew(t *testing.T) {
 	}
 }
 
-// TestWithin: the ratio of several networks together is that of their mixture, for any answers.
+// TestWithin: the ratio of several networks together is that of their mixture, for any predictions.
 func TestWithin(t *testing.T) {
 	r := rand.New(rng.New(2, "spread"))
 	w, one, several := &Within{}, 0.0, 0.0
@@ -114,7 +114,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestCrossStop: of each part the outputs are kept of the pass at which the others were best.
+// TestCrossStop: for each part, the outputs are kept of the pass at which the other parts were best.
 func TestCrossStop(t *testing.T) {
 	c := &crossStop{width: 1, part: []int{0, 1, 2, 3, 4}, kept: make([]float32, 5)}
 	for pass, losses := range [][]float64{{1, 1, 1, 1, 1}, {0, 9, 0, 0, 0}, {0.9, 0.9, 0.9, 0.9, 0.9}} {
@@ -127,8 +127,8 @@ func TestCrossStop(t *testing.T) {
 	}
 }
 
-// TestFitCalibrates: a fit records how laws are reported, its held-out answers are reported ones, and
-// off leaves them.
+// TestFitCalibrates: a fit records its calibration, its held-out predictions are calibrated, and "off" leaves
+// them unchanged.
 func TestFitCalibrates(t *testing.T) {
 	ds := simulated(220, 4, 1)
 	o := Options{Epochs: 40, Seed: 1}
@@ -166,8 +166,8 @@ func TestFitCalibrates(t *testing.T) {
 	}
 }
 
-// TestCalibrationLikely: laws are scaled no farther than the likelihood of the votes allows. Votes
-// that avoid each other, as no law makes them, have pairs that show less than no spread.
+// TestCalibrationLikely: distributions are scaled no farther than the likelihood of the votes allows. Votes
+// that disagree more often than under any distribution have pairs with a negative spread.
 func TestCalibrationLikely(t *testing.T) {
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
 	if err != nil {

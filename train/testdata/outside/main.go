@@ -29,7 +29,7 @@ type Gate struct {
 // Type is the layer's name in files.
 func (*Gate) Type() string { return "gate" }
 
-// Build tells the shape of the outputs and asks for parameters.
+// Build sets the shape of the outputs and requests parameters.
 func (l *Gate) Build(b *nn.Builder, in nn.Shape) (nn.Shape, error) {
 	l.s = b.Const("s", nn.Shape{in.Size()}, float32(l.Start))
 	return in, nil
