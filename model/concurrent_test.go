@@ -14,8 +14,8 @@ import (
 	"credence/nn"
 )
 
-// TestConcurrent: callers at the same time get what one alone gets, and share the
-// cores.
+// TestConcurrent: concurrent callers get the same results as a single one, and share
+// the cores.
 func TestConcurrent(t *testing.T) {
 	defer par.SetThreads(0)
 	par.SetThreads(4)
@@ -63,7 +63,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// BenchmarkRows predicts single rows from so many goroutines at once.
+// BenchmarkRows predicts single rows from a number of goroutines at once.
 func BenchmarkRows(b *testing.B) {
 	m, ds := small(b), items(64)
 	rows := make([]*dataset.Dataset, ds.Len())

@@ -21,7 +21,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestPredictContext: a prediction stops between the networks of a batch, and has no answers then.
+// TestPredictContext: a prediction stops between the networks of a batch, and returns no predictions then.
 func TestPredictContext(t *testing.T) {
 	m, ds := small(t), items(40)
 	o := PredictOptions{BatchValues: 10 * m.itemSize()}

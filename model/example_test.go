@@ -15,9 +15,9 @@ import (
 	"credence/nn"
 )
 
-// A model is saved, loaded and asked about two items.
-// Package train makes models; this one is made by hand, of a network that says
-// Beta(2, 8) of the second class whatever the item is.
+// A model is saved, loaded and used to predict two items.
+// Package train makes models; this one is made by hand, of a network that predicts
+// Beta(2, 8) for the second class, whatever the item.
 func Example() {
 	ds := &dataset.Dataset{
 		Items:   []string{"nodule 1", "nodule 2"},

@@ -19,7 +19,7 @@ import (
 	"credence/nn"
 )
 
-// Reasons for which [Load] refuses a file, told apart with errors.Is.
+// The errors that [Load] returns for invalid files; use errors.Is.
 var (
 	// ErrTruncated means that the file ends too early.
 	ErrTruncated = safetensors.ErrTruncated
@@ -27,9 +27,9 @@ var (
 	ErrCorrupt = safetensors.ErrCorrupt
 	// ErrForeign means that the file is not a model of this program.
 	ErrForeign = safetensors.ErrForeign
-	// ErrNewer means that a newer version of this program wrote the file.
 	// ErrOlder means that a version of this program before its first release wrote the file.
 	ErrOlder = errors.New("the file was written by an older version of credence")
+	// ErrNewer means that a newer version of this program wrote the file.
 	ErrNewer = errors.New("the file was written by a newer version of credence")
 )
 
@@ -46,20 +46,20 @@ const (
 	keyClasses     = "classes"
 	keyHead        = "head"
 	keyRaters      = "raters"
-	keyCrowd       = "crowd"
+	keyRaterModel  = "crowd"
 	keyTransform   = "transform"
 	keyNetworks    = "networks" // the layers of each member
 	keyCalibration = "calibration"
 	keyProvenance  = "provenance"
 )
 
-// section is a value that the metadata hold as JSON.
+// section is a value that is stored as JSON in the metadata.
 type section struct {
 	key   string
-	value any // to be written, or a pointer to where it is read into
+	value any // the value to write, or a pointer to read it into
 }
 
-// sections are those of every model; method and layers are text already.
+// sections returns the sections that every model has; method and layers are JSON already.
 func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []section {
 	return []section{
 		{keyClasses, &m.Classes}, {keyHead, method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
@@ -72,7 +72,7 @@ func (m *Model) Save(path string) error {
 	return atomicfile.Write(path, m.Encode)
 }
 
-// Encode writes the model in the form that [Load] reads.
+// Encode writes the model in the format that [Load] reads.
 func (m *Model) Encode(w io.Writer) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -90,12 +90,12 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
 	if m.RaterModel != nil {
-		list = append(list, section{keyCrowd, crowdRecord{m.RaterModel.BiasSD}})
+		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD}})
 	}
 	meta := map[string]string{}
-	for _, part := range list {
-		if meta[part.key], err = marshal(part.value); err != nil {
-			return fmt.Errorf("writing a model: %s: %w", part.key, err)
+	for _, s := range list {
+		if meta[s.key], err = marshal(s.value); err != nil {
+			return fmt.Errorf("writing a model: %s: %w", s.key, err)
 		}
 	}
 	f := &safetensors.File{Metadata: meta}
@@ -107,11 +107,11 @@ func (m *Model) Encode(w io.Writer) error {
 	for _, a := range m.Transform.Arrays() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
 	}
-	f.Tensors = append(f.Tensors, crowdTensors(m.RaterModel)...)
+	f.Tensors = append(f.Tensors, encodeRaterModel(m.RaterModel)...)
 	return safetensors.Write(w, f)
 }
 
-// Hash returns the SHA-256, in hexadecimal, of the model as it is saved.
+// Hash returns the SHA-256, in hexadecimal, of the model file.
 func (m *Model) Hash() (string, error) {
 	h := sha256.New()
 	if err := m.Encode(h); err != nil {
@@ -123,7 +123,7 @@ func (m *Model) Hash() (string, error) {
 // tensorName is the name of a member's parameter or state in the file.
 func tensorName(member int, p *nn.Param) string { return fmt.Sprintf("member%d.%s", member, p.Name) }
 
-// marshal is json.Marshal without escaping what only HTML needs escaped.
+// marshal is json.Marshal without HTML escapes.
 func marshal(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -134,18 +134,18 @@ func marshal(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Load reads a model. It refuses files that are truncated, corrupt, of another
-// kind or from a newer version, and allocates no more than a small multiple of
-// the file's size.
+// Load reads a model. It returns an error for files that are truncated, corrupt, of
+// another kind or from another version of the format, and allocates no more than a
+// small multiple of the file's size.
 func Load(path string) (*Model, error) { return LoadWith(path, Extensions{}) }
 
-// Extensions is what a model may be made of beside what this library has.
+// Extensions lists methods and layers of other packages that a model may use.
 type Extensions struct {
 	Methods []head.Method
 	Layers  []nn.Typed // a zero value of each type
 }
 
-// LoadWith is [Load] for models with methods and layers of one's own.
+// LoadWith is [Load] for models that use methods and layers of other packages.
 func LoadWith(path string, k Extensions) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -167,8 +167,8 @@ func Decode(r io.Reader, size int64) (*Model, error) {
 	return fromFile(f, Extensions{})
 }
 
-// fromFile makes a model of the content of a file whose checksums hold. The
-// rest is checked all the same: anyone can compute a checksum.
+// fromFile returns the model in a file with valid checksums. Everything else is
+// checked nevertheless: anyone can compute a checksum.
 func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 	var kind string
 	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
@@ -192,19 +192,19 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 	return m, nil
 }
 
-// fromContent makes a model of a file of this version.
+// fromContent returns the model in a file of this version.
 func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	m := &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
 	var method json.RawMessage
-	var crowd *crowdRecord
+	var record *raterRecord
 	list := m.sections(&method, &layers)
-	if f.Metadata[keyCrowd] != "" { // of models that know raters
-		list = append(list, section{keyCrowd, &crowd})
+	if f.Metadata[keyRaterModel] != "" { // only in models with a rater model
+		list = append(list, section{keyRaterModel, &record})
 	}
-	for _, part := range list {
-		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.value); err != nil {
-			return nil, fmt.Errorf("%s: %w", part.key, err)
+	for _, s := range list {
+		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.key, err)
 		}
 	}
 	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
@@ -233,7 +233,7 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 		}
 		m.Members = append(m.Members, member)
 	}
-	if m.RaterModel, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
+	if m.RaterModel, err = record.raterModel(tensors, len(m.Classes), len(m.Raters)); err != nil {
 		return nil, err
 	}
 	if err := m.Check(); err != nil {
@@ -245,23 +245,23 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	return m, nil
 }
 
-// maxNetworks is how many bytes the layers of all networks may take: enough for
-// thousands of networks, and reading them takes some hundred times as much.
+// maxNetworks is the largest size in bytes of the description of the layers of all networks:
+// enough for thousands of networks. Reading it takes about a hundred times as much memory.
 const maxNetworks = 4 << 20
 
-// loadMember builds network i and fills it from tensors, those of the file that
-// no network has taken yet, after comparing names and shapes: what is allocated
-// is what the file holds.
+// loadMember builds network i and fills it from tensors, which are those of the file
+// that no earlier network uses. Names and shapes are compared first, so that no more
+// is allocated than the file contains.
 func loadMember(
 	tensors map[string]*safetensors.Tensor, i int, layers []byte, known []nn.Typed, in nn.Shape, own []nn.HeadParam,
 ) (member *nn.Network, err error) {
 	defer func() {
-		// A layer may meet sizes that no one who builds a network would choose.
+		// A layer may panic if its sizes are absurd.
 		if p := recover(); p != nil {
 			member, err = nil, fmt.Errorf("impossible layers: %v", p)
 		}
 	}()
-	if err := modest(layers); err != nil {
+	if err := checkSizes(layers); err != nil {
 		return nil, err
 	}
 	root, err := nn.Parse(layers, 0, known...)
@@ -275,7 +275,7 @@ func loadMember(
 	if len(params) == 0 {
 		return nil, errors.New("no layer has parameters")
 	}
-	for _, t := range own { // trained or not, all are compared
+	for _, t := range own { // all are compared, whether trained or not
 		params = append(params, &nn.Param{Name: t.Name, Shape: t.Shape})
 	}
 	for _, p := range slices.Concat(params, states) {
@@ -299,12 +299,12 @@ func loadMember(
 	return member, nil
 }
 
-// largest is the largest size in a description of layers that is believed.
+// largest is the largest size that a description of layers may contain.
 const largest = 1 << 24
 
-// modest refuses layers with sizes beyond any network's: building them would
-// allocate tables before the tensors can be compared.
-func modest(layers []byte) error {
+// checkSizes returns an error if layers have sizes beyond those of any real network: building
+// them would allocate tables before the tensors can be compared.
+func checkSizes(layers []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(layers))
 	for {
 		token, err := dec.Token()
@@ -320,58 +320,60 @@ func modest(layers []byte) error {
 	}
 }
 
-// crowdRecord is what a file says of raters beside the tensors, which may hold millions.
-type crowdRecord struct {
+// raterRecord is the part of a rater model that is stored in the metadata. The rest are tensors, since there may be
+// millions of raters.
+type raterRecord struct {
 	LeanSD float64 `json:"lean_sd"`
 }
 
-// crowdPart is a tensor of a crowd, with the number of values for each rater.
-type crowdPart struct {
+// raterTensor is a tensor of a rater model, with the number of values per rater.
+type raterTensor struct {
 	name   string
 	values *[]float64
 	width  int
 }
 
-// crowdParts are the tensors of a crowd: leans of two classes, tastes of more.
-func crowdParts(c *head.RaterModel) []crowdPart {
-	votes, guess := crowdPart{"crowd.votes", &c.Votes, 1}, crowdPart{"crowd.guess", &c.GuessLogit, 1}
-	guessSE := crowdPart{"crowd.guess_se", &c.GuessLogitSE, 1}
+// raterTensors returns the tensors of a rater model: biases for two classes, tastes for more.
+func raterTensors(c *head.RaterModel) []raterTensor {
+	votes, guess := raterTensor{"crowd.votes", &c.Votes, 1}, raterTensor{"crowd.guess", &c.GuessLogit, 1}
+	guessSE := raterTensor{"crowd.guess_se", &c.GuessLogitSE, 1}
 	if c.Classes == 2 {
-		return []crowdPart{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
+		return []raterTensor{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
 	}
-	return []crowdPart{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
+	return []raterTensor{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
 }
 
-func crowdTensors(c *head.RaterModel) []safetensors.Tensor {
+// encodeRaterModel returns the tensors of a rater model as they are stored in a file; none if it is nil.
+func encodeRaterModel(c *head.RaterModel) []safetensors.Tensor {
 	if c == nil {
 		return nil
 	}
 	var list []safetensors.Tensor
-	for _, part := range crowdParts(c) {
-		values := make([]float32, len(*part.values))
-		for i, x := range *part.values {
+	for _, tensor := range raterTensors(c) {
+		values := make([]float32, len(*tensor.values))
+		for i, x := range *tensor.values {
 			values[i] = float32(x)
 		}
-		list = append(list, safetensors.Tensor{Name: part.name, Shape: []int{len(c.Votes), part.width}, Values: values})
+		list = append(list, safetensors.Tensor{Name: tensor.name, Shape: []int{len(c.Votes), tensor.width}, Values: values})
 	}
 	return list
 }
 
-// crowd takes the tensors of a crowd out of those of a file; nil if there is none.
-func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.RaterModel, error) {
+// raterModel returns the rater model of a file, and removes its tensors from the given ones; nil if there is none.
+func (r *raterRecord) raterModel(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.RaterModel, error) {
 	if r == nil {
 		return nil, nil
 	}
 	c := &head.RaterModel{Classes: classes, BiasSD: r.LeanSD}
-	for _, part := range crowdParts(c) {
-		t := tensors[part.name]
-		if t == nil || len(t.Values) != raters*part.width {
-			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", part.name, raters)
+	for _, tensor := range raterTensors(c) {
+		t := tensors[tensor.name]
+		if t == nil || len(t.Values) != raters*tensor.width {
+			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", tensor.name, raters)
 		}
-		delete(tensors, part.name)
-		*part.values = make([]float64, len(t.Values))
+		delete(tensors, tensor.name)
+		*tensor.values = make([]float64, len(t.Values))
 		for i, x := range t.Values {
-			(*part.values)[i] = float64(x)
+			(*tensor.values)[i] = float64(x)
 		}
 	}
 	return c, c.Finalize()

@@ -223,7 +223,7 @@ func bombs() []*bomb {
 	return list
 }
 
-// TestBombs: what a file says of sizes is checked before anything is allocated.
+// TestBombs: the sizes in a file are checked before anything is allocated.
 func TestBombs(t *testing.T) {
 	for _, b := range bombs() {
 		file := b.file(t)

@@ -4,9 +4,9 @@
 //
 // A [Model] is made by package train, written with [Model.Save] and read with
 // [Load]: one safetensors file, from which any safetensors reader takes the
-// weights. [Model.Predict] returns the answer to each item of a data set, whatever
-// the method; package predict does so for any number of items in bounded memory,
-// and takes votes already cast into account. Answers are what is reported: their
+// weights. [Model.Predict] returns the prediction for each item of a data set, whatever
+// the method; package predict does so for any number of items in bounded memory, and
+// updates predictions by votes already cast. Predictions are those to report: their
 // distributions are scaled by the model's Calibration.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
@@ -24,8 +24,8 @@ import (
 	"credence/nn"
 )
 
-// InputShape returns the shape in which networks take what t gives: that of an
-// image or volume if there is nothing else, otherwise flat.
+// InputShape returns the input shape of networks for the outputs of t: that of an
+// image or volume if it is the only input, otherwise flat.
 func InputShape(t *dataset.Transform) nn.Shape {
 	if in := t.Inputs(); len(in) == 1 && in[0].Kind == dataset.Grid {
 		return in[0].Shape
@@ -38,12 +38,12 @@ func InputShape(t *dataset.Transform) nn.Shape {
 type Model struct {
 	Classes []string // [d]
 	Method  head.Method
-	Raters  []string // whom the method knows, where it asks who cast a vote
+	Raters  []string // raters in the rater model, for methods that use who cast a vote
 	// RaterModel is what was learned about Raters; nil if all votes count alike.
 	RaterModel *head.RaterModel
 	Transform  *dataset.Transform
 	Members    []*nn.Network // [M]
-	// Calibration is how laws are reported; nil leaves them as the networks give them.
+	// Calibration rescales the distributions of the networks for reporting; nil leaves them unchanged.
 	Calibration *head.Calibration
 	Provenance  Provenance
 
@@ -61,16 +61,16 @@ func (m *Model) Head() (head.Head, error) {
 	return m.Method.New(head.Task{Classes: len(m.Classes), Raters: len(m.Raters)})
 }
 
-// Traits returns those of the model's method.
+// Traits returns the traits of the model's method.
 func (m *Model) Traits() head.Traits {
 	h, err := m.Head()
 	if err != nil {
-		return head.Traits{} // of a model that Check refuses
+		return head.Traits{} // Check returns an error for such a model
 	}
 	return h.Traits()
 }
 
-// Check reports the first way in which the fields contradict each other.
+// Check returns an error if the fields contradict each other.
 func (m *Model) Check() error {
 	h, err := m.Head()
 	if err != nil {
@@ -103,9 +103,9 @@ func (m *Model) Size() int {
 	return n
 }
 
-// Provenance is everything a model depends on, and what was seen while it was
-// trained. It holds no clock, host, path or number of threads: equal runs give
-// equal files.
+// Provenance records everything a model depends on, and how its training went. It
+// contains no clock, host, path or number of threads: equal runs give equal
+// files.
 type Provenance struct {
 	Data       string               `json:"data"`                 // SHA-256 of the data set
 	Votes      string               `json:"votes,omitempty"`      // how the votes were read, in words
@@ -117,23 +117,23 @@ type Provenance struct {
 	Split      Split                `json:"split"`                //
 	Runs       []Run                `json:"runs,omitempty"`       // training runs, in order
 	Scores     Scores               `json:"scores"`               // held-out
-	Raters     *Raters              `json:"raters,omitempty"`     // whether who cast a vote matters
+	Raters     *Raters              `json:"raters,omitempty"`     // whether votes are modelled by rater
 	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
 	Warnings   []evaluate.Message   `json:"warnings,omitempty"`   //
 }
 
-// Origin is a model that training started from, and what changed since.
+// Origin describes the model that training started from, and what has changed since.
 type Origin struct {
 	Model        string  `json:"model"`                   // SHA-256 of its file
 	Data         string  `json:"data"`                    // SHA-256 of the data set that it was trained on
-	Known        bool    `json:"known"`                   // these data were at hand, so what follows is known
-	NewItems     int     `json:"new_items,omitempty"`     // that were not among them
-	GoneItems    int     `json:"gone_items,omitempty"`    // that only they had
+	Known        bool    `json:"known"`                   // the data were available, so the following fields are set
+	NewItems     int     `json:"new_items,omitempty"`     // items that were not in those data
+	GoneItems    int     `json:"gone_items,omitempty"`    // items that are only in those data
 	AddedVotes   float64 `json:"added_votes,omitempty"`   // also on items that are not new
 	RemovedVotes float64 `json:"removed_votes,omitempty"` // also on items that are gone
 	// The negative log-likelihood per vote before and after, in nats, on items that the
-	// networks of neither model were trained on. RatersBefore and RatersNow are whether the models
-	// know raters: what a model knows of who cast a vote is part of what it predicts.
+	// networks of neither model were trained on. RatersBefore and RatersNow report whether the models
+	// have a rater model: the likelihood of a vote depends on who cast it then.
 	Items  int     `json:"items,omitempty"`
 	Votes  float64 `json:"votes,omitempty"`
 	Before float64 `json:"before,omitempty"`
@@ -143,13 +143,13 @@ type Origin struct {
 	RatersNow    bool `json:"raters_now,omitempty"`
 }
 
-// Split says how many items served for what.
+// Split counts the items by their use in training.
 type Split struct {
 	Items   int     `json:"items"`    // all items given
-	Unvoted int     `json:"unvoted"`  // of them without votes: not used
+	Unvoted int     `json:"unvoted"`  // items without votes, which are not used
 	Votes   float64 `json:"votes"`    // all votes
-	Folds   int     `json:"folds"`    // parts that took turns to be held out; 0 if one part was held out for good
-	HeldOut int     `json:"held_out"` // items held out for good
+	Folds   int     `json:"folds"`    // folds that took turns to be held out; 0 if one set was held out throughout
+	HeldOut int     `json:"held_out"` // items held out throughout
 }
 
 // Run is the training of one network.
@@ -157,7 +157,7 @@ type Run struct {
 	Name    string  `json:"name"`   // "member 0", "fold 3", "refit"
 	Items   int     `json:"items"`  // trained on
 	Held    int     `json:"held"`   // held out
-	Epoch   int     `json:"epoch"`  // whose weights were kept; 0 is the start
+	Epoch   int     `json:"epoch"`  // epoch whose weights were kept; 0 is the start
 	Reason  string  `json:"reason"` // why this one
 	History []Epoch `json:"history"`
 }
@@ -174,26 +174,26 @@ type Epoch struct {
 	Note    string   `json:"note,omitempty"`     // what happened, such as a recovery from divergence
 }
 
-// Scores are those of predictions for items that the predicting networks were
-// not trained on.
+// Scores are the scores of predictions for items that the predicting networks
+// were not trained on.
 type Scores struct {
 	Items           int     `json:"items"`
 	Votes           float64 `json:"votes"`
-	NLLPerVote      float64 `json:"nll_per_vote"`      // joint; 0 if the method gives no distribution
+	NLLPerVote      float64 `json:"nll_per_vote"`      // joint; 0 if the method predicts no distribution
 	ConstantPerVote float64 `json:"constant_per_vote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
 	Accuracy        float64 `json:"accuracy"`          // the predicted class is a most-voted one, ties shared
 	MarginalPerVote float64 `json:"marginal_per_vote"` // votes taken one by one
 }
 
-// Raters says whether the likelihood knows raters, and why.
+// Raters records whether the model has a rater model, and why.
 type Raters struct {
 	Known  bool             `json:"known"`
 	Reason evaluate.Message `json:"reason"`
-	// Gain is by how much the held-out joint loss per vote is smaller with raters, GainSE its standard
-	// error, paired by item; both are 0 if it was not compared.
+	// Gain is the reduction of the held-out joint loss per vote by the rater model, GainSE its standard
+	// error, paired by item; both are 0 if the losses were not compared.
 	Gain   float64 `json:"gain,omitempty"`
 	GainSE float64 `json:"gain_se,omitempty"`
-	// Left are the raters who are not modelled where others are: their votes count as those of average
-	// raters. Nil if there are none.
+	// Left are raters that are not modelled although others are: their votes count as those of average
+	// raters. It is nil if there are none.
 	Left *evaluate.LeftRaters `json:"left,omitempty"`
 }

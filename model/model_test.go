@@ -77,8 +77,8 @@ func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []he
 	return got
 }
 
-// TestPredict: the mixture is that of the members' outputs, read as the head
-// says, with weights that sum to 1/M per member.
+// TestPredict: the mixture is that of the members' outputs, decoded by the head,
+// with weights that sum to 1/M per member.
 func TestPredict(t *testing.T) {
 	m, ds := small(t), items(40)
 	m.Calibration = nil
@@ -113,18 +113,18 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestPredictReported: answers are calibrated.
+// TestPredictReported: predictions are calibrated.
 func TestPredictReported(t *testing.T) {
 	m, ds := small(t), items(30)
 	c := m.Calibration
 	got := predict(t, m, ds, PredictOptions{})
 	m.Calibration = nil
 	for j, a := range predict(t, m, ds, PredictOptions{}) {
-		law, err := a.Dist.Rescale(c.Scale)
+		dist, err := a.Dist.Rescale(c.Scale)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got[j].Dist, law) || got[j].Resolution != c.Resolution {
+		if !reflect.DeepEqual(got[j].Dist, dist) || got[j].Resolution != c.Resolution {
 			t.Errorf("item %d: %+v", j, got[j])
 		}
 	}
@@ -157,8 +157,8 @@ func TestPredictRefuses(t *testing.T) {
 	}
 }
 
-// TestKeepBad: an item without an answer says why, and the others have the
-// answers that they have without it.
+// TestKeepBad: an item that cannot be predicted has the reason, and the others have the
+// predictions that they have without it.
 func TestKeepBad(t *testing.T) {
 	m := small(t)
 	for i := range m.Members[0].Values {

@@ -15,24 +15,24 @@ import (
 	"credence/nn"
 )
 
-// PredictOptions says how items are predicted.
+// PredictOptions controls how items are predicted.
 type PredictOptions struct {
-	// Batch is how many items go through the networks at a time; 0 means as
-	// many as take some megabytes.
+	// Batch is the number of items that go through the networks at a time; 0 means
+	// as many as take some megabytes.
 	Batch int
-	// BatchValues bounds Batch: the values that the networks keep of the items of a batch. 0 means 2^27.
-	// The smaller it is, the sooner a prediction stops when its context is done.
+	// BatchValues limits Batch by the number of values that a network keeps for the items of a batch. 0 means
+	// 2^27. The smaller it is, the sooner a prediction stops when its context is done.
 	BatchValues int
-	// KeepBad returns items without an answer with the reason in Err, such as values so extreme that a network's outputs
-	// are not finite, or a row that cannot be read. Otherwise the first of them is an error.
+	// KeepBad returns items that cannot be predicted with the reason in Err, such as values so extreme that a network's
+	// outputs are not finite, or a row that cannot be read. Without it, the first such item is an error.
 	KeepBad bool
-	// MeansOnly need not set any field of an answer but Mean and Err.
+	// MeansOnly permits leaving all fields of a prediction but Mean and Err unset.
 	MeansOnly bool
 }
 
-// Predict returns the answer to every item of ds, before any votes on it. Equal inputs give equal bits, whatever the other
-// items and the number of cores. When ctx is done it stops, after the pass of a batch through one network at the latest, and
-// returns the context's error.
+// Predict returns the prediction for every item of ds, without regard to votes on it. Equal inputs give equal bits,
+// whatever the other items and the number of cores. When ctx is done it stops, after the pass of a batch through one
+// network at the latest, and returns the context's error.
 func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Decoded, error) {
 	out := make([]head.Decoded, 0, ds.Len())
 	in, err := m.Transform.Over(ds)
@@ -54,14 +54,14 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 		n := min(batch, ds.Len()-lo)
 		par.For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
 		for j, err := range unread[:n] {
-			switch { // what cannot be read has zeros and an error
+			switch { // rows that cannot be read have zeros and an error
 			case err != nil && !o.KeepBad:
 				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			case err != nil:
 				clear(x[j*width : (j+1)*width])
 			}
 		}
-		got, err := m.answers(ctx, x[:n*width], o.MeansOnly)
+		got, err := m.decoded(ctx, x[:n*width], o.MeansOnly)
 		if got == nil {
 			return out, err
 		}
@@ -78,10 +78,10 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	return out, nil
 }
 
-// maxBatch is how many values a network may keep of all items of a batch.
+// maxBatch is the number of values that a network may keep for all items of a batch.
 const maxBatch = 1 << 27
 
-// itemSize is how many values a network keeps of an item, the largest one.
+// itemSize returns the number of values that the largest network keeps per item.
 func (m *Model) itemSize() int {
 	n := 0
 	for _, member := range m.Members {
@@ -90,35 +90,35 @@ func (m *Model) itemSize() int {
 	return n
 }
 
-// answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
-// items without an answer, which have an Err, the error is that of the first of them. When ctx is done there are
-// no answers.
-func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
+// decoded returns the predictions for network inputs x [N, width], the outputs of the Transform. If items cannot be
+// predicted they have an Err, and the error is that of the first of them. When ctx is done, decoded returns no
+// predictions.
+func (m *Model) decoded(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer m.release(r)
 	average := m.RaterModel.Average()
-	if meansOnly && average == nil { // which calibration leaves alone
+	if meansOnly && average == nil { // calibration does not change means
 		return r.ensemble.decode(ctx, r.head, x, cores, head.DecodeMeans)
 	}
-	answers, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
+	decoded, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
-		par.Limit(cores).For(len(answers), func(j int) {
+		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
 				return
 			}
-			m.Calibration.Apply(&answers[j])
-			if answers[j].Err == nil {
-				answers[j].ForAverageRater(average)
+			m.Calibration.Apply(&decoded[j])
+			if decoded[j].Err == nil {
+				decoded[j].ForAverageRater(average)
 			}
 		})
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return answers, err
+	return decoded, err
 }
 
 // Ensemble runs the networks of an ensemble for one caller at a time.
@@ -127,8 +127,8 @@ type Ensemble struct {
 	run  []nn.Predictor
 }
 
-// NewEnsemble returns what runs the given networks on an engine; nil means the
-// CPU.
+// NewEnsemble returns an ensemble of the given networks that runs on an engine; nil means
+// the CPU.
 func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 	if e == nil {
 		e = nn.CPU{}
@@ -144,34 +144,29 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 	return s, nil
 }
 
-// Decode returns what the networks with the given head together say of the items
-// with inputs x [N, width], on up to so many cores; 0 means all. If there are items
-// without an answer, which have an Err, the error is that of the first of them; the
-// answers are nil only if the networks did not run.
-func (s *Ensemble) Decode(h head.Head, x []float32, cores int) ([]head.Decoded, error) {
-	return s.decode(context.Background(), h, x, cores, head.Decode)
-}
-
-// Outputs returns what each network, or each pass through it, says of the items with inputs x
-// [N, width]. The networks are those from place first of an ensemble, which matters where they are
-// sampled.
-func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
-	return s.raw(context.Background(), h, x, 0, first)
+// Decode returns the joint predictions of the networks, with the given head, for the items
+// with inputs x [N, width]. If items cannot be predicted they have an Err, and the error
+// is that of the first of them. The predictions are nil only if the networks did not
+// run.
+func (s *Ensemble) Decode(h head.Head, x []float32) ([]head.Decoded, error) {
+	return s.decode(context.Background(), h, x, 0, head.Decode)
 }
 
 // decode runs the networks and decodes their outputs.
 func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, cores int,
 	decode func(head.Head, []head.Output, int) ([]head.Decoded, error)) ([]head.Decoded, error) {
-	outputs, err := s.raw(ctx, h, x, cores, 0)
+	outputs, err := s.Outputs(ctx, h, x, cores, 0)
 	if err != nil {
 		return nil, err
 	}
 	return decode(h, outputs, len(x)/s.nets[0].In.Size())
 }
 
-// raw returns the outputs of each network, or of each of the head's passes with
-// dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
-func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
+// Outputs returns the outputs of each network for the items with inputs x [N, width], or of each of the
+// head's passes with dropout on, using at most the given number of cores; 0 means all. The networks are
+// those from position first of an ensemble, which matters if passes are random. When ctx is done it stops
+// between passes.
+func (s *Ensemble) Outputs(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
 	var outputs []head.Output
 	passes := h.Traits().Passes
 	var keys []uint64
@@ -203,8 +198,8 @@ func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, fir
 	return outputs, nil
 }
 
-// contentKey is a number for the content of an item, FNV-1a of its bits, so that
-// equal inputs lose the same units to dropout wherever they stand.
+// contentKey returns a hash of the inputs of an item, FNV-1a of their bits, so that
+// dropout drops the same units for equal inputs, whatever their position.
 func contentKey(x []float32) uint64 {
 	key := uint64(14695981039346656037)
 	for _, v := range x {
@@ -213,8 +208,8 @@ func contentKey(x []float32) uint64 {
 	return key
 }
 
-// pool keeps what callers that are done have worked with for those to come:
-// callers at the same time have one runner each, and share the cores.
+// pool keeps runners that are not in use for later callers. Concurrent callers have
+// one runner each, and share the cores.
 type pool struct {
 	mu   sync.Mutex
 	idle []*runner
@@ -225,13 +220,13 @@ type pool struct {
 type runner struct {
 	ensemble *Ensemble
 	head     head.Head
-	method   head.Method // that head was made of
+	method   head.Method // that made the head
 	equals   bool        // whether methods of its type can be compared
 	classes  int
 	raters   int
 }
 
-// acquire returns a runner for one caller, and how many cores it may use.
+// acquire returns a runner for one caller, and the number of cores it may use.
 func (m *Model) acquire() (r *runner, cores int, err error) {
 	p := &m.pool
 	p.mu.Lock()
@@ -253,7 +248,7 @@ func (m *Model) acquire() (r *runner, cores int, err error) {
 	return r, cores, err
 }
 
-// newRunner makes a runner of what the model is now.
+// newRunner returns a runner for the current state of the model.
 func (m *Model) newRunner() (*runner, error) {
 	h, err := m.Head()
 	if err != nil {
@@ -266,14 +261,14 @@ func (m *Model) newRunner() (*runner, error) {
 	return &runner{e, h, m.Method, reflect.ValueOf(m.Method).Comparable(), len(m.Classes), len(m.Raters)}, nil
 }
 
-// fits reports whether the model is still what the runner was made of.
+// fits reports whether the runner was made for the current state of the model.
 func (r *runner) fits(m *Model) bool {
 	return slices.Equal(r.ensemble.nets, m.Members) && r.classes == len(m.Classes) && r.raters == len(m.Raters) &&
 		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
 }
 
-// release takes a runner back. A few more are kept than there are cores: of many
-// callers at once, some lose their core in the middle of their work.
+// release returns a runner to the pool. The pool keeps a few more than there are cores:
+// of many concurrent callers, some lose their core in the middle of their work.
 func (m *Model) release(r *runner) {
 	p := &m.pool
 	p.mu.Lock()

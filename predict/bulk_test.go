@@ -38,7 +38,7 @@ func bulkRecords(t *testing.T, fields []array.Field, values ...float64) *array.R
 // votedFields are those of records of two components and three classes.
 var votedFields = []array.Field{{Name: "weights", Shape: []int{2}}, {Name: "alpha", Shape: []int{2, 3}}, {Name: "votes", Shape: []int{3}}}
 
-// askBulk returns the answers to records.
+// askBulk returns the results for records.
 func askBulk(t *testing.T, b *Bulk, in *array.Records) (*array.Records, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -56,7 +56,7 @@ func askBulk(t *testing.T, b *Bulk, in *array.Records) (*array.Records, error) {
 	return r, nil
 }
 
-// TestBulk compares every field with what package mixture says of the mixture by itself. The second
+// TestBulk compares every field with the result of package mixture for the mixture alone. The second
 // record has a component of weight 0.
 func TestBulk(t *testing.T) {
 	in := bulkRecords(t, votedFields,
@@ -81,17 +81,17 @@ func TestBulk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, law := range []*mixture.Dirichlet{first, second} {
-		told, err := mixture.NewReported(law, 0.01)
+	for i, dist := range []*mixture.Dirichlet{first, second} {
+		reported, err := mixture.NewReported(dist, 0.01)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string][]float64{"mean": law.Mean(nil), "variance": law.Variance(nil), "p_top": law.TopClass(nil),
-			"sd": told.SD(nil), "entropy": {law.Entropy().Expected}, "information": {law.Entropy().Information}}
-		gain, _ := law.Gain(1)
+		want := map[string][]float64{"mean": dist.Mean(nil), "variance": dist.Variance(nil), "p_top": dist.TopClass(nil),
+			"sd": reported.SD(nil), "entropy": {dist.Entropy().Expected}, "information": {dist.Entropy().Information}}
+		gain, _ := dist.Gain(1)
 		want["next_gain"] = []float64{gain}
 		for class := range 3 {
-			c := told.Class(class)
+			c := reported.Class(class)
 			x, _ := c.QuantileBoth(0.5)
 			want["median"] = append(want["median"], x)
 			for _, q := range b.Quantiles {
@@ -108,8 +108,8 @@ func TestBulk(t *testing.T) {
 		}
 		for k := range 2 {
 			w, a := 0.0, []float64{1, 1, 1}
-			if k < law.K() {
-				w, a = law.Component(k)
+			if k < dist.K() {
+				w, a = dist.Component(k)
 			}
 			want["weights"], want["alpha"] = append(want["weights"], w), append(want["alpha"], a...)
 		}

@@ -14,7 +14,7 @@ import (
 // Kind is the type of a field.
 type Kind uint8
 
-// The values are those in files of shards.
+// The values are those stored in the manifests of shards.
 const (
 	Text   = Kind(table.ParquetText)
 	Number = Kind(table.ParquetNumber)
@@ -22,7 +22,7 @@ const (
 	Bool   = Kind(table.ParquetBool)
 )
 
-// Scope says what a value of a field describes.
+// Scope specifies what one value of a field describes.
 type Scope uint8
 
 const (
@@ -32,21 +32,21 @@ const (
 	PerInterval       // a class at a level
 )
 
-// Field is a value of a prediction that can be written. All formats and protocols derive from the list of fields: a
-// further one is one line there.
+// Field is a value of a prediction that can be written. All formats and protocols derive from the list of fields: to
+// add a field, add a line there.
 type Field struct {
 	Name string
 	Kind Kind
 	Per  Scope
-	// OnRequest is a field that a server returns only to clients that name it.
+	// OnRequest marks a field that a server returns only if the client requests it.
 	OnRequest bool
 
-	tidymodels string             // its name among R's tidymodels
-	column     func(*Format) bool // whether a table of distributions has it; nil for never
-	means      bool               // a table of a method without distributions has it
-	record     func(*Format) bool // whether records have it unless others are named; nil for never
-	output     int                // place among the outputs of a server, from 1; 0 for none
-	needs      need               // of the values below
+	tidymodels string             // name by the conventions of R's tidymodels
+	column     func(*Format) bool // whether a table of distributions contains it; nil for never
+	means      bool               // whether a table of a method without distributions contains it
+	record     func(*Format) bool // whether records contain it by default; nil if they never can
+	output     int                // position among the outputs of a server, from 1; 0 for none
+	needs      need               // what the functions below need
 
 	// One of these returns the value of a column, for a class and a level.
 	number func(r *Row, class, level int) float64
@@ -54,8 +54,8 @@ type Field struct {
 	text   func(r *Row, class, level int) string
 	list   func(r *Row, class, level int) []float64
 
-	// numbers appends the values of a record, of the given shape; nil for those of number, class by class, and level
-	// by level in a class.
+	// numbers appends the values of a record, of the given shape. If it is nil, these are the values of number for
+	// each class and, within a class, for each level.
 	numbers      func(dst []float64, r *Row, s *RecordShape) []float64
 	shape        func(s *RecordShape) []int
 	numbersNeeds need
@@ -138,13 +138,13 @@ var fields = []Field{
 		}},
 }
 
-// methodField returns the field of a number that a method without distributions gives beside the means.
+// methodField returns the field of a number that a method without distributions gives in addition to the means.
 func methodField(c head.Column) *Field {
 	return &Field{Name: c.Name, tidymodels: "." + c.Name, Kind: Number, Per: PerClass, means: true,
 		number: func(r *Row, i, _ int) float64 { return c.Of(&r.Decoded, i) }}
 }
 
-// Outputs returns the fields that clients of a server may ask for: of distributions, or those of methods without one.
+// Outputs returns the fields that clients of a server may request, of methods with or without distributions.
 func Outputs(dists bool) []*Field {
 	var list []*Field
 	for i := range fields {
@@ -157,7 +157,7 @@ func Outputs(dists bool) []*Field {
 }
 
 // Values returns the values of a field for all rows, at the first level: []float64, []bool or []string, [N] or, if
-// perClass, [N, d]. It is nil if the field has no such values, or the rows do not hold them.
+// perClass, [N, d]. It returns nil if the field has no such values.
 func (f *Field) Values(rows []Row, d int) (values any, perClass bool) {
 	if perClass = f.Per == PerClass || f.Per == PerInterval; !perClass {
 		d = 1
@@ -202,7 +202,7 @@ func setText(set []mixture.Interval, d Digits) string {
 	return strings.Join(parts, " ")
 }
 
-// Summary says which numbers of a prediction to compute. The zero value computes none but the means.
+// Summary selects the numbers of a prediction to compute. The zero value computes only the means.
 type Summary struct {
 	Levels    []float64         // of the intervals
 	Precision mixture.Precision // of intervals, medians and p_top
@@ -213,7 +213,7 @@ type Summary struct {
 	needs need
 }
 
-// need is a set of the numbers that output fields are made of.
+// need is a set of quantities that output fields are computed from.
 type need uint
 
 const (
@@ -231,18 +231,18 @@ func (s Summary) All() Summary {
 	return s
 }
 
-// abstains reports whether there is a rule.
+// abstains reports whether there is a rule for abstaining.
 func (s *Summary) abstains() bool { return s.MaxWidth > 0 || s.MinTop > 0 }
 
-// Row is the summary of a prediction, typed: what all output fields are made of.
+// Row is the summary of a prediction, from which all output fields are computed.
 type Row struct {
 	*Prediction
 	Predicted int // class of largest mean
 	// Classes has the intervals and moments of each class; nil for methods without a distribution of the class
-	// probabilities, or if they were not asked for.
+	// probabilities, or if they were not requested.
 	Classes []mixture.ClassSummary
 	Entropy mixture.Entropy
-	// NextGain is the value of one further vote: the expected reduction of the variance.
+	// NextGain is the value of one further vote: the expected reduction in variance.
 	NextGain float64
 
 	hpd      [][][]mixture.Interval // highest-density sets, by class and level
@@ -251,7 +251,7 @@ type Row struct {
 	table    *Table // nil outside of tables
 }
 
-// Summarize computes the numbers that s asks for. The prediction has no Err. When ctx is done, Summarize returns its error.
+// Summarize computes the numbers that s selects. The prediction must not have an Err. When ctx is done, Summarize returns its error.
 func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err error) {
 	r = Row{Prediction: p, Predicted: p.Top(), summary: s}
 	if p.Dist == nil {
@@ -296,7 +296,7 @@ func (r *Row) highestDensity(ctx context.Context) error {
 	return nil
 }
 
-// twoSided computes two-sided intervals alone, a third of the work of all. The second of two classes mirrors the first.
+// twoSided computes only two-sided intervals, a third of the work of all intervals. The second of two classes mirrors the first.
 func (r *Row) twoSided() []mixture.ClassSummary {
 	list := make([]mixture.ClassSummary, r.reported.Dist.Classes())
 	for i := range list {
@@ -328,7 +328,7 @@ func (r *Row) Width(k int) float64 {
 	return r.Classes[r.Predicted].Intervals[k].TwoSided.Length()
 }
 
-// Abstain reports whether to abstain on the item, by its intervals of level k.
+// Abstain reports whether to abstain on the item, given its intervals at level k.
 func (r *Row) Abstain(k int) bool {
 	return r.summary.MaxWidth > 0 && r.Width(k) > r.summary.MaxWidth || r.summary.MinTop > 0 && r.Classes[r.Predicted].Top < r.summary.MinTop
 }

@@ -17,19 +17,20 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/rank"
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
-// manifest says what a part is, or that a process has done all of its parts.
+// manifest describes a block, or records that a process has completed all of its blocks.
 type manifest struct {
 	Source ShardSource `json:"source"`
-	// Shard is the process that has ended, nil for the manifest of a part.
+	// Shard is the rank of the process that has ended, nil in the manifest of a block.
 	Shard *int `json:"shard,omitempty"`
-	Part  int  `json:"part,omitempty"`
-	First int  `json:"first,omitempty"` // item of the part, counted from 0
-	Items int  `json:"items"`           // of the part, or of all
+	Index int  `json:"part,omitempty"`  // of the block
+	First int  `json:"first,omitempty"` // first item of the block, counted from 0
+	Items int  `json:"items"`           // number of items of the block, or of all
 	Bad   int  `json:"without_prediction,omitempty"`
-	// Reports are the first of the reasons for which items have none.
+	// Reports are the first reasons why items have no prediction.
 	Reports []string `json:"reports,omitempty"`
 	Bytes   int64    `json:"bytes,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -38,19 +39,19 @@ type manifest struct {
 	written time.Time
 }
 
-// PartError is what is wrong with a part.
-type PartError struct{ Path, Msg string }
+// ShardError describes a problem with a file in the folder of the blocks.
+type ShardError struct{ Path, Msg string }
 
-func (e *PartError) Error() string { return e.Path + ": " + e.Msg }
+func (e *ShardError) Error() string { return e.Path + ": " + e.Msg }
 
-func partName(k int) string        { return fmt.Sprintf("part-%06d", k) }
+func blockName(k int) string       { return fmt.Sprintf("part-%06d", k) }
 func shardName(r rank.Rank) string { return fmt.Sprintf("shard-%d-of-%d", r.Index, r.Count) }
 func (m *manifest) data() string   { return strings.TrimSuffix(m.path, ".json") + "." + m.Source.Form }
 func (m *manifest) rank() rank.Rank {
-	return rank.Rank{Index: m.Part % m.Source.Shards, Count: m.Source.Shards}
+	return rank.Rank{Index: m.Index % m.Source.Shards, Count: m.Source.Shards}
 }
 
-// write writes the manifest under a name.
+// write writes the manifest to a file of the given name.
 func (m *manifest) write(folder, name string) error {
 	return atomicfile.Write(filepath.Join(folder, name+".json"), func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -62,8 +63,8 @@ func (m *manifest) write(folder, name string) error {
 // maxManifest bounds the length of a manifest.
 const maxManifest = 64 << 20
 
-// readManifests reads those of a folder, in the order of their names. A name that is not that of its part is
-// refused, such as one of a copy.
+// readManifests reads the manifests in a folder, in the order of their names. It returns an error for a manifest
+// whose file name does not match its content, such as a copy.
 func readManifests(folder string) ([]*manifest, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -82,12 +83,12 @@ func readManifests(folder string) ([]*manifest, error) {
 		if err != nil {
 			return nil, err
 		}
-		own := partName(m.Part)
+		own := blockName(m.Index)
 		if m.Shard != nil {
 			own = shardName(rank.Rank{Index: *m.Shard, Count: m.Source.Shards})
 		}
 		if name != own {
-			return nil, &PartError{m.path, "it is that of " + own + ": a copy under another name"}
+			return nil, &ShardError{m.path, "it is that of " + own + ": a copy under another name"}
 		}
 		list = append(list, m)
 	}
@@ -106,15 +107,15 @@ func readManifest(path string) (*manifest, error) {
 	}
 	m := &manifest{path: path, written: info.ModTime()}
 	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(m); err != nil {
-		return nil, &PartError{path, fmt.Sprintf("not the manifest of a part: %v", err)}
+		return nil, &ShardError{path, fmt.Sprintf("not the manifest of a part: %v", err)}
 	}
-	if s := &m.Source; s.Block < 1 || s.Shards < 1 || m.Part < 0 || m.Items < 0 || m.Shard != nil && (*m.Shard < 0 || *m.Shard >= s.Shards) {
-		return nil, &PartError{path, "not the manifest of a part"}
+	if s := &m.Source; s.Block < 1 || s.Shards < 1 || m.Index < 0 || m.Items < 0 || m.Shard != nil && (*m.Shard < 0 || *m.Shard >= s.Shards) {
+		return nil, &ShardError{path, "not the manifest of a part"}
 	}
 	return m, nil
 }
 
-// differs says how the source of a part differs from the one that is wanted; it is empty if it does not.
+// differs describes how the source of a block differs from the expected one; it returns "" if they are the same.
 func (s *ShardSource) differs(want *ShardSource) string {
 	switch {
 	case s.Model != want.Model:
@@ -143,32 +144,32 @@ func (s *ShardSource) differs(want *ShardSource) string {
 	return ""
 }
 
-// alike reports whether files have the same of two columns.
+// alike reports whether two columns have the same name and kind in files.
 func alike(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
-// Joined is what a joined file holds.
+// Joined describes the content of a joined file.
 type Joined struct {
-	Items, Bad int      // predicted, and of them without a prediction
-	Reports    []string // why, of the first
+	Items, Bad int      // all items, and those without a prediction
+	Reports    []string // the first reasons why items have no prediction
 }
 
-// ErrNotEnded is the reason when a process has not done all of its parts.
+// ErrNotEnded is the error when a process has not completed all of its blocks.
 var ErrNotEnded = errors.New("has not ended")
 
-// joinLock is held, in the folder of the parts, while they are joined.
+// joinLock is the lock file in the folder of the blocks while they are joined.
 const joinLock = "join.lock"
 
-// Joining reports whether a join of the parts of out is at work, or was killed: out may be there then, and is
-// made again.
+// Joining reports whether the blocks of out are being joined, or a join was killed: out may exist then, and is
+// written again.
 func Joining(out string) bool {
-	_, err := os.Stat(filepath.Join(PartsOf(out), joinLock))
+	_, err := os.Stat(filepath.Join(ShardFolder(out), joinLock))
 	return err == nil
 }
 
-// Join makes the file out of its parts, the bytes that one process would have written, and removes
-// them. Parts that are missing, damaged, doubled or of another source than the others are refused.
+// Join assembles the file out from its blocks, with the bytes that a single process would have written, and removes
+// them. It returns an error if blocks are missing, damaged or duplicated, or if their sources differ.
 func Join(out string) (*Joined, error) {
-	folder := PartsOf(out)
+	folder := ShardFolder(out)
 	lock, err := atomicfile.TakeLock(filepath.Join(folder, joinLock))
 	if err != nil {
 		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
@@ -181,27 +182,27 @@ func Join(out string) (*Joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := complete(folder, list)
+	blocks, err := complete(folder, list)
 	if err != nil {
 		return nil, err
 	}
 	source := &list[0].Source
 	j := &Joined{}
-	for _, m := range parts {
+	for _, m := range blocks {
 		j.Items, j.Bad, j.Reports = j.Items+m.Items, j.Bad+m.Bad, append(j.Reports, m.Reports...)
 	}
 	write := joinText
 	if source.Form == "parquet" {
 		write = joinParquet
 	}
-	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, parts) }); err != nil {
+	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, blocks) }); err != nil {
 		return nil, err
 	}
-	return j, removeParts(folder)
+	return j, removeShards(folder)
 }
 
-// removeParts removes the folder of joined parts, its lock last, by which [Joining] finds what a killed process left.
-func removeParts(folder string) error {
+// removeShards removes the folder of joined blocks. The lock is removed last: by it [Joining] detects a killed join.
+func removeShards(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if e.Name() != joinLock {
@@ -211,24 +212,24 @@ func removeParts(folder string) error {
 	return errors.Join(err, os.RemoveAll(folder))
 }
 
-// complete returns the manifests of all parts in their order, or says which is missing or does not belong to the
-// others.
+// complete returns the manifests of all blocks in order. It returns an error if one is missing or does not belong to
+// the others.
 func complete(folder string, list []*manifest) ([]*manifest, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s holds no parts of a prediction: its work %w", folder, ErrNotEnded)
 	}
-	// What was written last is what is wanted.
+	// The manifest written last decides which source is the right one.
 	latest := slices.MaxFunc(list, func(a, b *manifest) int { return a.written.Compare(b.written) })
-	var parts []*manifest
+	var blocks []*manifest
 	ended := make([]*manifest, latest.Source.Shards)
 	for _, m := range list {
 		if why := m.Source.differs(&latest.Source); why != "" {
-			return nil, &PartError{m.path, fmt.Sprintf("it was made %s as %s, which is newer", why, filepath.Base(latest.path))}
+			return nil, &ShardError{m.path, fmt.Sprintf("it was made %s as %s, which is newer", why, filepath.Base(latest.path))}
 		}
 		if m.Shard != nil {
 			ended[*m.Shard] = m
 		} else {
-			parts = append(parts, m)
+			blocks = append(blocks, m)
 		}
 	}
 	for i, m := range ended {
@@ -238,50 +239,51 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 				filepath.Join(folder, shardName(r)+".json"), r, ErrNotEnded, r)
 		}
 		if m.Items != ended[0].Items {
-			return nil, &PartError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
+			return nil, &ShardError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
 		}
 	}
-	return parts, inOrder(folder, parts, ended[0])
+	return blocks, inOrder(folder, blocks, ended[0])
 }
 
-// inOrder makes sure that the parts hold all items, each once.
-func inOrder(folder string, parts []*manifest, end *manifest) error {
+// inOrder sorts the blocks and returns an error unless they contain every item exactly once.
+func inOrder(folder string, blocks []*manifest, end *manifest) error {
 	block, items := end.Source.Block, end.Items
-	slices.SortFunc(parts, func(a, b *manifest) int { return a.Part - b.Part })
-	for k := range (items + block - 1) / block {
-		want := manifest{Source: end.Source, Part: k}
-		if k >= len(parts) || parts[k].Part != k {
-			return &PartError{filepath.Join(folder, partName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
+	slices.SortFunc(blocks, func(a, b *manifest) int { return a.Index - b.Index })
+	count := (items + block - 1) / block
+	for k := range count {
+		want := manifest{Source: end.Source, Index: k}
+		if k >= len(blocks) || blocks[k].Index != k {
+			return &ShardError{filepath.Join(folder, blockName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
 		}
-		m := parts[k]
+		m := blocks[k]
 		if m.First != k*block || m.Items != min(block, items-k*block) {
-			return &PartError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
+			return &ShardError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
 				words.Thousands(m.First), words.Thousands(min(block, items-k*block)), words.Thousands(k*block))}
 		}
 		info, err := os.Stat(m.data())
 		if errors.Is(err, os.ErrNotExist) {
-			return &PartError{m.data(), fmt.Sprintf("missing: run credence predict with --shard %v again", m.rank())}
+			return &ShardError{m.data(), fmt.Sprintf("missing: run credence predict with --shard %v again", m.rank())}
 		}
 		if err != nil {
 			return err
 		}
 		if info.Size() != m.Bytes {
-			return &PartError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
+			return &ShardError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
 		}
 	}
-	if n := (items + block - 1) / block; len(parts) > n {
-		return &PartError{parts[n].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
+	if len(blocks) > count {
+		return &ShardError{blocks[count].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
 	}
 	return nil
 }
 
-// damaged is the error of a part that is not what was written.
+// damaged returns the error for a block whose content is not what was written.
 func (m *manifest) damaged() error {
-	return &PartError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
+	return &ShardError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
 }
 
-// joinText joins parts that are text. All of them begin with the header that CSV has.
-func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
+// joinText joins blocks that are text. All blocks of a CSV file begin with the header.
+func joinText(w io.Writer, s *ShardSource, blocks []*manifest) error {
 	var header []byte
 	if s.Form == "csv" {
 		header = headerCSV(s.Columns)
@@ -290,7 +292,7 @@ func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
 		return err
 	}
 	buf := make([]byte, 1<<20)
-	for _, m := range parts {
+	for _, m := range blocks {
 		if err := appendText(w, m, header, buf); err != nil {
 			return err
 		}
@@ -298,7 +300,7 @@ func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
 	return nil
 }
 
-// appendText copies a part without its header.
+// appendText copies a block without its header, and checks its SHA-256.
 func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 	f, err := os.Open(m.data())
 	if err != nil {
@@ -320,13 +322,13 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 	return nil
 }
 
-// joinParquet writes the rows of Parquet files into one.
-func joinParquet(w io.Writer, s *ShardSource, parts []*manifest) error {
-	out, err := newParquet(w, s.Columns)
+// joinParquet writes the rows of the blocks, which are Parquet files, into one file.
+func joinParquet(w io.Writer, s *ShardSource, blocks []*manifest) error {
+	out, err := table.NewParquetWriter(w, typed(s.Columns))
 	if err != nil {
 		return err
 	}
-	for _, m := range parts {
+	for _, m := range blocks {
 		f, err := os.Open(m.data())
 		if err != nil {
 			return err

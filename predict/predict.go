@@ -1,4 +1,4 @@
-// Package predict is the one way from items to predictions.
+// Package predict computes, summarizes and writes the predictions of a model.
 //
 // A [Predictor] reads items from a [Source], runs them through a model, and takes votes on them into
 // account; it returns a [Prediction] for each item, and counts what looks wrong about the input in
@@ -18,14 +18,14 @@ import (
 	"credence/model"
 )
 
-// Prediction is what a model predicts for one item. Err of the answer says why there is none: the row could not
+// Prediction is what a model predicts for one item. If there is no prediction, Err is the reason: the row could not
 // be read, or the outputs of a network were not finite.
 type Prediction struct {
 	Item string
 	head.Decoded
 }
 
-// Source gives items, batch after batch, and io.EOF after the last; [dataset.Stream] is one.
+// Source returns items batch by batch, and io.EOF after the last; [dataset.Stream] implements it.
 type Source interface {
 	Next() (*dataset.Batch, error)
 	// Warnings returns what looked wrong in the items so far.
@@ -38,7 +38,7 @@ type Batch struct {
 	Predictions    []Prediction
 }
 
-// Options says how items are predicted. The zero value is useful.
+// Options controls how items are predicted. The zero value is useful.
 type Options struct {
 	// Votes are votes on items, to take into account.
 	Votes *Votes
@@ -46,11 +46,11 @@ type Options struct {
 	MeansOnly bool
 	// BatchValues bounds what goes through the networks at a time, as in [model.PredictOptions].
 	BatchValues int
-	// Ahead reads the next batch while one is predicted. Where somebody waits for the answer to one item
-	// before sending the next, it must be false.
+	// Ahead reads the next batch while one is predicted. It must be false if a client waits for the prediction
+	// for one item before it sends the next.
 	Ahead bool
-	// Skip, if not nil, reports whether the items of a batch, the first of which is item first of the source,
-	// are passed over: they are not predicted and not returned.
+	// Skip, if not nil, reports whether to skip the batch that begins with item first of the source: its items are
+	// neither predicted nor returned.
 	Skip func(first int) bool
 	// WatchSkipped includes skipped items in [Diagnostics].
 	WatchSkipped bool
@@ -62,18 +62,18 @@ type Predictor struct {
 	o     Options
 	watch *dataset.Watch
 	src   Source
-	// Of [Diagnostics].
+	// Counts for [Diagnostics].
 	items, failed, voted int
 }
 
-// New returns a predictor that has read nothing yet.
+// New returns a predictor that has not read any items yet.
 func New(m *model.Model, o Options) *Predictor {
 	return &Predictor{model: m, o: o, watch: m.Transform.NewWatch()}
 }
 
 // Run returns the predictions for the items of src, in their order, batch by batch; memory is bounded by the batch. It
-// ends with the first error: a source that cannot be read, or ctx canceled. An item without a prediction is no error:
-// it has an Err. Equal inputs give equal bits, whatever the other items and the number of cores.
+// ends with the first error: a source that cannot be read, or ctx canceled. An item that cannot be predicted does not
+// end it: its prediction has an Err. Equal inputs give equal bits, whatever the other items and the number of cores.
 func (p *Predictor) Run(ctx context.Context, src Source) iter.Seq2[*Batch, error] {
 	p.src = src
 	return func(yield func(*Batch, error) bool) {
@@ -96,7 +96,7 @@ func (p *Predictor) Run(ctx context.Context, src Source) iter.Seq2[*Batch, error
 	}
 }
 
-// Dataset returns the predictions for items in memory.
+// Dataset returns the predictions for the items of a data set in memory.
 func (p *Predictor) Dataset(ctx context.Context, ds *dataset.Dataset) ([]Prediction, error) {
 	b, err := p.predict(ctx, &dataset.Batch{Dataset: ds})
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, erro
 	return out, nil
 }
 
-// batches returns the batches of src; with Ahead, one is read while the one before is predicted.
+// batches returns the batches of src; with Ahead, the next one is read while one is predicted.
 func (p *Predictor) batches(ctx context.Context, src Source) iter.Seq2[*dataset.Batch, error] {
 	each := func(yield func(*dataset.Batch, error) bool) {
 		for {
@@ -192,12 +192,12 @@ func (p *Predictor) batches(ctx context.Context, src Source) iter.Seq2[*dataset.
 
 // Diagnostics is what a [Predictor] noticed about its input.
 type Diagnostics struct {
-	Items  int            // read, those that were skipped included
-	Failed int            // of them without a prediction
-	Unlike dataset.Unlike // unlike those of training
-	// Warnings are those of the source, and of features unlike those of training.
+	Items  int            // items read, including those skipped
+	Failed int            // items without a prediction
+	Unlike dataset.Unlike // items unlike those of training
+	// Warnings are those of the source and those about features unlike the ones in training.
 	Warnings []error
-	// Unused is the number of items with votes that the source did not have.
+	// Unused is the number of items with votes that were not in the source.
 	Unused int
 }
 

@@ -22,15 +22,15 @@ type Format struct {
 	Full       bool     // adds the parameters of the mixtures
 	Next       bool     // adds the value of one further vote
 	Top        bool     // adds p_top
-	OnlyMean   bool     // nothing but means
+	OnlyMean   bool     // only means
 	Wide       bool     // one row per item
-	Tidymodels bool     // names of columns as R's tidymodels have them
-	Fields     []string // of the records of an NPY file; nil for those that the above ask for
+	Tidymodels bool     // names of columns by the conventions of R's tidymodels
+	Fields     []string // of the records of an NPY file; nil for those selected above
 
-	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time; not where
-	// nothing but means is written.
+	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time. It is not
+	// called where only means are written.
 	Seen func(r *Row)
-	// Keep selects fields of the wide form by their names; nil keeps all. The item and the predicted class always stay.
+	// Keep selects fields of the wide form by name; nil keeps all. The item and the predicted class are always kept.
 	Keep func(name string) bool
 }
 
@@ -38,19 +38,19 @@ type Format struct {
 type Form struct {
 	Name    string // csv, jsonl, parquet, arrow, npy, or table for a terminal
 	Digits  Digits // of numbers in text
-	CSVSafe bool   // texts that a spreadsheet would take for formulas have ' before them in CSV
+	CSVSafe bool   // prefix with ' texts in CSV that a spreadsheet would take for formulas
 }
 
 func (f *Format) namesPredicted() bool { return f.Wide || f.Tidymodels }
 
-// Column is a column of a table, in JSON its name and kind.
+// Column is a column of a table. Its JSON is its name and kind.
 type Column struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 
 	field        *Field
 	class, level int  // of a column of the wide form
-	list         bool // numbers, written as text where there are no lists
+	list         bool // list of numbers, written as text in formats without lists
 }
 
 // Cell is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
@@ -68,7 +68,7 @@ type Table struct {
 	columns []Column
 	dists   bool     // predictions are distributions
 	levels  int      // of the intervals, 1 if there are none
-	classes [][]byte // where there are but means: fields of CSV, with the commas around them
+	classes [][]byte // for tables of only means: class names as CSV, between commas
 }
 
 // NewTable returns the table of a model's predictions.
@@ -96,7 +96,7 @@ func NewTable(m *model.Model, f Format) *Table {
 	return t
 }
 
-// fields returns those that the table has.
+// fields returns the fields of the table.
 func (t *Table) fields() []*Field {
 	var used []*Field
 	for i := range fields {
@@ -125,8 +125,8 @@ func (t *Table) add(f *Field, class, level int, suffix string) {
 	t.columns = append(t.columns, c)
 }
 
-// wide adds the columns of the wide form: the item, the predicted class, the means, what differs by level, what all
-// rows share, and then everything else of one class after the other.
+// wide adds the columns of the wide form: the item, the predicted class, the means, the fields per level, the
+// fields per item, and then the remaining fields, class by class.
 func (t *Table) wide(used []*Field) {
 	levelSuffix := func(k int) string {
 		if t.levels == 1 {
@@ -169,10 +169,10 @@ func (t *Table) wide(used []*Field) {
 	}
 }
 
-// Columns returns the columns of the table. They are not to be changed.
+// Columns returns the columns of the table. The caller must not modify them.
 func (t *Table) Columns() []Column { return t.columns }
 
-// CheckNames returns an error if columns of the wide form have equal names, because of the classes' names.
+// CheckNames returns an error if two columns of the wide form have the same name, which depends on the class names.
 func (t *Table) CheckNames() error {
 	seen := map[string]bool{}
 	for _, c := range t.columns {
@@ -184,7 +184,7 @@ func (t *Table) CheckNames() error {
 	return nil
 }
 
-// Row computes what the table needs of a prediction, which has no Err. When ctx is done, Row returns its error.
+// Row computes the row of a prediction, which must not have an Err. When ctx is done, Row returns its error.
 func (t *Table) Row(ctx context.Context, p *Prediction) (Row, error) {
 	r, err := p.Summarize(ctx, &t.format.Summary)
 	r.table = t
@@ -223,7 +223,7 @@ func (f *Field) cell(r *Row, class, level int) Cell {
 	return truth(f.truth(r, class, level))
 }
 
-// truth is a boolean as a cell.
+// truth returns a boolean as a cell.
 func truth(b bool) Cell {
 	if b {
 		return Cell{Number: 1}
@@ -231,7 +231,7 @@ func truth(b bool) Cell {
 	return Cell{}
 }
 
-// TableItems is how many items a table on a terminal shows.
+// TableItems is the number of items in a table on a terminal.
 const TableItems = 20
 
 // terminalTable shows the first items on a terminal.
@@ -242,13 +242,8 @@ type terminalTable struct {
 
 func (t *terminalTable) Write(ctx context.Context, list []Prediction) (bool, error) {
 	var b bytes.Buffer
-	shown := list[:min(len(list), TableItems)]
-	if t.table.dists && !t.table.format.OnlyMean {
-		if err := t.table.printDists(ctx, &b, shown); err != nil {
-			return false, err
-		}
-	} else {
-		t.table.printMeans(&b, shown)
+	if err := t.table.print(ctx, &b, list[:min(len(list), TableItems)]); err != nil {
+		return false, err
 	}
 	if len(list) > TableItems {
 		b.WriteString("… and more: -o predictions.csv writes all of them, with every class\n")
@@ -259,51 +254,20 @@ func (t *terminalTable) Write(ctx context.Context, list []Prediction) (bool, err
 
 func (t *terminalTable) Close() error { return nil }
 
-// printDists prints each item with the density of its predicted class.
-func (t *Table) printDists(ctx context.Context, b *bytes.Buffer, list []Prediction) error {
-	s := t.format.Summary
-	s.Levels, s.needs = s.Levels[:1], needClasses|needTop
-	shown := printout.NewTable(0, 1, 3, 4)
-	shown.Add("item", "class", "mean", printout.Percent(s.Levels[0])+" interval", "density from 0 to 1", "P(top)")
-	for j := range list {
-		p := &list[j]
-		if p.Err != nil {
-			shown.Add(printout.Ellipsis(p.Item, 24), "-")
-			continue
-		}
-		r, err := p.Summarize(ctx, &s)
-		if err != nil {
-			return err
-		}
-		class := &r.Classes[r.Predicted]
-		in := class.Intervals[0].TwoSided
-		mark := ""
-		if in.AtLeast {
-			mark = " *"
-		}
-		if r.Abstain(0) {
-			mark += " abstain"
-		}
-		shown.Add(printout.Ellipsis(p.Item, 24), printout.Ellipsis(t.model.Classes[r.Predicted], 20), fmt.Sprintf("%.3f", p.Mean[r.Predicted]),
-			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
-			calculator.Sparkline(r.reported.Dist.Marginal(r.Predicted), 24), printout.Share(class.Top))
+// print prints each item with the mean of its predicted class and, if predictions are distributions, with the interval
+// and the density of the class; otherwise with the numbers that the method gives in addition to the mean.
+func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) error {
+	shown, header := printout.NewTable(0, 1), []string{"item", "class", "mean"}
+	s, dists := t.format.Summary, t.dists && !t.format.OnlyMean
+	var columns []head.Column
+	if dists {
+		s.Levels, s.needs = s.Levels[:1], needClasses|needTop
+		shown = printout.NewTable(0, 1, 3, 4)
+		header = append(header, printout.Percent(s.Levels[0])+" interval", "density from 0 to 1", "P(top)")
+	} else if !t.format.OnlyMean {
+		columns = t.model.Traits().Columns(len(t.model.Members))
 	}
-	shown.Print(b)
-	if bytes.Contains(b.Bytes(), []byte("] *")) {
-		b.WriteString("* holds at least that much: there is nothing smaller that the votes could tell\n")
-	}
-	return nil
-}
-
-// printMeans prints the mean of each item's predicted class, and what the method gives beside it.
-func (t *Table) printMeans(b *bytes.Buffer, list []Prediction) {
-	shown := printout.NewTable(0, 1)
-	header := []string{"item", "class", "mean"}
-	var beside []head.Column
-	if !t.format.OnlyMean {
-		beside = t.model.Traits().Columns(len(t.model.Members))
-	}
-	for _, c := range beside {
+	for _, c := range columns {
 		header = append(header, c.Name)
 	}
 	shown.Add(header...)
@@ -315,10 +279,35 @@ func (t *Table) printMeans(b *bytes.Buffer, list []Prediction) {
 		}
 		i := p.Top()
 		row := []string{printout.Ellipsis(p.Item, 24), printout.Ellipsis(t.model.Classes[i], 20), fmt.Sprintf("%.3f", p.Mean[i])}
-		for _, c := range beside {
+		if dists {
+			r, err := p.Summarize(ctx, &s)
+			if err != nil {
+				return err
+			}
+			row = append(row, r.intervalText(),
+				calculator.Sparkline(r.reported.Dist.Marginal(i), 24), printout.Share(r.Classes[i].Top))
+		}
+		for _, c := range columns {
 			row = append(row, fmt.Sprintf("%.3f", c.Of(&p.Decoded, i)))
 		}
 		shown.Add(row...)
 	}
 	shown.Print(b)
+	if dists && bytes.Contains(b.Bytes(), []byte("] *")) {
+		b.WriteString("* holds at least that much: there is nothing smaller that the votes could tell\n")
+	}
+	return nil
+}
+
+// intervalText returns the first interval of the predicted class, with the marks that a table on a terminal gives it.
+func (r *Row) intervalText() string {
+	in := r.Classes[r.Predicted].Intervals[0].TwoSided
+	mark := ""
+	if in.AtLeast {
+		mark = " *"
+	}
+	if r.Abstain(0) {
+		mark += " abstain"
+	}
+	return fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark)
 }

@@ -12,11 +12,11 @@ import (
 	"credence/mixture"
 )
 
-// Digits is how many significant digits numbers are written with; 0 for as many as reading the same
-// number back takes.
+// Digits is the number of significant digits that numbers are written with; 0 means as many as needed to read
+// back the same number.
 type Digits int
 
-// Precision is that of intervals of which so many digits are written.
+// Precision returns the precision that intervals need if they are written with d digits.
 func (d Digits) Precision() mixture.Precision {
 	if d == 0 {
 		return mixture.Full
@@ -24,8 +24,8 @@ func (d Digits) Precision() mixture.Precision {
 	return mixture.PrecisionOf(int(d))
 }
 
-// Append writes a number. One that is not 1 is never rounded to it: how far a
-// probability is from 1 may be all that matters.
+// Append appends a number. A number other than 1 is never rounded to 1: the distance
+// of a probability from 1 may be what matters.
 func (d Digits) Append(dst []byte, x float64) []byte {
 	if d == 0 {
 		return strconv.AppendFloat(dst, x, 'g', -1, 64)
@@ -38,10 +38,10 @@ func (d Digits) Append(dst []byte, x float64) []byte {
 	return dst
 }
 
-// Text is a number as text.
+// Text returns a number as text.
 func (d Digits) Text(x float64) string { return string(d.Append(nil, x)) }
 
-// appendMeans appends the rows of a table that has nothing but means.
+// appendMeans appends the rows of a table that has only means.
 func (t *Table) appendMeans(dst []byte, p *Prediction) []byte {
 	from := len(dst)
 	dst = appendField(dst, t.format.guard(p.Item))
@@ -55,8 +55,8 @@ func (t *Table) appendMeans(dst []byte, p *Prediction) []byte {
 	return dst
 }
 
-// guard puts an apostrophe before a text that a spreadsheet would take for a formula, which may come
-// from an id in somebody else's file, if that is asked for.
+// guard prefixes a text that a spreadsheet would take for a formula with an apostrophe, if CSVSafe is set. Such a
+// text may come from an id in an untrusted file.
 func (f *Form) guard(s string) string {
 	if f.CSVSafe && s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
 		return "'" + s
@@ -64,7 +64,7 @@ func (f *Form) guard(s string) string {
 	return s
 }
 
-// headerCSV returns the first line of CSV.
+// headerCSV returns the header line of a CSV file.
 func headerCSV(columns []Column) []byte {
 	var line []byte
 	for i, c := range columns {
@@ -76,7 +76,7 @@ func headerCSV(columns []Column) []byte {
 	return append(line, '\n')
 }
 
-// appendCSV appends rows of CSV. Lists, which are parameters to compute with, keep all digits.
+// appendCSV appends rows as CSV. Lists are parameters for further computation and keep all digits.
 func (f *Form) appendCSV(dst []byte, columns []Column, cells []Cell) []byte {
 	for ; len(cells) > 0; cells = cells[len(columns):] {
 		for i := range columns {
@@ -126,7 +126,7 @@ func appendList(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// AppendJSON appends a row of cells as one object. Numbers that JSON does not have are null.
+// AppendJSON appends a row of cells as one object. Numbers that JSON cannot represent are null.
 func (t *Table) AppendJSON(dst []byte, row []Cell) []byte {
 	return t.format.appendObject(dst, t.columns, row)
 }
@@ -164,7 +164,7 @@ func (f *Form) appendObject(dst []byte, columns []Column, row []Cell) []byte {
 	return append(dst, '}')
 }
 
-// appendNumber appends a number; JSON has none for what is not finite.
+// appendNumber appends a number, or null if it is not finite.
 func (f *Form) appendNumber(dst []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -175,7 +175,7 @@ func (f *Form) appendNumber(dst []byte, x float64) []byte {
 	return appendFloat(dst, x)
 }
 
-// appendNumbers appends a list, null if one of its numbers is not finite.
+// appendNumbers appends a list, or null if one of its numbers is not finite.
 func appendNumbers(dst []byte, list []float64) []byte {
 	from := len(dst)
 	sep := byte('[')
@@ -189,8 +189,8 @@ func appendNumbers(dst []byte, list []float64) []byte {
 	return append(dst, ']')
 }
 
-// appendFloat appends a finite number as encoding/json writes it: exponents only where the number would
-// be long without, and of as few digits as possible.
+// appendFloat appends a finite number in the format of encoding/json: with an exponent only for very small or
+// large numbers, and with the fewest digits of the exponent.
 func appendFloat(dst []byte, x float64) []byte {
 	if size := math.Abs(x); size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)

@@ -18,9 +18,9 @@ type Votes struct {
 	m       *model.Model
 	ds      *dataset.Dataset
 	at      map[string]int // item → its index in ds
-	classes []int          // the model's class of each class of ds, −1 for those it does not have
+	classes []int          // the model's class of each class of ds, −1 if it has none
 
-	ratings [][]head.Rating // with a rater model, those of each item, by the model's numbers of raters
+	ratings [][]head.Rating // with a rater model, the ratings of each item, by the model's rater numbers
 	unknown []string        // raters that are not in the model
 }
 
@@ -41,7 +41,7 @@ func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
 	return v, nil
 }
 
-// places returns the place of each name.
+// places returns the index of each name.
 func places(names []string) map[string]int {
 	at := make(map[string]int, len(names))
 	for i, name := range names {
@@ -50,7 +50,7 @@ func places(names []string) map[string]int {
 	return at
 }
 
-// placesIn returns the place of each name in a list, −1 for those that it does not have.
+// placesIn returns the index of each name in a list, −1 for names that are not in it.
 func placesIn(list, names []string) []int {
 	known, at := places(list), make([]int, len(names))
 	for i, name := range names {
@@ -62,7 +62,7 @@ func placesIn(list, names []string) []int {
 	return at
 }
 
-// matchRaters sorts the ratings of items that the model can read by item.
+// matchRaters groups the ratings by item, with the model's numbers of raters and classes.
 func (v *Votes) matchRaters() {
 	raters := placesIn(v.m.Raters, v.ds.Raters)
 	for r, k := range raters {
@@ -80,7 +80,7 @@ func (v *Votes) matchRaters() {
 // UnknownRaters is the warning that votes count as those of average raters, in a model that has a rater model.
 type UnknownRaters struct {
 	Names  []string // raters that are not in the model
-	Raters int      // all that cast votes; 0 if the votes name none
+	Raters int      // number of raters that cast votes; 0 if the votes name none
 }
 
 // Error implements error.
@@ -92,7 +92,7 @@ func (w *UnknownRaters) Error() string {
 		words.Thousands(len(w.Names)), words.Plural(w.Raters, "rater"), words.Few(w.Names))
 }
 
-// Warnings returns what is doubtful about the votes.
+// Warnings returns warnings about the votes.
 func (v *Votes) Warnings() []error {
 	var list []error
 	if v.m.RaterModel != nil && (len(v.ds.Raters) == 0 || len(v.unknown) > 0) {
@@ -106,7 +106,7 @@ func (v *Votes) Warnings() []error {
 	return list
 }
 
-// index returns the place of an item among those with votes. There is none without votes at all.
+// index returns the index of an item among those with votes, and whether it has any. v may be nil.
 func (v *Votes) index(item string) (j int, ok bool) {
 	if v == nil {
 		return 0, false
@@ -132,7 +132,7 @@ func (v *Votes) By(rater int, item string) bool {
 	return ok && slices.ContainsFunc(v.named(j), func(r head.Rating) bool { return int(r.Rater) == rater })
 }
 
-// mostSingle is up to how many votes of an item are taken one by one.
+// mostSingle is the largest number of votes on an item that are listed one by one.
 const mostSingle = 200
 
 // counts returns the votes on item j by the model's classes.
@@ -154,8 +154,8 @@ func (v *Votes) named(j int) []head.Rating {
 	return slices.Clip(v.ratings[j])
 }
 
-// withNameless adds to a list of votes those that counts has beyond them, by rater −1. It is nil if votes cannot be
-// listed one by one, because they are fractions or too many.
+// withNameless adds to a list of votes the remaining votes in counts, as votes by rater −1. It returns nil if votes
+// cannot be listed one by one because they are fractional or too many.
 func withNameless(list []head.Rating, counts []float64) []head.Rating {
 	left := append([]float64(nil), counts...)
 	for _, r := range list {
@@ -175,7 +175,7 @@ func withNameless(list []head.Rating, counts []float64) []head.Rating {
 	return list
 }
 
-// Update takes the votes on an item into account, and reports whether there are any. Without votes at all, v is nil.
+// Update updates a prediction by the votes on its item, and reports whether there are any. v may be nil.
 func (v *Votes) Update(p *Prediction) bool {
 	j, ok := v.index(p.Item)
 	if ok {
@@ -184,7 +184,7 @@ func (v *Votes) Update(p *Prediction) bool {
 	return ok
 }
 
-// UpdateAt takes the votes on item j of the data set into account.
+// UpdateAt updates a prediction by the votes on item j of the data set.
 func (v *Votes) UpdateAt(a *head.Decoded, j int) {
 	votes := v.counts(j)
 	if special.Sum(votes) == 0 || a.Err != nil {
@@ -197,7 +197,8 @@ func (v *Votes) UpdateAt(a *head.Decoded, j int) {
 	*a = after
 }
 
-// After returns an answer of a model after votes [d], among them those of named raters. Without a model, all raters are alike.
+// After returns a prediction of a model updated by votes [d], some of which may be by named raters. If m is nil, all
+// raters are treated alike.
 func After(m *model.Model, a *head.Decoded, votes []float64, named ...head.Rating) (head.Decoded, error) {
 	if m != nil && m.RaterModel != nil {
 		if single := withNameless(named, votes); single != nil {
@@ -207,9 +208,9 @@ func After(m *model.Model, a *head.Decoded, votes []float64, named ...head.Ratin
 	return a.After(votes)
 }
 
-// Ratings returns the votes on each item of ds one by one, by the model's numbers of raters; nil without a rater model.
-// Votes of unknown raters are by rater −1. An item whose votes cannot be listed one by one, because they are fractions
-// or too many, is an error.
+// Ratings returns the votes on each item of ds one by one, by the model's rater numbers; nil without a rater model.
+// Unknown raters have number −1. It returns an error if the votes on an item cannot be listed one by one, because they
+// are fractional or too many.
 func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
 	if m.RaterModel == nil {
 		return nil, nil

@@ -11,15 +11,15 @@ import (
 	"credence/internal/table"
 )
 
-// Writer writes predictions, some items at a time.
+// Writer writes predictions, several items at a time.
 type Writer interface {
-	// Write writes the predictions of consecutive items; those with an Err are left out. It returns false if it
-	// takes no more. When ctx is done it stops, writes nothing further, and returns the context's error.
+	// Write writes the predictions of consecutive items; those with an Err are omitted. more is false if the
+	// writer accepts no further items. When ctx is done it stops, writes nothing further, and returns the context's error.
 	Write(ctx context.Context, list []Prediction) (more bool, err error)
 	Close() error
 }
 
-// NewWriter returns a writer of the rows of t to w, in the form that its format names.
+// NewWriter returns a writer of the rows of t to w, in the form that the format of t specifies.
 func NewWriter(w io.Writer, t *Table) (Writer, error) {
 	switch t.format.Form.Name {
 	case "table":
@@ -31,11 +31,11 @@ func NewWriter(w io.Writer, t *Table) (Writer, error) {
 	return &tableRows{sink: form, table: t}, err
 }
 
-// sink takes rows in one form.
+// sink writes rows in one form.
 type sink interface {
-	// encode appends cells as text, in forms that are text: this is done on all cores.
+	// encode appends cells as text, in forms that are text. It is called on all cores.
 	encode(dst []byte, cells []Cell) []byte
-	// put writes a piece, and flush all that waits.
+	// put writes a piece; flush writes all buffered data.
 	put(p *piece) error
 	flush() error
 	Close() error
@@ -47,11 +47,11 @@ type piece struct {
 	text  []byte
 }
 
-// newSink begins a file of the given columns.
+// newSink starts a file with the given columns.
 func newSink(w io.Writer, f *Form, columns []Column) (sink, error) {
 	switch f.Name {
 	case "parquet":
-		p, err := newParquet(w, columns)
+		p, err := table.NewParquetWriter(w, typed(columns))
 		return &parquetSink{columns: columns, w: p}, err
 	case "arrow":
 		buffer := bufio.NewWriterSize(w, 1<<16)
@@ -106,11 +106,11 @@ func (t *tableRows) Write(ctx context.Context, list []Prediction) (bool, error) 
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	// Whoever waits for an answer at the other end of a pipe gets it now.
+	// A reader that waits at the other end of a pipe gets the predictions now.
 	return true, t.flush()
 }
 
-// item adds the rows of an item to a piece, unless ctx is done before they are made.
+// item adds the rows of an item to a piece, unless ctx is done before they are computed.
 func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 	if t.table.classes != nil && t.table.format.Form.Name == "csv" {
 		p.text = t.table.appendMeans(p.text, x)
@@ -122,7 +122,7 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 	}
 }
 
-// cells appends the cells of a prediction, and passes its row on to whoever wants to see it.
+// cells appends the cells of a prediction, and passes its row to Format.Seen.
 func (t *Table) cells(ctx context.Context, dst []Cell, p *Prediction) ([]Cell, error) {
 	r, err := t.Row(ctx, p)
 	if err != nil {
@@ -151,12 +151,7 @@ func (t *textSink) put(p *piece) error {
 func (t *textSink) flush() error { return t.w.Flush() }
 func (t *textSink) Close() error { return t.w.Flush() }
 
-// newParquet begins a Parquet file with the given columns.
-func newParquet(w io.Writer, columns []Column) (*table.ParquetWriter, error) {
-	return table.NewParquetWriter(w, typed(columns))
-}
-
-// typed returns columns with their types, to write.
+// typed returns the columns with their types in Parquet and Arrow.
 func typed(columns []Column) []table.ParquetColumn {
 	list := make([]table.ParquetColumn, len(columns))
 	for i, c := range columns {
@@ -190,7 +185,7 @@ func (t *parquetSink) put(p *piece) error {
 func (*parquetSink) flush() error   { return nil }
 func (t *parquetSink) Close() error { return t.w.Close() }
 
-// value returns a cell as a Parquet file takes it.
+// value returns the value of a cell for a Parquet file.
 func (v *Cell) value(c *Column) any {
 	switch {
 	case v.null:
@@ -207,7 +202,7 @@ func (v *Cell) value(c *Column) any {
 	return v.Number != 0
 }
 
-// arrowSink writes rows as an Arrow stream, which other programs take over as they are.
+// arrowSink writes rows as an Arrow stream, which other programs can use without conversion.
 type arrowSink struct {
 	columns []Column
 	w       *table.ArrowWriter
@@ -215,7 +210,7 @@ type arrowSink struct {
 	list    []byte
 }
 
-// arrowBytes is how much waits at most before it is written.
+// arrowBytes is the largest number of bytes that are buffered.
 const arrowBytes = 64 << 20
 
 func (*arrowSink) encode(dst []byte, _ []Cell) []byte { return dst }
@@ -254,8 +249,8 @@ func (t *arrowSink) cell(i int, c *Column, v *Cell) {
 func (t *arrowSink) flush() error { return cmp.Or(t.w.Flush(), t.buffer.Flush()) }
 func (t *arrowSink) Close() error { return cmp.Or(t.w.Close(), t.buffer.Flush()) }
 
-// WriteRows writes rows of other things than predictions: a string, float64, int64, bool or, for what
-// is not known, nil for each column.
+// WriteRows writes rows other than predictions. The value of each column is a string, float64, int64 or bool, or nil
+// if it is unknown.
 func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
 	out, err := newSink(w, &f, columns)
 	if err != nil {

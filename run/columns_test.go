@@ -9,8 +9,8 @@ import (
 	"credence/dataset"
 )
 
-// TestReadAs: what the configuration of a run says of its files holds where
-// nothing else is asked for, and a file may lack the columns.
+// TestReadAs: files are read as the configuration of the run specifies unless options
+// are set, and a file may lack the columns.
 func TestReadAs(t *testing.T) {
 	folder := Folder(t.TempDir())
 	if err := os.WriteFile(folder.Path(ConfigFile), []byte("item: nodule\nvotes-item: read\nna: [-9, missing]\n"), 0o666); err != nil {

@@ -17,31 +17,31 @@ import (
 	"credence/model"
 )
 
-// The parts of a split.
+// The names of the parts of a split.
 const (
 	trainPart      = "train"
 	validationPart = "validation"
 	TestPart       = "test"
 )
 
-// Parts are the parts of a split, as split.csv names them.
+// Parts lists the names of the parts of a split, as in split.csv.
 var Parts = []string{trainPart, validationPart, TestPart}
 
-// ErrNoSplit is the reason when a part is asked of a run whose items were not
-// divided.
+// ErrNoSplit is the error when a part of the split is requested of a run that has
+// no split.
 var ErrNoSplit = errors.New("there is no " + splitFile)
 
-// Partition is how a run uses the items of a data set.
+// Partition specifies how a run uses the items of a data set.
 type Partition struct {
 	Split *dataset.Split   // nil if all items are trained on
-	Items *dataset.Dataset // the data set divided
-	Learn *dataset.Dataset // its items that training sees
-	Held  []int            // those of Learn that every network holds out
+	Items *dataset.Dataset // the whole data set
+	Learn *dataset.Dataset // the items used in training
+	Held  []int            // items of Learn that every network holds out
 }
 
-// Divide makes a split with the given shares, or follows one given in the data:
-// the test part is left alone, the validation part held out by every network.
-// Whole groups stay together, and the parts are alike in their majority classes.
+// Divide makes a split with the given shares, or uses the split given in the data:
+// the test items are not used in training, the validation items are held out by every network.
+// Groups are kept together, and the parts have similar shares of majority classes.
 func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
 	d := &Partition{Items: ds, Learn: ds}
 	if ds.Given == nil && test+validation == 0 {
@@ -65,7 +65,7 @@ func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partit
 	return d, nil
 }
 
-// parts returns the part of each item, "" for those in none.
+// parts returns the part that each item is in, "" for items in none.
 func (d *Partition) parts() []string {
 	part := make([]string, d.Items.Len())
 	for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
@@ -76,7 +76,7 @@ func (d *Partition) parts() []string {
 	return part
 }
 
-// writeSplit records the part of each item; those in none are left out.
+// writeSplit writes the part that each item is in; items in none are omitted.
 func (f Folder) writeSplit(d *Partition) error {
 	if d.Split == nil {
 		return nil
@@ -95,7 +95,7 @@ func (f Folder) writeSplit(d *Partition) error {
 	})
 }
 
-// readSplit returns the part of each item, or nil if the run has no split.
+// readSplit returns the part that each item is in, or nil if the run has no split.
 func (f Folder) readSplit() (map[string]string, error) {
 	path := f.Path(splitFile)
 	file, err := os.Open(path)
@@ -149,8 +149,8 @@ func (f Folder) Part(ds *dataset.Dataset, part string) (*dataset.Dataset, error)
 	return ds.Select(rows), nil
 }
 
-// Seen returns how many items of ds had a part in training m, the model of the
-// run. Equal is true if they are the very data set it was trained on.
+// Seen returns the number of items of ds that were used in training m, the model of the
+// run. equal reports whether ds is the data set that m was trained on.
 func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, err error) {
 	hash, err := ds.Hash()
 	if err != nil {
@@ -171,10 +171,10 @@ func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, er
 	return n, false, nil
 }
 
-// ReadAs has files read as those of the run were, where o leaves that open: the
-// spellings of missing values, the columns of votes beside the features and, where files
-// have them, the columns of ids. A
-// model file without the configuration of its run tells none of this.
+// ReadAs sets options that o leaves unset to those that the files of the run were read
+// with: the spellings of missing values, the columns of votes in the files of features and, where
+// files have them, the columns of ids. It does nothing for a model file
+// without the configuration of its run.
 func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	var trained config.Settings
 	if err := trained.File(f.Path(ConfigFile)); err != nil {
@@ -190,7 +190,7 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 		return
 	}
 	features.ItemColumn, features.ItemOptional = trained.Load.FeatureOptions.ItemColumn, true
-	// Votes beside the features have their column; an array has none.
+	// Votes in the files of features share their id column; an array has none.
 	if votes.ItemColumn != "" || len(o.Votes) == 0 || slices.ContainsFunc(o.Votes, dataset.IsArray) {
 		return
 	}
@@ -198,8 +198,8 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	votes.ItemOptional = true
 }
 
-// votesAs has votes beside the features read from the columns that training read them
-// from, if there were such and o names neither columns nor files.
+// votesAs sets the columns of votes in the files of features to those that training used,
+// if it used any and o names neither columns nor files.
 func votesAs(o *dataset.LoadOptions, trained *dataset.LoadOptions) {
 	own, given := &o.VotesOptions, &trained.VotesOptions
 	if len(o.Votes) > 0 || len(trained.Votes) > 0 || own.Columns != nil || own.LabelColumn != "" {
@@ -213,8 +213,8 @@ func votesAs(o *dataset.LoadOptions, trained *dataset.LoadOptions) {
 	own.Duplicates = cmp.Or(own.Duplicates, given.Duplicates)
 }
 
-// TrainedVotes returns the files of votes that the run was trained on, if all are still
-// there.
+// TrainedVotes returns the files of votes that the run was trained on, nil unless all still
+// exist.
 func (f Folder) TrainedVotes() []string {
 	var trained config.Settings
 	if err := trained.File(f.Path(ConfigFile)); err != nil {
@@ -228,7 +228,7 @@ func (f Folder) TrainedVotes() []string {
 	return trained.Load.Votes
 }
 
-// readSheets has workbooks read as those of the run were, where they have its sheets.
+// readSheets sets the sheets of workbooks to those that the run was read from, if they exist.
 func readSheets(o, trained *dataset.LoadOptions) {
 	features, votes := &o.FeatureOptions, &o.VotesOptions
 	if features.Sheet == "" {
@@ -239,8 +239,8 @@ func readSheets(o, trained *dataset.LoadOptions) {
 	}
 }
 
-// ReadData reads items and the votes on them for m, the model of the run, as the
-// run's own were read. Columns that the model does not know are left out; votes
+// ReadData reads items and the votes on them for m, the model of the run, with the options
+// that the run's own data were read with. Columns unknown to the model are omitted; votes
 // are for its classes.
 func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
 	f.ReadAs(&o)

@@ -40,7 +40,7 @@ const (
 // are removed: while there is a configuration the run can be resumed.
 var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile, ReportFile, ConfigFile}
 
-// The reasons why a folder cannot be used as asked.
+// The errors for folders that cannot be used as requested.
 var (
 	ErrExists     = errors.New("is there already and not empty")
 	ErrEnded      = errors.New("the run has ended: there is nothing to resume")
@@ -49,17 +49,17 @@ var (
 	ErrUnfinished = errors.New("the run has not ended")
 )
 
-// Mode says what is done with a folder that is not empty.
+// Mode specifies what to do with a folder that is not empty.
 type Mode int
 
 const (
-	New       Mode = iota // it is refused
-	Resume                // its run is continued
-	Overwrite             // its run is replaced
-	Join                  // its members are joined, see [ReadMembers]
+	New       Mode = iota // return ErrExists
+	Resume                // continue its run
+	Overwrite             // replace its run
+	Join                  // join its members, see [ReadMembers]
 )
 
-// FolderOf returns the folder of a run that is named by its folder or by the
+// FolderOf returns the folder of a run, given the path of the folder or of the
 // model file in it.
 func FolderOf(path string) Folder {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -71,22 +71,22 @@ func FolderOf(path string) Folder {
 // Path returns the path of a file of the run.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
-// Files returns the paths of the files that a run has, whether they are there or
-// not, without its checkpoints.
+// Files returns the paths of the files of a run, whether they exist or not, without
+// its checkpoints.
 func (f Folder) Files() []string { return words.Each(files, f.Path) }
 
-// Has reports whether the folder holds a file.
+// Has reports whether the folder contains a file.
 func (f Folder) Has(name string) bool {
 	_, err := os.Stat(f.Path(name))
 	return err == nil
 }
 
-// checkpoints is where a run that has not ended keeps its state.
+// checkpoints returns the folder with the state of a run that has not ended.
 func (f Folder) checkpoints() string { return f.Path("checkpoint") }
 
-// Check refuses a folder that [Train] would refuse, so that no data are read in
-// vain: one that another process writes into (ErrInUse), that is taken (ErrTaken)
-// or, to be resumed, holds no run (ErrNoRun) or one that has ended (ErrEnded).
+// Check returns the error that [Train] would return for the folder, before any data are
+// read: another process is writing into it (ErrInUse), it is not empty (ErrExists)
+// or, to be resumed, it has no run (ErrNoRun) or one that has ended (ErrEnded).
 func (f Folder) Check(mode Mode) error {
 	if err := f.clean(); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (f Folder) Check(mode Mode) error {
 	return f.check(mode)
 }
 
-// check is Check for whoever holds the lock.
+// check is Check for a caller that holds the lock.
 func (f Folder) check(mode Mode) error {
 	there, err := os.ReadDir(string(f))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,15 +115,15 @@ func (f Folder) check(mode Mode) error {
 		return nil
 	case f.Has(ModelFile):
 		return fmt.Errorf("%s: %w", f, ErrEnded)
-	// A run that was killed before its first checkpoint starts anew, even if that
-	// was before it had written its configuration.
+	// A run that was killed before its first checkpoint starts again, even if it
+	// had not written its configuration yet.
 	case f.Has(ConfigFile) || !missing && len(there) == 0:
 		return nil
 	}
 	return fmt.Errorf("%w in %s", ErrNoRun, f)
 }
 
-// cause returns what is wrong with a path without naming it again.
+// cause returns an error without the path in it.
 func cause(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
@@ -131,8 +131,8 @@ func cause(err error) error {
 	return err
 }
 
-// Unfinished reports whether there are checkpoints to continue from. Leftovers
-// of a killed process are none, and are removed where that is possible.
+// Unfinished reports whether there are checkpoints to continue from. Temporary files
+// of a killed process do not count, and are removed where possible.
 func (f Folder) Unfinished() bool {
 	_ = f.clean()
 	return f.hasCheckpoints()
@@ -143,7 +143,7 @@ func (f Folder) hasCheckpoints() bool {
 	return slices.ContainsFunc(there, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
 }
 
-// open makes the folder ready for a run and writes its configuration, so that it can
+// open prepares the folder for a run and writes its configuration, so that the run can
 // be resumed however it ends.
 func (f Folder) open(o *Options) error {
 	if o.Mode == Overwrite {
@@ -151,8 +151,8 @@ func (f Folder) open(o *Options) error {
 			return err
 		}
 	}
-	// What has checkpoints keeps the configuration that they belong to, in case
-	// it turns out that this is another.
+	// Checkpoints keep the configuration that they belong to, in case this
+	// one turns out to be different.
 	if (o.Mode == Resume || o.Mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (f Folder) writeConfig(o *Options, chosen *train.Options) error {
 
 // clear removes the files of an earlier run, and nothing else.
 func (f Folder) clear() error {
-	for _, name := range slices.Concat([]string{partFile}, files) {
+	for _, name := range slices.Concat([]string{memberFile}, files) {
 		if err := os.Remove(f.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -180,8 +180,8 @@ func (f Folder) clear() error {
 	return train.RemoveCheckpoint(f.checkpoints())
 }
 
-// abandon removes what open has made of a run that never began. The folder itself
-// goes with the lock.
+// abandon removes the files that open wrote for a run that never started. The folder itself
+// is removed with the lock.
 func (f Folder) abandon() {
 	if !f.hasCheckpoints() && !f.Has(ModelFile) {
 		os.Remove(f.Path(ConfigFile))
@@ -189,7 +189,7 @@ func (f Folder) abandon() {
 	}
 }
 
-// write puts a file into the folder, whole or not at all.
+// write writes a file of the folder atomically.
 func (f Folder) write(name string, write func(w io.Writer) error) error {
 	return atomicfile.Write(f.Path(name), write)
 }
@@ -215,27 +215,23 @@ func (f Folder) sum(name string) (string, error) {
 // writeHistory writes the epochs of every network, one per row.
 func (f Folder) writeHistory(runs []model.Run) error {
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return f.write(HistoryFile, func(w io.Writer) error {
-		c := csv.NewWriter(w)
-		c.Write([]string{"run", "epoch", "loss", "held_out", "rate", "clamped", "kept", "note"})
-		for _, r := range runs {
-			for _, e := range r.History {
-				held := ""
-				if e.HeldOut != nil {
-					held = exact(*e.HeldOut)
-				}
-				c.Write([]string{r.Name, strconv.Itoa(e.Epoch), exact(e.Loss), held, exact(e.Rate),
-					exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
+	rows := [][]string{{"run", "epoch", "loss", "held_out", "rate", "clamped", "kept", "note"}}
+	for _, r := range runs {
+		for _, e := range r.History {
+			held := ""
+			if e.HeldOut != nil {
+				held = exact(*e.HeldOut)
 			}
+			rows = append(rows, []string{r.Name, strconv.Itoa(e.Epoch), exact(e.Loss), held, exact(e.Rate),
+				exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
 		}
-		c.Flush()
-		return c.Error()
-	})
+	}
+	return f.write(HistoryFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
-// Load reads the model at path, which is a model file or the folder of a run. A
-// folder without a model is ErrNoModel, and ErrUnfinished too if its training
-// was cut short.
+// Load reads the model at path, which is a model file or the folder of a run. For a
+// folder without a model the error is ErrNoModel, and also ErrUnfinished if its
+// training was interrupted.
 func Load(path string) (*model.Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -254,17 +250,17 @@ func Load(path string) (*model.Model, error) {
 	return nil, fmt.Errorf("%s %w", path, ErrNoModel)
 }
 
-// lockFile is held by the process that writes into the folder, and by one that
-// cleans up what a killed process left. It tells who that is.
+// lockFile is locked by the process that writes into the folder, or cleans up after
+// a killed process. It contains a description of that process.
 const lockFile = ".lock"
 
-// ErrInUse is the reason when another process is writing into a folder. The error
-// names the process, its host and since when.
+// ErrInUse is the error when another process is writing into a folder. The message
+// has the process, its host and the time it began.
 var ErrInUse = errors.New("is in use")
 
-// Lock takes the folder for this process, and makes it if it is not there. If
-// another process has it the error is ErrInUse. The system gives the folder back
-// when the process ends, however it ends. [Train] does all of this itself.
+// Lock locks the folder for this process, and creates it if it does not exist. If
+// another process has locked it, the error is ErrInUse. The system releases the lock
+// when the process ends, however it ends. [Train] locks the folder itself.
 func (f Folder) Lock() (release func() error, err error) {
 	l, err := f.lock()
 	if err != nil {
@@ -283,7 +279,7 @@ func (f Folder) lock() (*atomicfile.Lock, error) {
 			held.Holder = cmp.Or(held.Holder, "another process")
 			return nil, fmt.Errorf("%s %w by %s", f, ErrInUse, held.Holder)
 		}
-		// A run that never began takes its folder with it.
+		// A run that never started removes its folder.
 		if errors.Is(err, fs.ErrNotExist) && tries < 10 {
 			continue
 		}
@@ -291,8 +287,8 @@ func (f Folder) lock() (*atomicfile.Lock, error) {
 	}
 }
 
-// clean removes what killed processes left half written, and their lock. If a
-// living process writes into the folder the error is ErrInUse.
+// clean removes the temporary files and the lock of killed processes. If a running
+// process is writing into the folder the error is ErrInUse.
 func (f Folder) clean() error {
 	if !f.stale() {
 		return nil
@@ -305,8 +301,8 @@ func (f Folder) clean() error {
 	return errors.Join(err, l.Release())
 }
 
-// stale reports whether there is anything that a process at work or a killed one
-// has left.
+// stale reports whether there are temporary files or a lock, of a running process or
+// a killed one.
 func (f Folder) stale() bool {
 	temporary := func(e fs.DirEntry) bool {
 		return e.Name() == lockFile || strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
@@ -316,10 +312,10 @@ func (f Folder) stale() bool {
 	return slices.ContainsFunc(there, temporary) || slices.ContainsFunc(checkpoints, temporary) || err == nil && len(checkpoints) == 0
 }
 
-// sweep removes leftovers. The caller holds the lock: a folder of checkpoints that
-// is empty may be one that is about to be written to.
+// sweep removes temporary files. The caller must hold the lock: another process may be
+// about to write to an empty folder of checkpoints.
 func (f Folder) sweep() error {
-	if err := atomicfile.Clean(string(f), slices.Concat([]string{partFile}, files)...); err != nil {
+	if err := atomicfile.Clean(string(f), slices.Concat([]string{memberFile}, files)...); err != nil {
 		return err
 	}
 	return train.CleanCheckpoint(f.checkpoints())

@@ -16,7 +16,7 @@ import (
 // WarmStart is a run whose model another run starts from.
 type WarmStart struct {
 	*train.WarmStart
-	// Gone is why the data of that run are not at hand, nil if they are.
+	// Gone is the reason why the data of that run are not available, nil if they are.
 	Gone error
 
 	folder Folder
@@ -50,7 +50,7 @@ func openWarmStart(ctx context.Context, path string, before []Folder) (*WarmStar
 	return b, nil
 }
 
-// read reads the data of the run as its configuration says.
+// read reads the data of the run according to its configuration.
 func (b *WarmStart) read(ctx context.Context, before []Folder) error {
 	s := config.New()
 	if err := s.File(b.folder.Path(ConfigFile)); err != nil {
@@ -88,7 +88,7 @@ func (b *WarmStart) read(ctx context.Context, before []Folder) error {
 	return nil
 }
 
-// Adapt has data read for the features and classes of the model.
+// Adapt sets options to read data for the features and classes of the model.
 func (b *WarmStart) Adapt(o *dataset.LoadOptions) {
 	if b == nil {
 		return
@@ -99,8 +99,8 @@ func (b *WarmStart) Adapt(o *dataset.LoadOptions) {
 	}
 }
 
-// NewColumns returns the columns of data that the files of the run did not have, as far as
-// these are at hand.
+// NewColumns returns the columns of ds that were not in the files of the run, if these are
+// available.
 func (b *WarmStart) NewColumns(ds *dataset.Dataset) []string {
 	if b == nil || b.data == nil {
 		return nil
@@ -114,7 +114,7 @@ func (b *WarmStart) NewColumns(ds *dataset.Dataset) []string {
 	return names
 }
 
-// Divide is [Divide], but items stay in the part that they were in.
+// Divide is [Divide], but items remain in the part of the split that they were in.
 func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
 	if b == nil || ds.Given != nil || validation+test == 0 {
 		return Divide(ds, validation, test, seed)
@@ -134,7 +134,7 @@ func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed u
 		}
 	}
 	for _, j := range fresh {
-		given[j] = trainPart // where too few are new to be divided
+		given[j] = trainPart // if there are too few new items to divide
 	}
 	if float64(len(fresh))*min(1-test-validation, cmp.Or(test, 1), cmp.Or(validation, 1)) >= 1 {
 		d, err := Divide(ds.Select(fresh), validation, test, seed)
@@ -157,7 +157,7 @@ func (b *WarmStart) Close() error {
 	return b.data.Close()
 }
 
-// sameStart refuses a repetition that starts from another model.
+// sameStart returns an error if a repetition does not start from the recorded model.
 func sameStart(folder Folder, recorded *model.Model, start *train.WarmStart) error {
 	want, found := "", ""
 	if recorded.Provenance.From != nil {

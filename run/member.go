@@ -14,27 +14,27 @@ import (
 	"credence/train"
 )
 
-// partFile is what the folder of a member holds once it is trained.
-const partFile = "networks.part"
+// memberFile is the file with the result of a member, in its folder once it is trained.
+const memberFile = "networks.part"
 
-// memberPrefix begins the names of members' folders.
+// memberPrefix is the prefix of the names of members' folders.
 const memberPrefix = "member-"
 
-// ErrParts is the reason when parts cannot be joined: one is missing, has not ended, is there twice
-// or belongs to another run. The error names it.
+// ErrParts is the error when member results cannot be joined: one is missing, has not ended, is
+// duplicated or belongs to another run. The message names it.
 var ErrParts = errors.New("the parts cannot be joined")
 
-// ErrIncomplete is the reason when members are missing or have not ended yet. It is ErrParts too.
+// ErrIncomplete is the error when members are missing or have not ended yet. It is also an ErrParts.
 var ErrIncomplete = fmt.Errorf("%w", ErrParts)
 
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
 
-// TrainMember trains one member of the ensemble of a run, counted from 0, into a folder of its own, which no other
-// process can write into meanwhile. [Train] with the parts of all members, see [ReadMembers], ends the run.
+// TrainMember trains one member of the ensemble of a run, counted from 0, in a separate folder, which no other
+// process can write into meanwhile. [Train] with the results of all members, see [ReadMembers], completes the run.
 //
-// A member that was stopped or killed is continued, and one that has ended is left as it is (done is
-// true), if its data and options are the same; with o.Mode Overwrite it begins anew. When ctx is
+// If its data and options are the same, a member that was stopped or killed is continued, and one that
+// has ended is not changed (done is true); with o.Mode Overwrite it starts again. When ctx is
 // canceled, the error is train.ErrStopped.
 func TrainMember(ctx context.Context, out Folder, member int, d *Partition, o Options) (done bool, err error) {
 	folder := out.Member(member)
@@ -49,20 +49,20 @@ func TrainMember(ctx context.Context, out Folder, member int, d *Partition, o Op
 	if failed := lock.Release(); err == nil && failed != nil {
 		return false, failed
 	}
-	if err != nil { // only if they are empty
+	if err != nil { // removes only empty folders
 		os.Remove(string(folder))
 		os.Remove(string(out))
 	}
 	return done, err
 }
 
-// trainMember is TrainMember in a folder that this process holds.
+// trainMember is TrainMember in a folder that this process has locked.
 func trainMember(ctx context.Context, folder Folder, member int, d *Partition, o Options) (done bool, err error) {
 	if err := folder.sweep(); err != nil {
 		return false, err
 	}
 	fit := o.Fit
-	if o.Mode != Overwrite && folder.Has(partFile) {
+	if o.Mode != Overwrite && folder.Has(memberFile) {
 		p, err := readMember(folder, member)
 		if err != nil {
 			return false, err
@@ -79,7 +79,7 @@ func trainMember(ctx context.Context, folder Folder, member int, d *Partition, o
 	}
 	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), true
-	part, chosen, err := train.FitMember(ctx, d.Learn, fit, member)
+	result, chosen, err := train.FitMember(ctx, d.Learn, fit, member)
 	switch {
 	case done:
 		return true, err
@@ -87,14 +87,14 @@ func trainMember(ctx context.Context, folder Folder, member int, d *Partition, o
 		folder.abandon()
 		return false, err
 	}
-	// The part comes last: with it the member has ended.
+	// The result is written last: it marks the member as ended.
 	if err := folder.writeConfig(&o, &chosen); err != nil {
 		return false, err
 	}
-	if part.ConfigSum, err = folder.configSum(); err != nil {
+	if result.ConfigSum, err = folder.configSum(); err != nil {
 		return false, err
 	}
-	if err := part.Write(folder.Path(partFile)); err != nil {
+	if err := result.Write(folder.Path(memberFile)); err != nil {
 		return false, err
 	}
 	return false, train.RemoveCheckpoint(folder.checkpoints())
@@ -109,10 +109,10 @@ func (f Folder) configSum() (string, error) {
 	return sum, nil
 }
 
-// readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
-// changed since.
+// readMember reads the result in the folder of a member. It returns an error if it is that of another member, or if the
+// configuration file has changed since.
 func readMember(folder Folder, i int) (*train.MemberResult, error) {
-	p, err := train.ReadPart(folder.Path(partFile))
+	p, err := train.ReadPart(folder.Path(memberFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrParts, err)
 	}
@@ -133,7 +133,7 @@ func readMember(folder Folder, i int) (*train.MemberResult, error) {
 	return p, nil
 }
 
-// members lists the members whose folders are there, and refuses names that none has.
+// members lists the members that have folders. It returns an error for an invalid name of a folder.
 func (f Folder) members() (list []int, err error) {
 	there, err := os.ReadDir(string(f))
 	if err != nil {
@@ -154,8 +154,8 @@ func (f Folder) members() (list []int, err error) {
 	return list, nil
 }
 
-// ReadMembers reads the parts of all members of the run in a folder. What keeps them from being joined is
-// ErrParts, or ErrInUse where a member is still being trained.
+// ReadMembers reads the results of all members of the run in a folder. If they cannot be joined the error is
+// ErrParts, or ErrInUse if a member is still being trained.
 func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	there, err := out.members()
 	if err != nil {
@@ -164,32 +164,32 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
 	}
-	var parts []*train.MemberResult
+	var results []*train.MemberResult
 	for _, i := range there {
 		folder := out.Member(i)
-		if err := folder.clean(); err != nil { // which finds processes at work
+		if err := folder.clean(); err != nil { // fails if a process is at work
 			return nil, err
 		}
-		if !folder.Has(partFile) {
+		if !folder.Has(memberFile) {
 			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrIncomplete, folder)
 		}
 		p, err := readMember(folder, i)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, p)
+		results = append(results, p)
 	}
-	return parts, sameRun(out, parts)
+	return results, sameRun(out, results)
 }
 
-// sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
-// that most of them are of.
-func sameRun(out Folder, parts []*train.MemberResult) error {
+// sameRun returns an error if results are not those of all members of one run. Where they differ, the run
+// is the one that most of them belong to.
+func sameRun(out Folder, results []*train.MemberResult) error {
 	var run *train.MemberResult
 	most := 0
-	for _, p := range parts {
+	for _, p := range results {
 		n := 0
-		for _, q := range parts {
+		for _, q := range results {
 			if p.Members == q.Members && p.Matches(q) == nil {
 				n++
 			}
@@ -198,7 +198,7 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 			run, most = p, n
 		}
 	}
-	for _, p := range parts {
+	for _, p := range results {
 		folder := out.Member(p.Member)
 		if p.Members != run.Members {
 			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrParts, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
@@ -209,7 +209,7 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 	}
 	var missing []string
 	for i := range run.Members {
-		if !slices.ContainsFunc(parts, func(p *train.MemberResult) bool { return p.Member == i }) {
+		if !slices.ContainsFunc(results, func(p *train.MemberResult) bool { return p.Member == i }) {
 			missing = append(missing, string(out.Member(i)))
 		}
 	}
@@ -220,8 +220,8 @@ func sameRun(out Folder, parts []*train.MemberResult) error {
 	return nil
 }
 
-// Joined reports whether the model in a folder is the one that parts make. Another model is ErrTaken.
-func Joined(out Folder, parts []*train.MemberResult) (bool, error) {
+// Joined reports whether the model in a folder is the one joined from results. For another model the error is ErrExists.
+func Joined(out Folder, results []*train.MemberResult) (bool, error) {
 	if !out.Has(ModelFile) || out.Unfinished() {
 		return false, nil
 	}
@@ -232,7 +232,7 @@ func Joined(out Folder, parts []*train.MemberResult) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := parts[0].Fingerprint(&m.Provenance); err != nil {
+	if err := results[0].Fingerprint(&m.Provenance); err != nil {
 		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrExists, ModelFile, err)
 	}
 	return true, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMembers: members trained apart and joined leave the files of one run; two processes with one
-// rank never mix; a member that was stopped goes on, and one that has ended is left alone.
+// rank never mix; a member that was stopped continues, and one that has ended is not changed.
 func TestMembers(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Divide(plane(80), 0, 0.25, 1)
@@ -83,7 +83,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestReadMembers: parts that do not make a run are refused by name.
+// TestReadMembers: for results that do not make a run, the error names them.
 func TestReadMembers(t *testing.T) {
 	dir := t.TempDir()
 	d := &Partition{Items: plane(80), Learn: plane(80)}
@@ -122,7 +122,7 @@ func TestReadMembers(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A bit that flips in the configuration of any member is found; parts of builds that did not record it still join.
+	// A bit that flips in the configuration of any member is found; results of builds that did not record it still join.
 	config := read(t, out.Member(2), ConfigFile)
 	flipped := bytes.Clone(config)
 	flipped[len(flipped)/2] ^= 1
@@ -131,28 +131,28 @@ func TestReadMembers(t *testing.T) {
 	if _, err := TrainMember(t.Context(), out, 2, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrParts) {
 		t.Errorf("a member whose configuration changed: %v", err)
 	}
-	old, err := train.ReadPart(out.Member(2).Path(partFile))
+	old, err := train.ReadPart(out.Member(2).Path(memberFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := old.ConfigSum
 	old.ConfigSum = ""
-	old.Write(out.Member(2).Path(partFile))
+	old.Write(out.Member(2).Path(memberFile))
 	if _, err := ReadMembers(out); err != nil {
 		t.Errorf("a part without the sum of its configuration: %v", err)
 	}
 	old.ConfigSum = sum
-	old.Write(out.Member(2).Path(partFile))
+	old.Write(out.Member(2).Path(memberFile))
 	os.Remove(out.Member(2).Path(ConfigFile))
 	refused("reading " + out.Member(2).Path(ConfigFile) + ": no such file")
 	os.WriteFile(out.Member(2).Path(ConfigFile), config, 0o644)
 
-	part := read(t, out.Member(0), partFile)
-	os.WriteFile(out.Member(1).Path(partFile), part, 0o644)
+	part := read(t, out.Member(0), memberFile)
+	os.WriteFile(out.Member(1).Path(memberFile), part, 0o644)
 	refused("member-1 holds member 0, which belongs into member-0")
-	os.WriteFile(out.Member(1).Path(partFile), part[:len(part)-1], 0o644)
+	os.WriteFile(out.Member(1).Path(memberFile), part[:len(part)-1], 0o644)
 	refused("networks.part: the file is truncated")
-	os.Remove(out.Member(1).Path(partFile))
+	os.Remove(out.Member(1).Path(memberFile))
 	refused("member-1 has not ended")
 	os.RemoveAll(string(out.Member(1)))
 	os.Mkdir(out.Path("member-01"), 0o755)

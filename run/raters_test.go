@@ -26,8 +26,8 @@ func rated(n int) *dataset.Dataset {
 	return ds
 }
 
-// A run keeps what is known of raters who are named, modelled or not; a model file by itself only what
-// was learned.
+// A run keeps what is known about named raters, modelled or not; a model file alone only its rater
+// model.
 func TestRaters(t *testing.T) {
 	d, err := Divide(rated(60), 0, 0, 1)
 	if err != nil {

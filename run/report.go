@@ -14,22 +14,23 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/model"
+	"credence/nn"
 	"credence/predict"
 	"credence/report"
 	"credence/train"
 )
 
-// Input puts together what m says of the items of ds and all it is judged by:
-// the votes on them, and the references of the model.
+// Input collects the predictions of m for the items of ds and what they are evaluated
+// with: the votes on the items, and the reference models.
 func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
-	answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+	decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
-	in, err := newInput(m, ds, answers)
+	in, err := newInput(m, ds, decoded)
 	if err != nil {
 		return nil, err
 	}
@@ -41,16 +42,16 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	return in, nil
 }
 
-// newInput puts answers to the items of ds together with the votes on them, and who cast these.
-func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Decoded) (in *evaluate.Input, err error) {
+// newInput combines predictions for the items of ds with the votes on them and the raters who cast these.
+func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
-	in.Predictions, in.RaterModel = answers, m.RaterModel
+	in.Predictions, in.RaterModel = decoded, m.RaterModel
 	in.Ratings, err = predict.Ratings(m, ds)
 	return in, err
 }
 
-// ReportInput returns what a report tells of a model and its evaluation. Which items
-// these are is for the caller to say, and what was learned, and by which commands.
+// ReportInput returns the input of a report about a model and its evaluation. The caller sets the
+// fields that describe the evaluated items, the raters and the commands.
 func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
 	return report.Input{
 		Classes:     m.Classes,
@@ -65,8 +66,8 @@ func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.
 	}
 }
 
-// networkName returns how the configuration calls the network, if it does: one
-// that is a list of layers has no name.
+// networkName returns the name of the network in the configuration, "" if it has none,
+// as a network given by a list of layers.
 func networkName(m *model.Model) string {
 	var config struct{ Network string }
 	if json.Unmarshal(m.Provenance.Config, &config) != nil || len(config.Network) > 20 {
@@ -80,16 +81,16 @@ func (f Folder) WriteReport(page report.Input) error {
 	return f.write(ReportFile, func(w io.Writer) error { return report.Write(w, page) })
 }
 
-// The report of a training run is made from at most reportItems items and, where classes are many,
-// from fewer: at most reportMeans class probabilities.
+// The report of a training run uses at most reportItems items and, if there are many classes, fewer: at most
+// reportMeans class probabilities.
 const (
 	reportItems = 20_000
 	reportMeans = 1_000_000
 )
 
-// writeReport judges the predictions that training made for items it held out,
-// and writes the page of the run. It is about distributions: methods without
-// them have none. When ctx is canceled, there is no page and the error is train.ErrStopped.
+// writeReport evaluates the predictions that training made for held-out items, and
+// writes the report of the run. Methods without distributions have no report. When
+// ctx is canceled, no report is written and the error is train.ErrStopped.
 func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, command string) error {
 	var scored []int
 	for j, p := range t.OutOfFold {
@@ -103,19 +104,19 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
 	every := (len(scored) + most - 1) / most
 	var some []int
-	var answers []head.Decoded
+	var decoded []head.Decoded
 	for i := 0; i < len(scored); i += every {
-		some, answers = append(some, scored[i]), append(answers, *t.OutOfFold[scored[i]])
+		some, decoded = append(some, scored[i]), append(decoded, *t.OutOfFold[scored[i]])
 	}
 	held := d.Learn.Select(some)
-	in, err := newInput(t.Model, held, answers)
+	in, err := newInput(t.Model, held, decoded)
 	if err != nil {
 		return err
 	}
 	in.References = t.References.Select(some)
 	r, err := evaluate.EvaluateContext(ctx, *in, evaluate.Options{})
 	if ctx.Err() != nil {
-		os.Remove(folder.Path(ReportFile)) // one of an earlier state
+		os.Remove(folder.Path(ReportFile)) // of an earlier state of the run
 		return fmt.Errorf("%w: the model is written, its report is not", train.ErrStopped)
 	}
 	if err != nil {
@@ -133,13 +134,13 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 // DefaultPseudonyms is the seed of the pseudonyms in reports; see [evaluate.Pseudonyms].
 const DefaultPseudonyms = 0
 
-// mostRaters bounds how many raters raters.json tells of.
+// mostRaters is the largest number of raters in raters.json.
 const mostRaters = 100_000
 
-// ErrNoRaters is the reason when nothing is known of the raters of a run.
+// ErrNoRaters is the error when nothing is known about the raters of a run.
 var ErrNoRaters = errors.New("nothing is known of its raters")
 
-// writeRaters writes raters.json, where votes name raters.
+// writeRaters writes raters.json if votes name raters.
 func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	if len(d.Learn.Ratings) == 0 || len(d.Learn.Raters) > mostRaters {
 		return nil
@@ -151,8 +152,8 @@ func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	return folder.writeJSON(RatersFile, " ", t.raters)
 }
 
-// ShowRaters has a page show the raters, where they are modelled: under pseudonyms or under their
-// names. The warnings of a model name no raters.
+// ShowRaters adds the raters to a page if they are modelled, under pseudonyms or under their
+// names. The warnings of a model never name raters.
 func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	if r == nil {
 		return
@@ -167,9 +168,9 @@ func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	}
 }
 
-// Raters returns what is known of the raters that the run or the model file at path was trained
-// on: of a run also how they vote compared with others, of a model file by itself only what it
-// learned. If neither tells of any, the error is ErrNoRaters.
+// Raters returns what is known about the raters that the run or the model file at path was trained
+// on: for a run also how they vote compared with others, for a model file only the rater model.
+// If nothing is known, the error is ErrNoRaters.
 func Raters(path string) (*evaluate.RaterReport, error) {
 	m, err := Load(path)
 	if err != nil {
@@ -212,4 +213,122 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	}
 	r.MarkAlike()
 	return r, nil
+}
+
+// Card describes a model and its provenance, with its JSON names.
+type Card struct {
+	Classes     []string           `json:"classes"`
+	Features    []dataset.Part     `json:"features"`
+	Texts       []dataset.TextInfo `json:"texts,omitempty"`
+	Inputs      int                `json:"inputs"`
+	Networks    int                `json:"networks"`
+	Parameters  int                `json:"parameters"`
+	Layers      json.RawMessage    `json:"layers"`
+	Branches    []Branch           `json:"branches,omitempty"` // if several kinds of features have separate layers
+	Head        json.RawMessage    `json:"head"`
+	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
+	Calibration *head.Calibration  `json:"calibration"`
+	// References describes the reference models fitted to the same data, without weights.
+	References *referenceSummary `json:"references,omitempty"`
+	model.Provenance
+
+	Method  head.Method   `json:"-"`
+	Options train.Options `json:"-"` // of the fit, complete
+}
+
+type referenceSummary struct {
+	Probabilities []float64 `json:"constant"`
+	Alpha         []float64 `json:"constant_dm_alpha"`
+	Columns       int       `json:"logistic_columns,omitempty"`
+	Penalty       float64   `json:"logistic_penalty,omitempty"`
+	Concentration float64   `json:"logistic_concentration,omitempty"`
+}
+
+// NewCard returns the card of a model.
+func NewCard(m *model.Model) (*Card, error) {
+	c := &Card{
+		Classes: m.Classes, Features: m.Transform.Parts(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
+		Networks: len(m.Members), Parameters: m.Size(),
+		Calibration: m.Calibration, Provenance: m.Provenance,
+		Method: m.Method, Meaning: m.Traits().Meaning,
+	}
+	var err error
+	if c.Head, err = head.Encode(m.Method); err != nil {
+		return nil, err
+	}
+	if c.Layers, err = nn.Describe(m.Members[0].Layers()); err != nil {
+		return nil, err
+	}
+	c.Branches = branchesOf(m)
+	if len(m.Provenance.Config) > 0 {
+		if err := json.Unmarshal(m.Provenance.Config, &c.Options); err != nil {
+			return nil, fmt.Errorf("the configuration of the fit: %w", err)
+		}
+	}
+	if r := m.Provenance.References; r != nil {
+		c.References = &referenceSummary{Probabilities: r.Constant.Probabilities, Alpha: r.ConstantDirichlet.Alpha}
+		if l := r.Logistic; l != nil {
+			c.References.Columns, c.References.Penalty, c.References.Concentration = l.Columns, l.Penalty, l.Concentration
+		}
+	}
+	return c, nil
+}
+
+// Branch is a branch of a network, which takes some of the features.
+type Branch struct {
+	Features []string `json:"features"` // names of feature blocks, vectors, images and volumes
+	Shape    []int    `json:"shape"`    // of its input
+	Layers   []string `json:"layers"`   // in order: "dense 64", "relu"
+}
+
+// branchesOf describes the branches at the input of a model's networks; nil if
+// all features go through the same layers.
+func branchesOf(m *model.Model) []Branch {
+	root, ok := m.Members[0].Layers().(*nn.Sequential)
+	if !ok || len(root.Layers) == 0 {
+		return nil
+	}
+	c, ok := root.Layers[0].(*nn.Concat)
+	if !ok || len(c.Inputs) < 2 {
+		return nil
+	}
+	blocks := m.Transform.Blocks()
+	var list []Branch
+	at := 0
+	for i, shape := range c.Inputs {
+		b := Branch{Shape: shape, Layers: layerNames(c.Branches[i])}
+		for _, in := range blocks {
+			if in.Offset < at+shape.Size() && at < in.Offset+in.Width {
+				b.Features = append(b.Features, in.Name)
+			}
+		}
+		at += shape.Size()
+		list = append(list, b)
+	}
+	return list
+}
+
+// layerNames lists the layers of a branch, with their widths if they have any.
+func layerNames(l nn.Layer) []string {
+	names := []string{}
+	switch l := l.(type) {
+	case *nn.Sequential:
+		for _, one := range l.Layers {
+			names = append(names, layerNames(one)...)
+		}
+		return names
+	case *nn.Dense:
+		return []string{fmt.Sprint("dense ", l.Out)}
+	case *nn.Conv:
+		return []string{fmt.Sprint("conv ", l.Out)}
+	case *nn.Embedding:
+		return []string{fmt.Sprint("embedding ", l.Width)}
+	case *nn.Dropout:
+		return []string{fmt.Sprint("dropout ", l.Rate)}
+	}
+	var list []struct{ Type string }
+	if text, err := nn.Describe(l); err == nil && json.Unmarshal(text, &list) == nil && len(list) == 1 {
+		return []string{list[0].Type}
+	}
+	return names
 }

@@ -63,7 +63,7 @@ func read(t *testing.T, folder Folder, name string) []byte {
 	return text
 }
 
-// writeConfig writes what it is told of, as a program that has settings would.
+// writeConfig writes the chosen options, as a program with settings would.
 func writeConfig(w io.Writer, chosen *train.Options) error {
 	if chosen == nil {
 		_, err := io.WriteString(w, "before")
@@ -109,7 +109,7 @@ func TestTrain(t *testing.T) {
 		t.Errorf("%d lines of history", lines)
 	}
 
-	// The parts are those of the division.
+	// The parts are those of the split.
 	for i, want := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
 		part, err := folder.Part(ds, Parts[i])
 		if err != nil || !slices.Equal(part.Items, ds.Select(want).Items) {
@@ -223,7 +223,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestErrors: what is wrong with a folder is told apart.
+// TestErrors: each problem of a folder has its own error.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -285,7 +285,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestCard: a card says what the model is, and its JSON holds no weights.
+// TestCard: a card describes the model, and its JSON contains no weights.
 func TestCard(t *testing.T) {
 	got := trained(t, Folder(filepath.Join(t.TempDir(), "run")), &Partition{Items: plane(80), Learn: plane(80)}, Options{Fit: quick()})
 	card, err := NewCard(got.Model)

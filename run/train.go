@@ -1,33 +1,33 @@
-// Package run is the folder of a training run: what the command line writes and
-// reads, for programs that do the same.
+// Package run manages the folder of a training run: it writes and reads the files of
+// the command line, for programs that do the same.
 //
-//   - [Train] trains on a data set and leaves the model, the metrics, the history
-//     and a report in a [Folder]; a run that was stopped is resumed to the same
-//     bytes.
-//   - [TrainMember] trains one network of the ensemble, on a machine of its own
-//     perhaps; [Train] with the parts of all ([ReadMembers]) makes the run of them, with the bytes
-//     that one process would have written.
-//   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
-//     items that training left alone, [Folder.Seen] those that it saw.
-//   - [Input] puts together what a model says of a data set and all it is judged
-//     by, for package evaluate; [ReportInput] makes a page of it for package report.
+//   - [Train] trains on a data set and writes the model, the metrics, the history
+//     and a report to a [Folder]; a run that was stopped can be resumed, and ends with
+//     the same bytes.
+//   - [TrainMember] trains one network of the ensemble, possibly on another machine;
+//     [Train] with the results of all members ([ReadMembers]) joins them into a run, with
+//     the bytes that a single process would have written.
+//   - [Load] reads the model of a folder, or a model file. [Folder.Part] selects the
+//     items of one part of the split, [Folder.Seen] counts those used in training.
+//   - [Input] collects the predictions of a model for a data set and the votes to evaluate them
+//     with, for package evaluate; [ReportInput] makes the input of package report from it.
 //   - [Verify] repeats a run and compares the models byte by byte.
 //
-// A folder holds:
+// A folder contains:
 //
 //	model.credence  the model
-//	config.yaml     what the run was asked for, written by the caller
-//	metrics.json    scores on held-out votes, beside those of simple references
+//	config.yaml     configuration of the run, written by the caller
+//	metrics.json    scores on held-out votes, and those of simple reference models
 //	history.csv     the losses of every epoch
 //	report.html     the scores with figures and explanations
-//	split.csv       the part of each item, if items were divided
+//	split.csv       the part of the split that each item is in, if there is one
 //	checkpoint/     the state of a run that has not ended
-//	member-0/ …     members that were trained by processes of their own
-//	.lock           while a process writes into the folder: which one
+//	member-0/ …     members that were trained by separate processes
+//	.lock           the process that is writing into the folder
 //
-// Every file appears whole or not at all, and one process at a time writes into a
-// folder: others are refused with [ErrInUse]. But for the lock none holds a clock,
-// a host or a number of cores, so that equal runs give equal bytes.
+// Files are written atomically, and only one process at a time may write into a
+// folder: others get [ErrInUse]. Except for the lock, no file contains a clock time, a
+// host or a number of cores, so that equal runs give equal bytes.
 package run
 
 import (
@@ -36,7 +36,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"credence/evaluate"
 	"credence/internal/atomicfile"
@@ -44,28 +47,28 @@ import (
 	"credence/train"
 )
 
-// Options says how a run is trained and recorded.
+// Options controls how a run is trained and recorded.
 type Options struct {
 	Mode Mode
-	Fit  train.Options // with the parts of all members, to join them
-	// Config writes config.yaml: once before training, when chosen is nil, and
-	// once more with the options that the fit has chosen.
+	Fit  train.Options // with the results of all members, to join them
+	// Config writes config.yaml: once before training, with chosen nil, and
+	// again with the options that the fit has chosen.
 	Config func(w io.Writer, chosen *train.Options) error
-	// Command repeats the run, for the report.
+	// Command is the command that repeats the run, for the report.
 	Command string
 }
 
-// Trained is what a run gives.
+// Trained is the result of a run.
 type Trained struct {
 	*train.Result
 	Metrics *Metrics
 
-	raters *evaluate.RaterReport // nil if votes name none
+	raters *evaluate.RaterReport // nil if votes name no raters
 }
 
-// Train trains on what d leaves to training and writes the files of the run into
-// the folder. It takes the folder by o.Mode; see [Folder.Check]. No other process
-// can write into it meanwhile.
+// Train trains on the items of d for training and writes the files of the run into
+// the folder. o.Mode determines which folders it accepts; see [Folder.Check]. No other
+// process can write into the folder meanwhile.
 //
 // When ctx is canceled, the error is train.ErrStopped. If any network has
 // finished an epoch, the best model so far is written and returned with it, without a report, and
@@ -88,9 +91,9 @@ func Train(ctx context.Context, folder Folder, d *Partition, o Options) (*Traine
 	return t, err
 }
 
-// trainLocked is Train in a folder that this process holds.
+// trainLocked is Train in a folder that this process has locked.
 func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *Partition, o Options) (*Trained, error) {
-	// Another run may have come and gone since the folder was checked.
+	// Another run may have used the folder since it was checked.
 	if err := folder.check(o.Mode); err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *P
 	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume || o.Mode == Join
 	result, err := train.Fit(ctx, d.Learn, fit)
-	if !lock.Holds() { // what is there now may be another run, and a checkpoint may have failed for it
+	if !lock.Holds() { // it may hold another run now, which may have made a checkpoint fail
 		return nil, errors.Join(
 			fmt.Errorf("%s was removed or replaced while its run was trained: the model is not written", folder), err)
 	}
@@ -121,7 +124,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *P
 	return t, train.RemoveCheckpoint(folder.checkpoints())
 }
 
-// save writes the files of the run, the report last: one that is stopped has none.
+// save writes the files of the run. The report is last: a run that was stopped has none.
 func (t *Trained) save(ctx context.Context, folder Folder, d *Partition, o *Options) error {
 	for _, step := range []func() error{
 		func() error { return folder.writeConfig(o, &t.Options) },
@@ -141,7 +144,7 @@ func (t *Trained) save(ctx context.Context, folder Folder, d *Partition, o *Opti
 // Metrics is the content of metrics.json.
 type Metrics struct {
 	Version    string             `json:"version"`
-	Method     string             `json:"method,omitempty"` // if not the mixture
+	Method     string             `json:"method,omitempty"` // unless it is the mixture
 	Seed       uint64             `json:"seed"`
 	Data       string             `json:"data"`
 	Classes    []string           `json:"classes"`
@@ -155,8 +158,8 @@ type Metrics struct {
 	Warnings   []evaluate.Message `json:"warnings"`
 }
 
-// HeldOutMetrics are the model's scores on held-out votes, and those of the
-// references on the same.
+// HeldOutMetrics are the scores of the model on held-out votes, and those of the
+// reference models on the same votes.
 type HeldOutMetrics struct {
 	Items       int      `json:"items"`
 	Votes       float64  `json:"votes"`
@@ -166,7 +169,7 @@ type HeldOutMetrics struct {
 	evaluate.ReferenceScores
 }
 
-// NetworkMetric is how the training of one network went.
+// NetworkMetric summarizes the training of one network.
 type NetworkMetric struct {
 	Name   string `json:"name"`
 	Items  int    `json:"items"`
@@ -197,4 +200,129 @@ func newMetrics(result *train.Result) *Metrics {
 		t.Runs = append(t.Runs, NetworkMetric{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})
 	}
 	return t
+}
+
+// Verification is the result of repeating a run.
+type Verification struct {
+	Recorded, Repeated string // SHA-256 sums of the model files
+	// Difference describes the first difference; it is nil if the files are equal.
+	Difference error
+}
+
+// DifferenceError reports what differs from the recorded run when a run is repeated: the
+// data, the kernel, the version, the configuration or the model to start from.
+type DifferenceError struct {
+	Folder             Folder
+	What               string
+	Recorded, Repeated string
+}
+
+// Error describes the difference.
+func (e *DifferenceError) Error() string {
+	return fmt.Sprintf("%s does not repeat: %s: recorded %s, found %s", e.Folder, e.What, e.Recorded, e.Repeated)
+}
+
+// Verify repeats a run in a temporary folder, with the options and the data that
+// it had, and compares the two model files byte by byte. The run itself is not
+// changed. If the data are not those of the run, Verify returns a [DifferenceError]
+// without training. When ctx is canceled the error is train.ErrStopped.
+func Verify(ctx context.Context, folder Folder, d *Partition, o Options) (*Verification, error) {
+	recorded, err := Load(string(folder))
+	if err != nil {
+		return nil, err
+	}
+	if folder.Unfinished() {
+		return nil, fmt.Errorf("%s: %w", folder, ErrUnfinished)
+	}
+	found, err := d.Learn.Hash()
+	if err != nil {
+		return nil, err
+	}
+	if want := recorded.Provenance.Data; found != want {
+		return nil, &DifferenceError{folder, "data", "sha256 " + want, "sha256 " + found}
+	}
+	if err := sameStart(folder, recorded, o.Fit.From); err != nil {
+		return nil, err
+	}
+	temporary, err := os.MkdirTemp("", "credence-verify-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temporary)
+	again := Folder(filepath.Join(temporary, "run"))
+	o.Mode = New
+	if _, err := Train(ctx, again, d, o); errors.Is(err, train.ErrStopped) {
+		return nil, fmt.Errorf("%w: nothing is proved", train.ErrStopped)
+	} else if err != nil {
+		return nil, err
+	}
+	return compare(folder, again, recorded)
+}
+
+// compare compares the model files of two runs.
+func compare(folder, again Folder, recorded *model.Model) (*Verification, error) {
+	v := &Verification{}
+	var err error
+	if v.Recorded, err = folder.sum(ModelFile); err != nil {
+		return nil, err
+	}
+	if v.Repeated, err = again.sum(ModelFile); err != nil || v.Recorded == v.Repeated {
+		return v, err
+	}
+	repeated, err := model.Load(again.Path(ModelFile))
+	if err != nil {
+		return nil, err
+	}
+	v.Difference = firstDifference(folder, recorded, repeated)
+	return v, nil
+}
+
+// firstDifference returns an error that describes the first difference between two models
+// and, if it is not in the weights, whether the weights differ too.
+func firstDifference(folder Folder, a, b *model.Model) error {
+	p, q := &a.Provenance, &b.Provenance
+	weights := weightDifference(a, b)
+	same := "; the weights are equal"
+	if weights != nil {
+		same = "; the weights differ too"
+	}
+	for _, c := range []struct{ what, recorded, repeated string }{
+		{"data", p.Data, q.Data},
+		{"kernel", p.Kernel, q.Kernel},
+		{"version", p.Version, q.Version},
+		{"configuration", string(p.Config), string(q.Config)},
+	} {
+		if c.recorded != c.repeated {
+			return fmt.Errorf("%w%s", &DifferenceError{folder, c.what, c.recorded, c.repeated}, same)
+		}
+	}
+	if weights != nil {
+		return fmt.Errorf("%s does not repeat: %w", folder, weights)
+	}
+	return fmt.Errorf("%s does not repeat: the weights are equal, the record of training is not", folder)
+}
+
+// weightDifference returns an error that describes the first weight that differs, nil if none does.
+func weightDifference(a, b *model.Model) error {
+	if len(a.Members) != len(b.Members) {
+		return fmt.Errorf("networks: recorded %d, found %d", len(a.Members), len(b.Members))
+	}
+	for i := range a.Members {
+		x := slices.Concat(a.Members[i].Params, a.Members[i].States)
+		y := slices.Concat(b.Members[i].Params, b.Members[i].States)
+		if len(x) != len(y) {
+			return fmt.Errorf("network %d: recorded %d tensors, found %d", i, len(x), len(y))
+		}
+		for k := range x {
+			if x[k].Name != y[k].Name || len(x[k].Value) != len(y[k].Value) {
+				return fmt.Errorf("network %d: recorded tensor %s %v, found %s %v", i, x[k].Name, x[k].Shape, y[k].Name, y[k].Shape)
+			}
+			for at, v := range x[k].Value {
+				if w := y[k].Value[at]; math.Float32bits(v) != math.Float32bits(w) {
+					return fmt.Errorf("weights: network %d, %s[%d]: recorded %v, found %v", i, x[k].Name, at, v, w)
+				}
+			}
+		}
+	}
+	return nil
 }

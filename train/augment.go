@@ -13,29 +13,29 @@ import (
 	"credence/internal/rng"
 )
 
-// Augment says how images and volumes are changed, at random, whenever a
-// network is trained on them: a cheap substitute for more items. Held-out items
-// are never changed, nor are those that are predicted.
+// Augment specifies random changes of images and volumes in training, a cheap
+// substitute for more items. Held-out items are never changed, nor are items in
+// predictions.
 //
-// What happens to an item depends on the seed, the network, the epoch and the
-// item alone.
+// The changes of an item depend only on the seed, the network, the epoch and the
+// item.
 type Augment struct {
-	// Shift moves the image along each of its axes by up to so many pixels or
+	// Shift is the largest shift of an image along each of its axes, in pixels or
 	// voxels; those at the edge are repeated.
 	Shift int `json:"shift,omitempty"`
-	// Flip mirrors every other image from left to right: along the last axis
+	// Flip mirrors half of the images from left to right: along the last axis
 	// of an image, and the first of a volume, which in volumes from NIfTI files
-	// runs from left to right. It is for data in which sides do not matter.
+	// is the left-right axis. It is for data in which sides do not matter.
 	Flip bool `json:"flip,omitempty"`
 	// Intensity a changes values x, standardized, to x·(1 + a·u) + a·v with u
 	// and v between −1 and 1.
 	Intensity float64 `json:"intensity,omitempty"`
-	// Noise is the standard deviation of what is added to each value.
+	// Noise is the standard deviation of the noise added to each value.
 	Noise float64 `json:"noise,omitempty"`
 }
 
 // ParseAugment reads a list such as "shift=2,flip,intensity=0.1,noise=0.02", or
-// "none". An empty text leaves the choice open.
+// "none". An empty text means the default.
 func ParseAugment(text string) (Augment, error) {
 	var a Augment
 	switch text {
@@ -67,13 +67,13 @@ func ParseAugment(text string) (Augment, error) {
 	return a, a.check()
 }
 
-// noChanges is the choice to change nothing, where the zero value is none.
+// noChanges means no changes; the zero value means the default.
 var noChanges = Augment{Shift: -1}
 
-// none reports whether nothing is to be changed, by choice or for want of one.
+// none reports whether nothing is changed.
 func (a Augment) none() bool { return a == Augment{} || a == noChanges }
 
-// String writes what ParseAugment reads.
+// String returns the text that ParseAugment reads.
 func (a Augment) String() string {
 	if a == noChanges {
 		return "none"
@@ -105,7 +105,7 @@ func (a Augment) check() error {
 	return nil
 }
 
-// fits refuses an augmentation of features that have no images.
+// fits returns an error if the changes are invalid or the features have no images.
 func (a Augment) fits(t *dataset.Transform) error {
 	switch {
 	case a.none():
@@ -122,10 +122,10 @@ type augmenter struct {
 	grids  []dataset.Input
 	seed   uint64
 	member uint64
-	spare  sync.Pool // a block before it is moved
+	spare  sync.Pool // for a copy of a block before it is moved
 }
 
-// newAugmenter returns nil if nothing is to be changed.
+// newAugmenter returns nil if nothing is changed.
 func newAugmenter(a Augment, t *dataset.Transform, seed, member uint64) *augmenter {
 	if a.none() {
 		return nil
@@ -159,7 +159,7 @@ func (g *augmenter) move(x []float32, shape []int, s *rng.Stream) {
 	if !g.Flip && g.Shift == 0 {
 		return
 	}
-	// Every grid is seen as [C, A, B, W]; an image has A = 1.
+	// Every grid is treated as [C, A, B, W]; an image has A = 1.
 	side := [3]int{1, shape[len(shape)-2], shape[len(shape)-1]}
 	mirror := 2
 	if len(shape) == 4 {
@@ -200,7 +200,7 @@ func (g *augmenter) move(x []float32, shape []int, s *rng.Stream) {
 	}
 }
 
-// intensities scales, shifts and blurs values with noise.
+// intensities scales and shifts values, and adds noise.
 func (g *augmenter) intensities(x []float32, s *rng.Stream) {
 	if g.Intensity > 0 {
 		scale := float32(1 + g.Intensity*(2*s.Float64()-1))
@@ -233,7 +233,7 @@ const (
 //
 //	Φ⁻¹((i + ½)/4096)
 //
-// Noise needs no finer ones, and five take a single random number of 64 bits.
+// That is fine enough for noise, and five values need a single random number of 64 bits.
 var normals = sync.OnceValue(func() *[normalSteps]float32 {
 	var z [normalSteps]float64
 	squares := 0.0

@@ -11,33 +11,33 @@ import (
 	"credence/nn"
 )
 
-// How wide reported laws should be is found from pairs of votes on items that a network held out:
-// for two votes on such an item, E[(v₁−μ)(v₂−μ)] is E[(p−μ)²], the squared error of the mean, spread
-// and ignorance together. [mixture.Dispersion] is its ratio R to the predicted variance, with which
-// laws are scaled ([mixture.Dispersion.Scale]). Held-out laws are those of single networks, at epochs
-// that the items did not choose ([crossStop]); what several networks claim together follows by
-// algebra ([mixture.Dispersion.Ensemble]).
+// The width of reported distributions is calibrated with pairs of votes on items that a network held out:
+// for two votes on such an item, E[(v₁−μ)(v₂−μ)] is E[(p−μ)²], the squared error of the mean, which is
+// due to both the spread of p and the error of the network. [mixture.Dispersion] is its ratio R to the predicted
+// variance, by which distributions are scaled ([mixture.Dispersion.Scale]). Held-out distributions are those
+// of single networks, at epochs that the items did not choose ([crossStop]); the ratio for several networks
+// together follows by algebra ([mixture.Dispersion.Ensemble]).
 
-// leastRatio is the least ratio that the likelihood is asked about: that of [mixture.Dispersion.Scale].
+// leastRatio is the smallest ratio for which the likelihood is computed, as in [mixture.Dispersion.Scale].
 const leastRatio = 0.1
 
-// likelyItems bounds the items whose votes' likelihood is computed.
+// likelyItems is the largest number of items for which the likelihood of the votes is computed.
 const likelyItems = 5_000
 
-// calibrationItems bounds the items that standard errors and the spread between networks are
-// computed from.
+// calibrationItems is the largest number of items that standard errors and the spread between
+// networks are computed from.
 const calibrationItems = 20_000
 
-// fewer is a bound of items where an item of more than 16 classes takes longer than one of 16, which the
-// bound is for.
+// fewer reduces a limit on the number of items if there are more than 16 classes, since an item takes longer
+// then.
 func fewer(items, classes int) int { return max(min(items, items*16/classes), min(items, 500)) }
 
 // errEnough ends a loop over items.
 var errEnough = errors.New("enough items")
 
-// calibrate finds how laws are reported, and makes the held-out answers those that would have been
-// reported, each by what the other folds say. Once ctx is canceled it looks at few items where networks are
-// to be run.
+// calibrate computes the calibration of the model, and calibrates the held-out predictions, each by the
+// calibration found from the other folds. Once ctx is canceled it uses few items where networks have to
+// be run.
 func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run) error {
 	if !f.traits.Joint {
 		return nil
@@ -51,7 +51,7 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 			}
 		}
 	}()
-	if f.o.Calibrate == "off" || f.o.ClassWeights != nil { // whose means are not those of the votes
+	if f.o.Calibrate == "off" || f.o.ClassWeights != nil { // class weights shift the means
 		return nil
 	}
 	h, err := f.heldOut(res, runs)
@@ -78,12 +78,12 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 		f.warn(UnclearWidths, c.Ratio, c.RatioSE)
 	}
 	if f.folds > 0 {
-		within = 1 // held-out answers are those of single networks
+		within = 1 // held-out predictions are those of single networks
 	}
 	return f.crossFit(h, res, within)
 }
 
-// resolution is ε: what was asked for, or what the number of votes allows.
+// resolution returns ε: as requested, or as the number of votes allows.
 func (f *fitting) resolution() float64 {
 	switch {
 	case f.o.Resolution > 0:
@@ -98,11 +98,11 @@ func (f *fitting) resolution() float64 {
 	return mixture.DefaultResolution(votes)
 }
 
-// parts returns into how many parts held-out items fall that are calibrated by each other: the folds
-// or, if there is one, its halves.
+// parts returns the number of parts of the held-out items that are calibrated by each other: the folds
+// or, if there is only one, its halves.
 func (f *fitting) parts() int { return max(f.folds, 2) }
 
-// part is that of the voted item at a place.
+// part returns the part of the voted item at an index.
 func (f *fitting) part(at int) int {
 	if f.folds < 2 {
 		return at % 2
@@ -110,7 +110,7 @@ func (f *fitting) part(at int) int {
 	return f.fold[at]
 }
 
-// heldOut collects what one network said of each item that it held out.
+// heldOut collects the predictions of one network for each item that it held out.
 func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 	place := map[int]int{}
 	for at, j := range f.voted {
@@ -123,33 +123,33 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 			continue
 		}
 		seen[r.fold] = true
-		answers := make([]head.Decoded, len(r.held))
+		decoded := make([]head.Decoded, len(r.held))
 		for k, j := range r.held {
 			if a := res.OutOfFold[j]; a != nil {
-				answers[k] = *a
+				decoded[k] = *a
 			}
 		}
 		if r.cross != nil && r.cross.best != nil {
 			var err error
-			said := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
-			if answers, err = head.Decode(f.reader, said, len(r.held)); err != nil {
+			heldOutputs := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
+			if decoded, err = head.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
 				return nil, err
 			}
 		}
 		for k, j := range r.held {
-			if f.knows {
-				if err := h.AddRated(res.Model.RaterModel, answers[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
+			if f.ratersKnown {
+				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			h.Add(answers[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
+			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
 		}
 	}
 	return h, nil
 }
 
-// crossFit scales the held-out answers of each part by what the other parts say.
+// crossFit scales the held-out predictions of each part by the calibration found from the other parts.
 func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 	cs := make([]*head.Calibration, f.parts())
 	for k := range cs {
@@ -172,21 +172,21 @@ func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 	return nil
 }
 
-// Within is the share of the variance of several networks together that is within networks, not
+// Within computes the share of the variance of several networks together that is within networks, not
 // between their means, over the items that are added.
 type Within struct{ one, between float64 }
 
-// Add adds what each network says of one item.
-func (w *Within) Add(answers []head.Decoded) {
-	n := float64(len(answers))
-	for i := range answers[0].Mean {
+// Add adds the predictions of each network for one item.
+func (w *Within) Add(decoded []head.Decoded) {
+	n := float64(len(decoded))
+	for i := range decoded[0].Mean {
 		mean := 0.0
-		for k := range answers {
-			w.one += answers[k].Variance[i] / n
-			mean += answers[k].Mean[i] / n
+		for k := range decoded {
+			w.one += decoded[k].Variance[i] / n
+			mean += decoded[k].Mean[i] / n
 		}
-		for k := range answers {
-			e := answers[k].Mean[i] - mean
+		for k := range decoded {
+			e := decoded[k].Mean[i] - mean
 			w.between += e * e / n
 		}
 	}
@@ -200,8 +200,8 @@ func (w *Within) Share() float64 {
 	return w.one / (w.one + w.between)
 }
 
-// within compares the networks of an ensemble on the items that they were trained on: on one batch of them at least,
-// and no further once ctx is canceled.
+// within compares the networks of an ensemble on the items that they were trained on. Once ctx is canceled, it stops
+// after the current batch.
 func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	every := (len(f.voted) + calibrationItems - 1) / calibrationItems
 	var items []int
@@ -221,7 +221,7 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 		by := make([][]head.Decoded, len(final))
 		for k, net := range nets {
 			var err error
-			if by[k], err = net.Decode(f.reader, x, 0); err != nil {
+			if by[k], err = net.Decode(f.reader, x); err != nil {
 				return err
 			}
 		}

@@ -11,22 +11,22 @@ import (
 	"credence/mixture"
 )
 
-// heldOut draws n items with so many votes each whose probability has the law Beta(a, b), and answers
-// that say it has Beta(s·a, s·b).
+// heldOut draws n items with the given number of votes each, whose probability has the distribution Beta(a, b), and
+// predictions Beta(s·a, s·b).
 func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
 	t.Helper()
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
+	heldOutputs, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rng.New(seed, "calibrate"))
 	h := NewHeldOut(2, 4)
 	for j := range n {
-		p := law.Sample(nil, r)
+		p := dist.Sample(nil, r)
 		counts := make([]float32, 2)
 		for range votes {
 			class := 0
@@ -35,12 +35,12 @@ func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut 
 			}
 			counts[class]++
 		}
-		h.Add(said, counts, j%4)
+		h.Add(heldOutputs, counts, j%4)
 	}
 	return h
 }
 
-// TestCalibration: laws are scaled to the spread that votes show, whatever the answers say. Over 20
+// TestCalibration: distributions are scaled to the spread of the votes, whatever the predictions. Over 20
 // draws each the mean ratio is off by four standard errors with probability below 1e-4.
 func TestCalibration(t *testing.T) {
 	for _, s := range []float64{0.5, 1, 3} {
@@ -65,7 +65,7 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// TestCalibrationFew: what cannot be told leaves laws as they are.
+// TestCalibrationFew: distributions are unchanged if the calibration cannot be determined.
 func TestCalibrationFew(t *testing.T) {
 	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
 		if c, err := h.Calibration(1); err != nil || c.Items != 0 || c.Scale != 1 {
@@ -74,7 +74,7 @@ func TestCalibrationFew(t *testing.T) {
 	}
 }
 
-// TestWithin: the ratio of several networks together is that of their mixture, for any answers.
+// TestWithin: the ratio of several networks together is that of their mixture, for any predictions.
 func TestWithin(t *testing.T) {
 	r := rand.New(rng.New(2, "spread"))
 	w, one, several := &Within{}, 0.0, 0.0
@@ -83,26 +83,26 @@ func TestWithin(t *testing.T) {
 		p := []float64{r.Float64(), 0, 0}
 		p[1] = (1 - p[0]) * r.Float64()
 		p[2] = 1 - p[0] - p[1]
-		var answers []head.Decoded
+		var decoded []head.Decoded
 		var alpha [][]float64
 		for range 3 {
 			a := []float64{0.3 + 5*r.Float64(), 0.3 + 5*r.Float64(), 0.3 + 5*r.Float64()}
-			law, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
+			dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
 			if err != nil {
 				t.Fatal(err)
 			}
 			alpha = append(alpha, a)
-			answers = append(answers, head.NewDecoded(law))
+			decoded = append(decoded, head.NewDecoded(dist))
 		}
-		w.Add(answers)
-		law, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
+		w.Add(decoded)
+		dist, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, mu := range law.Mean(nil) {
+		for i, mu := range dist.Mean(nil) {
 			together += (p[i] - mu) * (p[i] - mu)
-			several += law.Variance(nil)[i]
-			for _, a := range answers {
+			several += dist.Variance(nil)[i]
+			for _, a := range decoded {
 				squared += (p[i] - a.Mean[i]) * (p[i] - a.Mean[i]) / 3
 				one += a.Variance[i] / 3
 			}
@@ -114,7 +114,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestCrossStop: of each part the outputs are kept of the pass at which the others were best.
+// TestCrossStop: for each part, the outputs are kept of the pass at which the other parts were best.
 func TestCrossStop(t *testing.T) {
 	c := &crossStop{width: 1, part: []int{0, 1, 2, 3, 4}, kept: make([]float32, 5)}
 	for pass, losses := range [][]float64{{1, 1, 1, 1, 1}, {0, 9, 0, 0, 0}, {0.9, 0.9, 0.9, 0.9, 0.9}} {
@@ -127,8 +127,8 @@ func TestCrossStop(t *testing.T) {
 	}
 }
 
-// TestFitCalibrates: a fit records how laws are reported, its held-out answers are reported ones, and
-// off leaves them.
+// TestFitCalibrates: a fit records its calibration, its held-out predictions are calibrated, and "off" leaves
+// them unchanged.
 func TestFitCalibrates(t *testing.T) {
 	ds := simulated(220, 4, 1)
 	o := Options{Epochs: 40, Seed: 1}
@@ -166,10 +166,10 @@ func TestFitCalibrates(t *testing.T) {
 	}
 }
 
-// TestCalibrationLikely: laws are scaled no farther than the likelihood of the votes allows. Votes
-// that avoid each other, as no law makes them, have pairs that show less than no spread.
+// TestCalibrationLikely: distributions are scaled no farther than the likelihood of the votes allows. Votes
+// that disagree more often than under any distribution have pairs with a negative spread.
 func TestCalibrationLikely(t *testing.T) {
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestCalibrationLikely(t *testing.T) {
 		if j%50 == 0 {
 			counts = []float32{30, 0}
 		}
-		h.Add(law, counts, j%2)
+		h.Add(dist, counts, j%2)
 	}
 	c, err := h.Calibration(1)
 	if err != nil {
@@ -196,13 +196,13 @@ func TestCalibrationLikely(t *testing.T) {
 		t.Errorf("trust %v, scale %v, by pairs alone %v: %+v", h.trust, c.Scale, d.Scale(), c)
 	}
 	raw, scaled := 0.0, 0.0
-	told, err := law.Rescale(h.trusted(d.Ratio))
+	reported, err := dist.Rescale(h.trusted(d.Ratio))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range h.votes {
-		a, _ := law.LogVotes(h.votes[k])
-		b, _ := told.LogVotes(h.votes[k])
+		a, _ := dist.LogVotes(h.votes[k])
+		b, _ := reported.LogVotes(h.votes[k])
 		raw, scaled = raw-a, scaled-b
 	}
 	if scaled > raw+1e-9 {

@@ -11,9 +11,9 @@ import (
 	"credence/predict"
 )
 
-// changed says what became of the model that training started from: which items and votes
-// are new, and how well held-out votes were predicted before and are now. It goes by items
-// that the networks of neither model were trained on.
+// changed records what changed since the model that training started from: which items and votes
+// are new, and how well held-out votes were predicted before and are now. It uses items that
+// the networks of neither model were trained on.
 func (f *fitting) changed(res *Result, runs []*run) error {
 	s, refit := f.o.From, f.refits()
 	if s == nil {
@@ -27,21 +27,18 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	c.Known = true
 	countChanges(c, s.Data, f.ds)
 	if f.before == nil {
-		return nil // what the networks have seen is not known
+		return nil // which items the networks have seen is unknown
 	}
 	h, err := s.Model.Head()
 	if err != nil {
 		return err
 	}
 	before := make(map[int]*head.Decoded)
-	crowds := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
-	for fold := range max(f.folds, 1) {
+	raterModels := make(map[int]*head.RaterModel) // by fold, of the networks that predicted it; nil without raters
+	for fold, same := range f.byFold(runs) {
 		var by []*nn.Network
 		var held []int
-		for _, r := range runs {
-			if r.fold != fold || len(r.held) == 0 {
-				continue
-			}
+		for _, r := range same {
 			if held = r.held; refit {
 				by = s.Model.Members
 			} else {
@@ -58,19 +55,19 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if len(by) == 0 || len(items) == 0 {
 			continue
 		}
-		if crowds[fold], err = raterModelOf(s.Model, by); err != nil {
+		if raterModels[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
 		if err := f.predictWith(h, by, items, before); err != nil {
 			return err
 		}
 	}
-	return f.compareLosses(c, res, before, crowds)
+	return f.compareLosses(c, res, before, raterModels)
 }
 
-// compareLosses fills in the losses of held-out votes before and after: those that each model expects
-// with what it knows of who cast them.
-func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, crowds map[int]*head.RaterModel) error {
+// compareLosses computes the losses of held-out votes before and after, each with the rater model of
+// the respective model.
+func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, raterModels map[int]*head.RaterModel) error {
 	var places, items []int
 	for at, j := range f.voted {
 		if before[j] != nil && res.OutOfFold[j] != nil {
@@ -83,14 +80,14 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 		f.warn(NotCompared, err)
 		return nil
 	}
-	c.RatersBefore, c.RatersNow = m.RaterModel != nil, f.knows
+	c.RatersBefore, c.RatersNow = m.RaterModel != nil, f.ratersKnown
 	for k, at := range places {
 		j := f.voted[at]
 		var by []head.Rating
 		if c.RatersBefore {
 			by = cast[k]
 		}
-		was, err := f.loss(j, before[j], crowds[f.heldBy(at)], by)
+		was, err := f.loss(j, before[j], raterModels[f.heldBy(at)], by)
 		if err != nil {
 			return err
 		}
@@ -110,7 +107,7 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 	return nil
 }
 
-// raterModelOf returns what some networks of a model know of its raters, nil if they know none.
+// raterModelOf returns the rater model of some networks of a model, nil if it has none.
 func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	if m.RaterModel == nil {
 		return nil, nil
@@ -122,9 +119,9 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, own...)
 }
 
-// loss is the negative log-likelihood of the votes on item j: one by one where the method takes them so,
-// otherwise together, by whoever cast them where a crowd is given.
-func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []head.Rating) (float64, error) {
+// loss returns the negative log-likelihood of the votes on item j: marginal for methods without joint
+// distributions, otherwise joint, by the raters who cast them if a rater model is given.
+func (f *fitting) loss(j int, a *head.Decoded, raterModel *head.RaterModel, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
 	for i, c := range f.ds.CountsOf(j) {
@@ -138,8 +135,8 @@ func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []he
 	}
 	var l float64
 	var err error
-	if crowd != nil {
-		l, err = crowd.LogVotes(a.Dist, cast)
+	if raterModel != nil {
+		l, err = raterModel.LogVotes(a.Dist, cast)
 	} else {
 		l, err = a.Dist.LogVotes(votes)
 	}
@@ -149,16 +146,16 @@ func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []he
 	return -l, nil
 }
 
-// heldLoss is that of the voted item at a place by its held-out answer.
+// heldLoss returns the loss of the voted item at an index, given its held-out prediction.
 func (f *fitting) heldLoss(at int, a *head.Decoded) (float64, error) {
-	j, crowd := f.voted[at], f.raterModels[f.heldBy(at)]
-	if crowd == nil {
+	j, raterModel := f.voted[at], f.raterModels[f.heldBy(at)]
+	if raterModel == nil {
 		return f.loss(j, a, nil, nil)
 	}
-	return f.loss(j, a, crowd, f.votesOf(j))
+	return f.loss(j, a, raterModel, f.votesOf(j))
 }
 
-// countChanges counts what data have that others had not, and the other way round.
+// countChanges counts the items and votes that were added and removed between two data sets.
 func countChanges(c *model.Origin, then, now *dataset.Dataset) {
 	at := map[string]int{}
 	for j, id := range then.Items {

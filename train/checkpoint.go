@@ -18,11 +18,11 @@ import (
 	"credence/internal/safetensors"
 )
 
-// ErrResume is the reason when a run cannot be continued: its checkpoint
+// ErrResume is the error when a run cannot be continued: its checkpoint
 // belongs to other data, another configuration or another instruction set.
 var ErrResume = errors.New("the checkpoint belongs to another run")
 
-// fingerprint is what has to be the same for a run to go on.
+// fingerprint identifies what must be the same for a run to continue.
 type fingerprint struct {
 	Data   string          `json:"data"`
 	Kernel string          `json:"kernel"`
@@ -35,12 +35,12 @@ const (
 	checkpointVersion = "1"
 )
 
-// path is where the run's checkpoint lies.
+// path returns the path of the run's checkpoint.
 func (r *run) path() string {
 	return filepath.Join(r.o.Checkpoint, strings.ReplaceAll(r.name, " ", "-")+checkpointSuffix)
 }
 
-// save writes the run's state, if checkpoints are wanted.
+// save writes the run's state, if checkpoints are enabled.
 func (r *run) save() error {
 	if r.o.Checkpoint == "" {
 		return nil
@@ -56,7 +56,7 @@ func (r *run) save() error {
 	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// checkpoint is the content of the run's checkpoint.
+// checkpoint returns the content of the run's checkpoint.
 func (r *run) checkpoint() (*safetensors.File, error) {
 	if err := r.stepper.Trainer.Pull(); err != nil {
 		return nil, err
@@ -76,50 +76,47 @@ func (r *run) checkpoint() (*safetensors.File, error) {
 		}
 		f.Metadata[key] = string(text)
 	}
-	for _, t := range r.tensors() {
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
-	}
+	f.Tensors = r.tensors()
 	return f, nil
 }
 
-// named is a vector of a checkpoint.
-type named struct {
-	name   string
-	values []float32
+// vector returns a tensor of one dimension.
+func vector(name string, values []float32) safetensors.Tensor {
+	return safetensors.Tensor{Name: name, Shape: []int{len(values)}, Values: values}
 }
 
-// fill copies vectors of a file into those of a run. It returns the name of the first that is missing or of
-// another size, or "".
-func fill(list []named, from func(name string) []float32) string {
+// fill copies vectors of a file into those of a run. It returns the name of the first vector that is missing or
+// has another size, or "".
+func fill(list []safetensors.Tensor, from map[string]*safetensors.Tensor) string {
 	for _, v := range list {
-		values := from(v.name)
-		if len(values) != len(v.values) {
-			return v.name
+		t := from[v.Name]
+		if t == nil || len(t.Values) != len(v.Values) {
+			return v.Name
 		}
-		copy(v.values, values)
+		copy(v.Values, t.Values)
 	}
 	return ""
 }
 
-// tensors are the vectors that a checkpoint holds, as they lie in the run.
-func (r *run) tensors() []named {
-	var list, moments []named
+// tensors returns the vectors that a checkpoint contains. They share memory with the run.
+func (r *run) tensors() []safetensors.Tensor {
+	var list, moments []safetensors.Tensor
 	for i, p := range r.parameters() {
-		list = append(list, p, named{"best." + p.name, r.best[i]})
+		list = append(list, p, vector("best."+p.Name, r.best[i]))
 	}
 	for i, m := range r.stepper.Trainer.State().Moments {
 		if m != nil {
-			moments = append(moments, named{fmt.Sprintf("moments.%d", i), m})
+			moments = append(moments, vector(fmt.Sprintf("moments.%d", i), m))
 		}
 	}
 	list = slices.Insert(list, 2, moments...)
 	if r.cross != nil {
-		list = append(list, named{"cross", r.cross.kept})
+		list = append(list, vector("cross", r.cross.kept))
 	}
 	return list
 }
 
-// resume continues from the run's checkpoint. Without one the run starts anew.
+// resume continues from the run's checkpoint. Without one the run starts from the beginning.
 func (r *run) resume() error {
 	f, err := safetensors.ReadFile(r.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +131,7 @@ func (r *run) resume() error {
 	return nil
 }
 
-// restore makes the run what it was at a checkpoint.
+// restore sets the run to its state at a checkpoint.
 func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
 		return errors.New("the file is not a checkpoint")
@@ -163,20 +160,13 @@ func (r *run) restore(f *safetensors.File) error {
 	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Trainer.State().Steps); err != nil {
 		return err
 	}
-	tensors := f.ByName()
-	values := func(name string) []float32 {
-		if t := tensors[name]; t != nil {
-			return t.Values
-		}
-		return nil
-	}
-	if name := fill(r.tensors(), values); name != "" {
+	if name := fill(r.tensors(), f.ByName()); name != "" {
 		return fmt.Errorf("tensor %q is missing or of another size", name)
 	}
 	return r.stepper.Trainer.Push()
 }
 
-// compare says in what a fingerprint differs from the run's own; what names the reason.
+// compare returns an error that wraps what and describes how a fingerprint differs from the run's own.
 func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
@@ -189,11 +179,11 @@ func (f *fingerprint) compare(old fingerprint, what error) error {
 	return nil
 }
 
-// onGPU reports whether an engine's name is that of a GPU. Between it and the CPU a run may
-// move, and then differs by rounding from one that stays.
+// onGPU reports whether an engine's name is that of a GPU. A run may move between GPU and CPU; its
+// result then differs by rounding from that of a run that does not.
 func onGPU(engine string) bool { return strings.HasPrefix(engine, "cuda ") }
 
-// difference names the keys in which two configurations differ.
+// difference describes the keys in which two configurations differ.
 func difference(now, then json.RawMessage) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(now, &a) != nil || json.Unmarshal(then, &b) != nil {
@@ -221,11 +211,11 @@ func value(v json.RawMessage) string {
 	return string(v)
 }
 
-// checkpointSuffix ends the names of checkpoint files.
+// checkpointSuffix is the suffix of the names of checkpoint files.
 const checkpointSuffix = ".checkpoint"
 
-// CleanCheckpoint removes what a killed process left half written in a folder of
-// checkpoints, and the folder if nothing is in it then.
+// CleanCheckpoint removes temporary files of a killed process from a folder of
+// checkpoints, and the folder if it is empty then.
 func CleanCheckpoint(folder string) error {
 	if err := atomicfile.Clean(folder, "*"+checkpointSuffix); err != nil {
 		return err
@@ -240,8 +230,8 @@ func CleanCheckpoint(folder string) error {
 	return os.Remove(folder)
 }
 
-// RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
-// folder if nothing else is in it.
+// RemoveCheckpoint removes the checkpoints of a fit from a folder, and the folder if
+// it is empty then.
 func RemoveCheckpoint(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -257,11 +247,11 @@ func RemoveCheckpoint(folder string) error {
 	return CleanCheckpoint(folder)
 }
 
-// parameters are those of the run's network and its states, as they lie in it.
-func (r *run) parameters() []named {
-	list := []named{{"values", r.network.Values}}
+// parameters returns the parameters and states of the run's network. They share memory with it.
+func (r *run) parameters() []safetensors.Tensor {
+	list := []safetensors.Tensor{vector("values", r.network.Values)}
 	for _, p := range r.network.States {
-		list = append(list, named{"states." + p.Name, p.Value})
+		list = append(list, vector("states."+p.Name, p.Value))
 	}
 	return list
 }
@@ -269,12 +259,13 @@ func (r *run) parameters() []named {
 // keepBest copies the parameters, which are the best so far.
 func (r *run) keepBest() {
 	for i, p := range r.parameters() {
-		r.best[i] = append(r.best[i][:0], p.values...)
+		r.best[i] = append(r.best[i][:0], p.Values...)
 	}
 }
 
+// restoreBest sets the parameters to the best so far.
 func (r *run) restoreBest() {
 	for i, p := range r.parameters() {
-		copy(p.values, r.best[i])
+		copy(p.Values, r.best[i])
 	}
 }

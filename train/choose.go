@@ -38,8 +38,8 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := f.chooseRaters(&o); err != nil {
 		return nil, err
 	}
-	f.task.Raters = len(f.crew.names)
-	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.crew.names)
+	f.task.Raters = len(f.raterSet.names)
+	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.raterSet.names)
 	if err := f.setMethod(o.Head); err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	return f, f.divide()
 }
 
-// setMethod sets how networks learn, by the likelihood with raters where they are known.
+// setMethod sets the method by which networks learn, with the likelihood for raters if they are modelled.
 func (f *fitting) setMethod(m head.Method) (err error) {
-	if f.method = m; f.knows {
+	if f.method = m; f.ratersKnown {
 		f.method = m.(raterMethod).WithRaters()
 	}
 	if f.reader, err = f.method.New(f.task); err == nil {
@@ -75,7 +75,7 @@ func (f *fitting) setMethod(m head.Method) (err error) {
 	return err
 }
 
-// checkVotes finds the items with votes and refuses data without anything to learn.
+// checkVotes finds the items with votes, and returns an error if there is nothing to learn.
 func (f *fitting) checkVotes(o *Options) error {
 	switch len(f.ds.Classes) {
 	case 0:
@@ -100,11 +100,11 @@ func (f *fitting) checkVotes(o *Options) error {
 	return nil
 }
 
-// checkSpread refuses votes from which a method that learns from an item's votes together cannot
-// learn, and warns of what voids its answers.
+// checkSpread returns an error if a method that learns from joint votes on an item cannot learn from these
+// votes, and warns if its predictions are invalid.
 func (f *fitting) checkSpread(o *Options) error {
 	what := "the probabilities"
-	if f.traits.Joint { // one vote per item is what other methods are made for
+	if f.traits.Joint { // other methods need only one vote per item
 		what = "intervals"
 		if f.most <= 1 && !o.Force {
 			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
@@ -137,11 +137,11 @@ func (f *fitting) divide() error {
 	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
 	case len(f.voted) >= manyItems && o.Patience >= 0:
-		// The same share of many items for all networks: predictions of more would take more memory than
-		// the items themselves, and show nothing that these do not.
+		// All networks hold out the same items: predictions for more would take more memory than the
+		// items themselves, without further information.
 		held, err := dataset.HoldOut(f.ds, f.voted, o.HeldOut, o.Seed)
 		f.holdOut(held)
-		f.forGood = true
+		f.fixedHoldOut = true
 		return err
 	case o.Ensemble > 1:
 		parts = min(max(o.Ensemble, 5), 10)
@@ -162,7 +162,7 @@ func (f *fitting) divide() error {
 	return nil
 }
 
-// holdOut holds items out of all networks, and returns how many of them have votes.
+// holdOut holds items out of all networks, and returns the number of them that have votes.
 func (f *fitting) holdOut(items []int) (voted int) {
 	held := make([]bool, f.ds.Len())
 	for _, j := range items {
@@ -178,9 +178,9 @@ func (f *fitting) holdOut(items []int) (voted int) {
 	return voted
 }
 
-// foldsOf divides the items with votes into parts that are alike, at most so
-// many and never more than there are groups, and returns the part of each and
-// how many there are.
+// foldsOf divides the items with votes into similar folds, at most the given
+// number and never more than there are groups. It returns the fold of each item
+// and the number of folds.
 func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
 	folds, err := dataset.Folds(ds, voted, most, seed)
 	if err != nil {
@@ -206,12 +206,12 @@ func order(items []int, seed, member, epoch uint64) []int {
 	return out
 }
 
-// learningFromWords is the note of the event that comes before.
+// learningFromWords is the note of the event before texts are read.
 const learningFromWords = "learning from words"
 
-// readTexts learns from the documents of the items. Items that take turns to be
-// held out by networks are held out from documents in the same folds: what a
-// network sees of the items it holds out comes from a fit without their votes.
+// readTexts fits the inputs for documents. Items that take turns to be held out
+// by networks are held out from these fits in the same folds: the inputs of the
+// items that a network holds out come from a fit without their votes.
 func (f *fitting) readTexts(ctx context.Context) error {
 	if len(f.transform.TextColumns()) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	f.report(Event{Note: learningFromWords})
 	rows, fold := f.voted, f.fold
 	held := f.o.Held
-	if f.forGood {
+	if f.fixedHoldOut {
 		for at, j := range f.voted {
 			if f.fold[at] == 0 {
 				held = append(held, j)
@@ -236,8 +236,8 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	return f.transform.FitText(ctx, f.ds, rows, fold, f.o.ItemWeights)
 }
 
-// itemWeights returns how much each item counts, with mean 1 over the given
-// items, or nil if all count alike.
+// itemWeights returns the weight of each item, with mean 1 over the given items, or
+// nil if all have the same weight.
 func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error) {
 	if o.ClassWeights == nil && o.ItemWeights == nil {
 		return nil, nil
@@ -276,7 +276,7 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 	return w, nil
 }
 
-// weigh gives a batch the weights of its items, if items have weights.
+// weigh sets the weights of the items of a batch, if items have weights.
 func (r *run) weigh(b *head.Batch, items []int) {
 	if r.weights == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"credence/dataset"
 )
 
-// TestDivergence: a learning rate beyond reason is halved until training
-// recovers, which is said; one beyond rescue ends with advice.
+// TestDivergence: a learning rate that is too large is halved until training
+// recovers, with a note; one that is far too large ends with an error and advice.
 func TestDivergence(t *testing.T) {
 	ds := simulated(100, 3, 1)
 	o := quick()

@@ -119,7 +119,7 @@ func (p *plainNet) Forward(x []float32, _ nn.Pass) ([]float32, error) {
 	return out, nil
 }
 
-// gradients returns those of all tensors, from the gradients of the outputs.
+// gradients returns the gradients of all tensors, from those of the outputs.
 func (p *plainNet) gradients(grad []float32) [][]float64 {
 	g := make([][]float64, len(p.tensors))
 	dy := make([]float64, len(grad))
@@ -228,7 +228,7 @@ func (t *plainTrainer) Push() error {
 	return nil
 }
 
-// plainFit are those of a fit of which the plain engine has all layers.
+// plainFit returns the options of a fit for which the plain engine has all layers.
 func plainFit() Options {
 	o := quick()
 	o.Epochs, o.Patience, o.Widths = 8, -1, nil
@@ -266,12 +266,12 @@ func TestEngine(t *testing.T) {
 	means := func(m *model.Model, e nn.Engine) []float64 {
 		t.Helper()
 		m.Engine = e
-		answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+		decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var list []float64
-		for _, a := range answers {
+		for _, a := range decoded {
 			list = append(list, a.Mean[0])
 		}
 		return list
@@ -305,7 +305,7 @@ func TestEngineResume(t *testing.T) {
 	}
 }
 
-// TestEngineRefuses: an engine says what it cannot run.
+// TestEngineRefuses: an engine returns an error for layers it cannot run.
 func TestEngineRefuses(t *testing.T) {
 	o := plainFit()
 	o.Engine, o.Layers = plain{}, nn.Seq(&nn.Dropout{Rate: 0.5}, o.Layers)

@@ -12,22 +12,22 @@ import (
 	"credence/nn"
 )
 
-// inputs gives the network inputs and votes of items. Inputs that fit into the
-// memory allowed are computed once; others are read for each batch, ahead of it
-// ([feed]). It is safe for use by several goroutines.
+// inputs provides the network inputs and votes of items. Inputs that fit into the
+// memory limit are computed once; others are read for each batch, ahead of time
+// ([feed]). It is safe for concurrent use.
 type inputs struct {
 	ds     *dataset.Dataset
 	rows   *dataset.InputRows
 	width  int
 	cached []float32       // [N, width] or nil
-	memory *dataset.Memory // raw rows, or nil where they are not in memory
+	memory *dataset.Memory // raw rows, or nil if they are not in memory
 
-	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head asks for them.
+	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head needs them.
 	ratings []dataset.Rating
 	first   []int32
 }
 
-// rate sorts single votes by item, for heads that ask who cast them.
+// rate sorts single votes by item, for heads that need to know who cast them.
 func (in *inputs) rate(ratings []dataset.Rating) {
 	in.first = make([]int32, in.ds.Len()+1)
 	for _, r := range ratings {
@@ -48,7 +48,7 @@ func (in *inputs) rate(ratings []dataset.Rating) {
 	}
 }
 
-// ratingsOf appends the single votes on items, whose places in the list are the numbers of items.
+// ratingsOf appends the single votes on items. The item number of a vote is its index in items.
 func (in *inputs) ratingsOf(list []head.Rating, items []int) []head.Rating {
 	for k, j := range items {
 		for _, r := range in.ratings[in.first[j]:in.first[j+1]] {
@@ -58,11 +58,11 @@ func (in *inputs) ratingsOf(list []head.Rating, items []int) []head.Rating {
 	return list
 }
 
-// manyItems is from where on inputs are computed anew from features in memory, which is
-// little work beside training on them; memory is dear then.
+// manyItems is the number of items from which inputs are computed again from features in memory:
+// that is little work compared with training, and saves memory.
 const manyItems = 1_000_000
 
-// defaultMemory is what inputs may take, in bytes.
+// defaultMemory is the default memory limit of inputs, in bytes.
 const defaultMemory = 2 << 30
 
 func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs, error) {
@@ -93,7 +93,7 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 // quick reports whether inputs are read from memory.
 func (in *inputs) quick() bool { return in.cached != nil || in.memory != nil }
 
-// prefetch asks for what [batch.put] will read of an item.
+// prefetch prefetches the memory that [batch.put] will read for an item.
 func (in *inputs) prefetch(item int) {
 	kernel.Prefetch(in.ds.CountsOf(item))
 	switch {
@@ -105,7 +105,7 @@ func (in *inputs) prefetch(item int) {
 	}
 }
 
-// inMemory returns rows that are held in memory, so that inputs would be there twice, or nil.
+// inMemory returns rows that are in memory, so that caching inputs would duplicate them, or nil.
 func inMemory(rows dataset.Rows) *dataset.Memory {
 	if s, ok := rows.(*stoppable); ok {
 		rows = s.Rows
@@ -114,19 +114,20 @@ func inMemory(rows dataset.Rows) *dataset.Memory {
 	return m
 }
 
-// batch is memory for the inputs and votes of some items.
+// batch is a buffer for the inputs and votes of some items.
 type batch struct {
 	x     []float32 // [N, width]
 	votes []float32 // [N, d]
-	n     int       // items in it
+	n     int       // number of items
+	err   error     // of reading them
 
-	ratings []head.Rating // where heads ask for them
+	ratings []head.Rating // if heads need them
 
-	pin   *nn.Pinned              // what x is a part of, on other devices than the CPU
-	ahead func(x []float32) error // takes x to the device
+	pin   *nn.Pinned              // memory of x, on devices other than the CPU
+	ahead func(x []float32) error // sends x to the device
 }
 
-// put makes an item the one at place j, with its inputs and votes.
+// put stores the inputs and votes of an item at index j.
 func (b *batch) put(in *inputs, j, item int) error {
 	d := len(in.ds.Classes)
 	copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(item))
@@ -138,15 +139,6 @@ func (b *batch) put(in *inputs, j, item int) error {
 	return in.rows.ReadRow(item, x)
 }
 
-// begin makes room for items, which follow, and tells who cast their votes.
-func (b *batch) begin(in *inputs, items []int) {
-	b.n = len(items)
-	if in.first == nil {
-		return
-	}
-	b.ratings = in.ratingsOf(b.ratings[:0], items)
-}
-
 // content returns the inputs and votes.
 func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
 	d := len(in.ds.Classes)
@@ -155,18 +147,18 @@ func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
 	}
 }
 
-// feed gives batches of inputs in turn. While one is trained on, goroutines of
-// the feed read the next; but rows in memory, which are there at once, are read when
-// they are asked for, by the cores that will work on them. What a batch holds does not
+// feed returns batches of inputs in order. While one is trained on, goroutines of
+// the feed read the next; but rows in memory, which are available at once, are read when
+// they are requested, by the cores that will work on them. The content of a batch does not
 // depend on when it is read.
 type feed struct {
 	in     *inputs
-	n      int               // batches
+	n      int               // number of batches
 	items  func(i int) []int // of batch i
 	change func(x []float32, item int)
 
-	at   int    // the next batch
-	hand *batch // what the caller works on
+	at   int    // index of the next batch
+	hand *batch // in use by the caller
 
 	// The batch that is being read, its items, and how a piece of them is read.
 	into  *batch
@@ -175,30 +167,24 @@ type feed struct {
 	piece func(i int)
 	errs  []error // of pieces
 
-	// Where batches are read ahead:
+	// If batches are read ahead:
 	free  chan *batch
-	ready chan delivery
+	ready chan *batch
 	quit  chan struct{}
 	over  sync.WaitGroup
 }
 
-// delivery is a batch that was read, or the reason why it was not.
-type delivery struct {
-	b   *batch
-	err error
-}
-
-// readAhead is how many batches are read before they are asked for.
+// readAhead is the number of batches that are read before they are requested.
 const readAhead = 1
 
-// feedItems is how many items make a piece of a batch that is not read ahead.
+// feedItems is the number of items in a piece of a batch that is not read ahead.
 const feedItems = 64
 
-// prefetchItems is how many items ahead memory is asked for: some hundred nanoseconds.
+// prefetchItems is the number of items that memory is prefetched ahead: some hundred nanoseconds.
 const prefetchItems = 8
 
-// buffers returns the memory for a feed of batches of up to n items: for two where they are
-// read ahead, as from files, or if inputs will be changed after they are read.
+// buffers returns the buffers for a feed of batches of up to n items: two if batches are read
+// ahead, as from files, or if inputs will be changed after they are read.
 func (in *inputs) buffers(n int, changing bool) []*batch {
 	list := make([]*batch, 1, 1+readAhead)
 	if !in.quick() || changing {
@@ -210,23 +196,10 @@ func (in *inputs) buffers(n int, changing bool) []*batch {
 	return list
 }
 
-// pin moves the inputs of buffers to memory that an engine copies fastest. ahead is called
-// with the inputs of each batch as soon as they are there.
-func pin(list []*batch, e nn.Pinner, ahead func(x []float32) error) error {
-	for _, b := range list {
-		p, err := e.Pin(len(b.x))
-		if err != nil {
-			return err
-		}
-		b.x, b.pin, b.ahead = p.Values, p, ahead
-	}
-	return nil
-}
-
-// feed returns the batches 0 … n−1 in turn, each with the given items. change,
+// feed returns a feed of the batches 0 … n−1, each with the given items. change,
 // if not nil, is called for each input row that was read, by several goroutines
-// at once. Only one feed at a time may use the same buffers, and the caller
-// closes it.
+// at once. Only one feed at a time may use the same buffers. The caller must
+// close it.
 func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change func(x []float32, item int)) *feed {
 	f := &feed{in: in, n: n, items: items, change: change, size: feedItems}
 	f.piece = f.readPiece
@@ -235,7 +208,7 @@ func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change 
 		return f
 	}
 	f.size = 1
-	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan delivery), make(chan struct{})
+	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan *batch), make(chan struct{})
 	for _, b := range buffers {
 		f.free <- b
 	}
@@ -252,19 +225,22 @@ func (f *feed) read() {
 		case <-f.quit:
 			return
 		}
-		d := delivery{b, f.fill(b, f.items(i))}
+		b.err = f.fill(b, f.items(i))
 		select {
-		case f.ready <- d:
+		case f.ready <- b:
 		case <-f.quit:
 			return
 		}
 	}
 }
 
-// fill reads items into b. Ahead of the network it has goroutines of its own: those of package par
-// serve one loop at a time, and that shall be the network's.
+// fill reads items into b, with their single votes if heads need them. A feed that reads ahead has its own
+// goroutines: those of package par serve one loop at a time, which should be that of the network.
 func (f *feed) fill(b *batch, items []int) error {
-	b.begin(f.in, items)
+	b.n = len(items)
+	if f.in.first != nil {
+		b.ratings = f.in.ratingsOf(b.ratings[:0], items)
+	}
 	f.into, f.now = b, items
 	n := (len(items) + f.size - 1) / f.size
 	f.errs = slices.Grow(f.errs[:0], n)[:n]
@@ -294,23 +270,20 @@ func (f *feed) fill(b *batch, items []int) error {
 	return nil
 }
 
-// next returns the inputs and votes of the next batch. They are the caller's
-// until it asks again.
+// next returns the inputs and votes of the next batch. They are valid until the
+// next call.
 func (f *feed) next() (x []float32, votes head.Batch, err error) {
-	i := f.at
-	f.at++
 	if f.free == nil {
-		err = f.fill(f.hand, f.items(i))
-		x, votes = f.hand.content(f.in)
-		return x, votes, err
+		f.hand.err = f.fill(f.hand, f.items(f.at))
+		f.at++
+	} else {
+		if f.hand != nil {
+			f.free <- f.hand
+		}
+		f.hand = <-f.ready
 	}
-	if f.hand != nil {
-		f.free <- f.hand
-	}
-	d := <-f.ready
-	f.hand = d.b
-	x, votes = d.b.content(f.in)
-	return x, votes, d.err
+	x, votes = f.hand.content(f.in)
+	return x, votes, f.hand.err
 }
 
 // readPiece reads piece i of the items of a batch.
@@ -330,7 +303,7 @@ func (f *feed) readPiece(i int) {
 	}
 }
 
-// close ends reading ahead. A nil feed is closed.
+// close stops reading ahead. A nil feed is already closed.
 func (f *feed) close() {
 	if f == nil || f.free == nil {
 		return
@@ -339,8 +312,8 @@ func (f *feed) close() {
 	f.over.Wait()
 }
 
-// each calls do with the inputs and votes of items, some at a time, as they
-// are.
+// each calls do with the inputs and votes of items, in batches, without changing
+// the inputs.
 func (in *inputs) each(buffers []*batch, size int, items []int, do func(x []float32, votes head.Batch, some []int) error) error {
 	pieces := slices.Collect(slices.Chunk(items, size))
 	f := in.feed(buffers, len(pieces), func(i int) []int { return pieces[i] }, nil)

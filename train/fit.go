@@ -18,29 +18,30 @@ import (
 	"credence/nn"
 )
 
-// ErrStopped is the reason when a fit was canceled. The result that comes with
-// it is the best so far.
+// ErrStopped is the error when a fit was canceled. The result returned with it
+// is the best so far.
 var ErrStopped = errors.New("training was stopped before its end")
 
-// Result is what a fit gives.
+// Result is the result of a fit.
 type Result struct {
 	Model *model.Model
-	// Options are those of the fit, complete.
+	// Options are the complete options of the fit.
 	Options Options
-	// OutOfFold [N] are the answers for items by the networks that were not trained on them; nil for
-	// items that all were trained on or that have no votes.
+	// OutOfFold [N] are the predictions for items by the networks that were not trained on them; nil for
+	// items that all networks were trained on or that have no votes.
 	OutOfFold []*head.Decoded
-	// References are the scores of the references on the same items, each fitted
+	// References are the scores of the reference models on the same items, each fitted
 	// without the items it is scored on; nil if none were fitted.
 	References *evaluate.ReferenceScores
 }
 
 // Fit trains a model on the items of ds that have votes.
 //
-// Several networks (Options.Ensemble) hold out one fold each, a single one
-// holds out a part; on fewer than RefitItems items five networks choose its
-// number of epochs, and it is trained on all. Held-out votes decide when a
-// network stops. The result is the same on any number of cores.
+// The networks of an ensemble (Options.Ensemble) hold out one fold each, a single
+// network holds out a share of the items. On fewer than RefitItems items, five
+// networks choose the number of epochs of a single network, which is trained on all
+// items. Held-out votes decide when a network stops. The result does not depend on
+// the number of cores.
 //
 // When ctx is canceled, Fit returns the best model so far, if any network has
 // finished an epoch, and an error that is ErrStopped.
@@ -52,7 +53,7 @@ func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
 	return f.run(ctx)
 }
 
-// begin prepares a fit, unless ctx is canceled.
+// begin prepares a fit. If ctx is canceled, the error is ErrStopped.
 func begin(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	rows := &stoppable{Rows: ds.Rows, ctx: ctx}
 	watched := *ds
@@ -66,11 +67,11 @@ func begin(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error
 	if err != nil {
 		return nil, err
 	}
-	rows.ctx = context.Background() // a fit that is stopped still reads, to save what it has
+	rows.ctx = context.Background() // a fit that is stopped still has to read rows, to save its state
 	return f, nil
 }
 
-// stoppable are rows that cannot be read any more once a context is done: all are read
+// stoppable are rows that can no longer be read once a context is done: all rows are read
 // several times before the first epoch.
 type stoppable struct {
 	dataset.Rows
@@ -85,7 +86,7 @@ func (s *stoppable) ReadRow(i int, dst []float32) error {
 }
 
 // Complete returns the options that [Fit] would use for these data: every field
-// left zero is chosen. It refuses data that Fit refuses, and trains nothing.
+// left zero is chosen. It returns the errors that Fit would return for the data, and does not train.
 func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	f, err := choose(ds, o)
 	if err != nil {
@@ -97,29 +98,29 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	return f.o, nil
 }
 
-// fitting is a fit under way.
+// fitting is the state of a fit.
 type fitting struct {
 	*job
-	ds       *dataset.Dataset
-	voted    []int   // items with votes
-	most     float64 // votes on one item
-	fold     []int   // of each voted item; 0 if it is held out for good, else 1
-	folds    int     // how many take turns; 0 if one part is held out for good
-	forGood  bool    // whether there are so many items that it is
-	warnings []evaluate.Message
+	ds           *dataset.Dataset
+	voted        []int   // items with votes
+	most         float64 // largest number of votes on an item
+	fold         []int   // of each voted item; without folds, 0 if it is held out, else 1
+	folds        int     // number of folds that take turns; 0 if one set is held out throughout
+	fixedHoldOut bool    // whether that is because there are many items
+	warnings     []evaluate.Message
 
-	crew        crew                     // the raters whom a likelihood may model
-	declined    evaluate.Message         // why raters are not tried, see decide
+	raterSet    raterSet                 // raters that the likelihood may model
+	declined    evaluate.Message         // why raters are not modelled, see decide
 	tryRaters   bool                     // whether to decide by held-out votes
-	knows       bool                     // whether the likelihood knows raters
+	ratersKnown bool                     // whether the likelihood models raters
 	prefix      string                   // of the names of runs
-	raterModels map[int]*head.RaterModel // what networks that hold a fold out know of raters
+	raterModels map[int]*head.RaterModel // by fold, of the networks that hold it out
 
-	before map[string]int // the fold of items of the model to start from; nil if not known
+	before map[string]int // folds of the items of the model to start from; nil if unknown
 	turns  int            // its number of folds
 }
 
-// newFitting prepares a fit: it chooses, reads documents and computes what all runs share.
+// newFitting prepares a fit: it chooses options, reads documents and computes the state shared by all runs.
 func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	f, err := choose(ds, o)
 	if err != nil {
@@ -131,24 +132,19 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	if err := f.readTexts(ctx); err != nil {
 		return nil, err
 	}
-	return f, f.prepare()
-}
-
-// prepare computes what all runs share.
-func (f *fitting) prepare() (err error) {
 	var hash sync.WaitGroup
 	var unread error
-	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // while inputs are read: both go through all data
+	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // concurrently with inputs: both read all data
 	f.in, err = newInputs(f.ds, f.transform, f.o.Memory)
 	hash.Wait()
 	if err = cmp.Or(err, unread); err != nil {
-		return err
+		return nil, err
 	}
 	if f.traits.Raters {
-		f.in.rate(f.crew.ratings)
+		f.in.rate(f.raterSet.ratings)
 	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
-		return err
+		return nil, err
 	}
 	d := len(f.ds.Classes)
 	all := head.Batch{Counts: head.Counts{Classes: d, Values: make([]float32, 0, len(f.voted)*d)}}
@@ -161,17 +157,17 @@ func (f *fitting) prepare() (err error) {
 	f.bias = f.reader.Start(all)
 	f.shape = model.InputShape(f.transform)
 	if f.layers, err = f.network(); err != nil {
-		return err
+		return nil, err
 	}
 	f.mark.Kernel = f.o.Engine.Name()
 	if f.mark.Config, err = json.Marshal(f.o); err != nil {
-		return err
+		return nil, err
 	}
-	return f.takeParts()
+	return f, f.takeMembers()
 }
 
-// network returns the layers of a network: those of the model to start from, whatever
-// would be made of its options today, or those that the options say.
+// network returns the layers of a network: those of the model to start from, even if its
+// options would give others today, or those that the options specify.
 func (f *fitting) network() (nn.Layer, error) {
 	if f.o.From != nil {
 		return f.o.From.Model.Members[0].Layers(), nil
@@ -197,7 +193,7 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// openCheckpoints removes those of earlier fits or, to resume, what is half written of them.
+// openCheckpoints removes the checkpoints of earlier fits or, to resume, only temporary files.
 func (f *fitting) openCheckpoints() error {
 	if f.o.Checkpoint == "" {
 		return nil
@@ -225,14 +221,14 @@ func (f *fitting) fit(ctx context.Context) (*Result, error) {
 // refits reports whether folds choose the number of epochs of a single network.
 func (f *fitting) refits() bool { return f.o.Ensemble == 1 && f.folds > 0 }
 
-// plan returns the runs of all networks that hold something out.
+// plan returns the runs of all networks that hold items out.
 func (f *fitting) plan() []*run {
 	members, name := f.o.Ensemble, "member"
 	if f.refits() {
 		members, name = f.folds, "fold"
 	}
 	var runs []*run
-	same := map[int]int{} // runs that hold out a fold
+	same := map[int]int{} // number of runs that hold out a fold
 	for i := range members {
 		held := 0
 		if f.folds > 0 {
@@ -247,7 +243,7 @@ func (f *fitting) plan() []*run {
 				r.train = append(r.train, j)
 			}
 		}
-		// The only network has seen all items, so folds begin anew.
+		// A single network has seen all items, so folds start from random weights.
 		if f.o.From != nil && !f.refits() {
 			r.from = f.o.From.Model.Members[i]
 		}
@@ -256,7 +252,7 @@ func (f *fitting) plan() []*run {
 	return runs
 }
 
-// networks trains the runs of a plan and returns those whose networks the model consists of.
+// networks trains the runs of a plan and returns the runs whose networks make up the model.
 func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err error) {
 	if err := f.train(ctx, runs); err != nil {
 		return nil, err
@@ -277,8 +273,19 @@ func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err 
 	return []*run{r}, nil
 }
 
-// refitEpochs is the number of epochs for all items: the median of what the
-// folds chose, and at least one.
+// byFold returns the runs that hold items out, by the fold that they hold out.
+func (f *fitting) byFold(runs []*run) [][]*run {
+	folds := make([][]*run, max(f.folds, 1))
+	for _, r := range runs {
+		if len(r.held) > 0 {
+			folds[r.fold] = append(folds[r.fold], r)
+		}
+	}
+	return folds
+}
+
+// refitEpochs returns the number of epochs to train on all items: the median of those
+// that the folds chose, and at least one.
 func refitEpochs(runs []*run) int {
 	var best []int
 	for _, r := range runs {
@@ -288,8 +295,8 @@ func refitEpochs(runs []*run) int {
 	return max(1, best[len(best)/2])
 }
 
-// train trains networks, as many at a time as there are threads. What each of
-// them computes does not depend on the others.
+// train trains networks, as many at a time as there are threads. The result of each
+// does not depend on the others.
 func (f *fitting) train(ctx context.Context, runs []*run) error {
 	f.runs = len(runs)
 	f.outlook = newOutlook(runs)

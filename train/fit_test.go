@@ -103,8 +103,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestFitLearns: defaults on 200 rows find what the features say. The margin
-// against the constant Dirichlet is about 0.1 a vote; seeds are fixed.
+// TestFitLearns: the defaults learn from the features of 200 rows. The margin
+// against the constant Dirichlet is about 0.1 per vote; seeds are fixed.
 func TestFitLearns(t *testing.T) {
 	ds := simulated(220, 4, 1)
 	copy(ds.CountsOf(3), []float32{0, 0}) // items without votes are left out
@@ -173,7 +173,7 @@ func TestFitUncached(t *testing.T) {
 }
 
 // TestFitSingle: one network on few items is trained again on all of them, for
-// the median number of epochs; on more it holds out a part.
+// the median number of epochs; on more items it holds out a share.
 func TestFitSingle(t *testing.T) {
 	o := quick()
 	o.Ensemble = 1
@@ -248,7 +248,7 @@ func TestFitGroups(t *testing.T) {
 	}
 }
 
-// TestFitRefuses: bad data and options are errors that say what to do.
+// TestFitRefuses: errors for bad data and options suggest what to do.
 func TestFitRefuses(t *testing.T) {
 	one := simulated(50, 1, 8)
 	good := simulated(50, 2, 8)
@@ -360,8 +360,8 @@ func TestFitAfterEpoch(t *testing.T) {
 	}
 }
 
-// Of a million items 100,000 are held out, by all networks, and inputs are not there a second
-// time.
+// Of a million items 100,000 are held out, by all networks, and inputs are not stored
+// twice.
 func TestManyItems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million items")

@@ -100,8 +100,8 @@ func BenchmarkFitRows(b *testing.B) {
 	}
 }
 
-// manyRows returns rows of normal numbers with two votes each, of whose classes the first
-// numbers tell.
+// manyRows returns rows of normal numbers with two votes each, whose classes depend on the
+// first numbers.
 func manyRows(n, features int) *dataset.Dataset {
 	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Items: make([]string, n), Counts: make([]float32, 2*n)}
 	for k := range features {

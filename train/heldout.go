@@ -10,28 +10,28 @@ import (
 	"credence/mixture"
 )
 
-// HeldOut are the laws that networks gave to items they held out, with the votes on them.
+// HeldOut collects the distributions that networks predicted for held-out items, with the votes on them.
 type HeldOut struct {
 	dists []*mixture.Dirichlet // of items with two votes or more
 	votes [][]float64
 	sums  []pairSums // of each part
 
-	// Where raters are known: what they do, and who cast the votes of each item.
+	// If raters are modelled: their model, and who cast the votes on each item.
 	raterModel *head.RaterModel
 	rated      [][]head.Rating
 	errors     []pairError
 
-	dispersion *mixture.Dispersion // of all, found once
-	trust      float64             // how far the likelihood lets the ratio lie from 1, as a share
+	dispersion *mixture.Dispersion // of all items, computed once
+	trust      float64             // share of the distance of the ratio from 1 that the likelihood supports
 }
 
-// pairSums are sums over items with two votes or more.
+// pairSums has sums over items with two votes or more.
 type pairSums struct {
 	items              int
-	classes, variances []float64 // ΣD and ΣV, class by class, [d]
+	classes, variances []float64 // ΣD and ΣV per class, [d]
 }
 
-// NewHeldOut returns none, of d classes and in so many parts.
+// NewHeldOut returns an empty collection for d classes and the given number of parts.
 func NewHeldOut(d, parts int) *HeldOut {
 	h := &HeldOut{sums: make([]pairSums, parts)}
 	for k := range h.sums {
@@ -40,46 +40,46 @@ func NewHeldOut(d, parts int) *HeldOut {
 	return h
 }
 
-// Add adds an item with votes [d] that belongs to a part; one with fewer than two says nothing.
-func (h *HeldOut) Add(law *mixture.Dirichlet, votes []float32, part int) {
+// Add adds an item with votes [d] that belongs to a part; items with fewer than two votes are ignored.
+func (h *HeldOut) Add(dist *mixture.Dirichlet, votes []float32, part int) {
 	m := 0.0
 	counts := make([]float64, len(votes))
 	for i, v := range votes {
 		counts[i] = float64(v)
 		m += counts[i]
 	}
-	if law == nil || m < 2 {
+	if dist == nil || m < 2 {
 		return
 	}
-	shown, mean := make([]float64, len(votes)), law.Mean(nil)
+	shown, mean := make([]float64, len(votes)), dist.Mean(nil)
 	for i, v := range counts {
 		mu := mean[i]
 		shown[i] = v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
 	}
-	h.add(law, counts, part, shown, law.Variance(nil))
+	h.add(dist, counts, part, shown, dist.Variance(nil))
 }
 
-// add adds an item of whose pairs of votes it is known what they show and what the law claims, class by class.
-func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
+// add adds an item, with the squared error estimated from its pairs of votes and the predicted variance, per class.
+func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
 	s := &h.sums[part]
 	s.items++
 	for i := range shown {
 		s.classes[i] += shown[i]
 		s.variances[i] += claimed[i]
 	}
-	h.dists, h.votes = append(h.dists, law), append(h.votes, counts)
+	h.dists, h.votes = append(h.dists, dist), append(h.votes, counts)
 	h.dispersion = nil
 }
 
-// pairError is what pairs of votes on an item show, and what its law claims.
+// pairError has the squared error estimated from pairs of votes on an item, and the predicted variance.
 type pairError struct{ shown, claimed float64 }
 
-// AddRated adds an item with votes by raters of a crowd, the same for all items.
-func (h *HeldOut) AddRated(c *head.RaterModel, law *mixture.Dirichlet, votes []head.Rating, part int) error {
-	if law == nil || len(votes) < 2 {
+// AddRated adds an item with votes by raters of a rater model, which is the same for all items.
+func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, part int) error {
+	if dist == nil || len(votes) < 2 {
 		return nil
 	}
-	shown, claimed, err := c.Pairs(law, votes)
+	shown, claimed, err := c.Pairs(dist, votes)
 	if err != nil {
 		return err
 	}
@@ -87,19 +87,20 @@ func (h *HeldOut) AddRated(c *head.RaterModel, law *mixture.Dirichlet, votes []h
 	for _, v := range votes {
 		counts[v.Class]++
 	}
-	h.add(law, counts, part, shown, claimed)
+	h.add(dist, counts, part, shown, claimed)
 	h.raterModel, h.rated = c, append(h.rated, votes)
 	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	return nil
 }
 
-// usualRatio is how far from 1 ratios of fits are that know raters, as a standard deviation: one that is
-// known less well is drawn to 1. With 80 scans held out, three instruments' ratios were 1.1 to 2.8 with
-// standard errors of 0.5 to 1, and laws scaled by them claimed 1.1 to 3.2 times their squared error.
+// usualRatio is the standard deviation around 1 of the ratios of fits with a rater model: a ratio with a larger
+// standard error is shrunk towards 1. With 80 scans held out, three instruments' ratios were 1.1 to 2.8 with
+// standard errors of 0.5 to 1, and the variances of distributions scaled by them were 1.1 to 3.2 times their
+// squared error.
 const usualRatio = 0.5
 
-// byRaters makes a dispersion that of votes by raters: with their ratio, and the standard error that
-// the items show, since how much a vote tells depends on who casts it.
+// byRaters corrects a dispersion for votes by raters: it sets their ratio, and the standard error found from
+// the variation between items, since the information in a vote depends on who casts it.
 func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
 	_, shown, claimed := h.sum(-1)
 	ratio, square := special.Sum(shown)/special.Sum(claimed), 0.0
@@ -114,15 +115,15 @@ func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
 	return d
 }
 
-// logVotes is the log-likelihood of the votes on item j under a law.
-func (h *HeldOut) logVotes(law *mixture.Dirichlet, j int) (float64, error) {
+// logVotes returns the log-likelihood of the votes on item j under a distribution.
+func (h *HeldOut) logVotes(dist *mixture.Dirichlet, j int) (float64, error) {
 	if h.raterModel != nil {
-		return h.raterModel.LogVotes(law, h.rated[j])
+		return h.raterModel.LogVotes(dist, h.rated[j])
 	}
-	return law.LogVotes(h.votes[j])
+	return dist.LogVotes(h.votes[j])
 }
 
-// sum returns the sums of all parts but one.
+// sum returns the sums over all parts but one; −1 means all parts.
 func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
 	d := len(h.sums[0].classes)
 	shown, claimed = make([]float64, d), make([]float64, d)
@@ -139,7 +140,7 @@ func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
 	return items, shown, claimed
 }
 
-// all returns the dispersion of all items: the ratio exactly, its error from at most
+// all returns the dispersion of all items: the ratio exactly, its standard error from at most
 // calibrationItems of them.
 func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	if h.dispersion != nil {
@@ -147,11 +148,11 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	}
 	most := fewer(calibrationItems, len(h.sums[0].classes))
 	every := (len(h.dists) + most - 1) / most
-	var laws []*mixture.Dirichlet
+	var dists []*mixture.Dirichlet
 	for k := 0; k < len(h.dists); k += every {
-		laws = append(laws, h.dists[k])
+		dists = append(dists, h.dists[k])
 	}
-	d, err := mixture.NewDispersion(laws, func(j int) []float64 { return h.votes[j*every] })
+	d, err := mixture.NewDispersion(dists, func(j int) []float64 { return h.votes[j*every] })
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +164,9 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	}
 	h.dispersion = d
 	if h.trust = 1; h.raterModel == nil || d.Ratio < 1 {
-		// With raters known, pairs are trusted where they ask for wider laws: held back by the
-		// likelihood, three instruments' intervals held 3 points less than they said, and 1 so.
+		// With a rater model, pairs of votes are trusted if they require wider distributions. If the
+		// likelihood limited them, the coverage of three instruments' intervals was 3 percentage points
+		// below their level; this way it is 1 point below.
 		h.trust, err = h.likely(d.Ratio)
 	}
 	if h.raterModel != nil {
@@ -173,9 +175,9 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	return d, err
 }
 
-// likely returns the share t ≤ 1 of the way from 1 to a ratio that laws can be rescaled without the
-// votes becoming less likely. Where the family of laws does not fit, pairs of votes and likelihood
-// disagree: on five ordered classes with few votes, pairs showed hardly any spread, and laws as
+// likely returns the share t ≤ 1 of the way from 1 to a ratio by which distributions can be rescaled without
+// making the votes less likely. Where the family of distributions does not fit, pairs of votes and likelihood
+// disagree: on five ordered classes with few votes, pairs showed hardly any spread, and distributions as
 // narrow as that predicted votes worse than those of the networks.
 func (h *HeldOut) likely(ratio float64) (float64, error) {
 	most := fewer(likelyItems, len(h.sums[0].classes))
@@ -185,9 +187,9 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	loss := func(t float64) (float64, error) {
 		r := max(1+t*(ratio-1), leastRatio)
 		par.For(n, func(k int) {
-			var law *mixture.Dirichlet
-			if law, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
-				losses[k], errs[k] = h.logVotes(law, k*every)
+			var dist *mixture.Dirichlet
+			if dist, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
+				losses[k], errs[k] = h.logVotes(dist, k*every)
 			}
 		})
 		return -special.Sum(losses), errors.Join(errs...)
@@ -215,9 +217,9 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	return lo, nil
 }
 
-// Calibration returns how laws are to be reported: those of networks such as held the items out or,
-// if within is less than 1, those of several together, of whose variance that share is within
-// networks. Its Items are 0 if the votes do not tell.
+// Calibration returns the calibration of the distributions of single networks, such as held the items out or,
+// if within is less than 1, of several networks together, where within is the share of the variance that is
+// within networks. Its Items are 0 if it cannot be determined from these votes.
 func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	c := head.Calibration{Scale: 1}
 	items, shown, claimed := h.sum(-1)
@@ -228,7 +230,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	told, err := d.Ensemble(within)
+	reported, err := d.Ensemble(within)
 	if err != nil {
 		return c, err
 	}
@@ -236,7 +238,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Items, c.Ratio, c.RatioSE, c.Scale = items, told.Ratio, told.SE, trusted.Scale()
+	c.Items, c.Ratio, c.RatioSE, c.Scale = items, reported.Ratio, reported.SE, trusted.Scale()
 	for i := range shown {
 		ratio := 0.0
 		if claimed[i] > 0 {
@@ -247,7 +249,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	return c, nil
 }
 
-// scaleWithout is the scale that all parts but one say, as Calibration finds it.
+// scaleWithout returns the scale found from all parts but one, by the same method as Calibration.
 func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
 	d, err := h.all()
 	if err != nil {
@@ -263,7 +265,7 @@ func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
 	return d.Scale(), nil
 }
 
-// trusted is a ratio as far from 1 as the likelihood allows.
+// trusted returns a ratio shrunk towards 1 as far as the likelihood requires.
 func (h *HeldOut) trusted(ratio float64) float64 {
 	if h.trust == 1 {
 		return ratio

@@ -9,8 +9,8 @@ import (
 	"credence/head"
 )
 
-// fittedTransform returns what dataset.Fit finds for a few items of the given
-// parts.
+// fittedTransform returns the transform of dataset.Fit for a few items with the
+// given feature blocks.
 func fittedTransform(t *testing.T, parts ...dataset.Part) *dataset.Transform {
 	t.Helper()
 	ds := tensors(4, parts...)
@@ -25,7 +25,7 @@ func image(shape ...int) dataset.Part {
 	return dataset.Part{Name: "x", Kind: dataset.Tensor, Shape: shape}
 }
 
-// TestImageDefaults: what is chosen for images, from few small ones to many and
+// TestImageDefaults: the options chosen for images, from few small ones to many
 // large ones.
 func TestImageDefaults(t *testing.T) {
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestImageDefaults(t *testing.T) {
 	}
 }
 
-// TestImageChoices: what is given goes before what would be chosen.
+// TestImageChoices: given options override the defaults.
 func TestImageChoices(t *testing.T) {
 	tr := fittedTransform(t, image(3, 32, 32))
 	o, err := Options{Augment: Augment{Shift: -1}, Schedule: "constant", Rate: 0.002, Epochs: 7, Patience: -1, Widths: []int{8}}.complete(500, head.Traits{}, tr)
@@ -83,8 +83,8 @@ func TestImageChoices(t *testing.T) {
 	}
 }
 
-// TestImageWarning: that the last epoch is the best one is told where it means
-// that more would help, and not where the learning rate has come to its end.
+// TestImageWarning: there is a warning that the last epoch is the best one where more
+// epochs would help, and none where the learning rate has decayed.
 func TestImageWarning(t *testing.T) {
 	// The class is the brightness: every epoch is better than the one before.
 	ds := tensors(60, image(3, 8, 8))

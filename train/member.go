@@ -17,15 +17,15 @@ import (
 	"credence/model"
 )
 
-// FitMember trains the networks of one member of the ensemble that [Fit] would train, from 0, for a
-// fit with Options.Parts that makes the ensemble of all of them: the same as if one process had
-// trained them. If Options.Parts has the member already, it is checked and returned. The options are
-// those of the fit, complete.
+// FitMember trains the networks of one member, from 0, of the ensemble that [Fit] would train. A fit with
+// the results of all members in Options.Parts then joins them into the same model that one process would
+// have trained. If Options.Parts has the member already, it is checked and returned. The options returned
+// are the complete options of the fit.
 //
-// Whether raters matter is decided with all members at hand. Where the votes that this one holds out
-// suggest it, its network with raters is trained as well; otherwise that is left to whoever joins.
+// Whether to model raters is decided with all members available. Where the votes that this member holds out
+// suggest it, its network with raters is trained as well; otherwise that is left to the fit that joins.
 //
-// When ctx is canceled, the error is ErrStopped, and checkpoints are left to resume from.
+// When ctx is canceled, the error is ErrStopped, and checkpoints remain to resume from.
 func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) (*MemberResult, Options, error) {
 	f, err := begin(ctx, ds, o)
 	if err != nil {
@@ -46,7 +46,7 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 	return part, f.o, err
 }
 
-// member trains one member, without raters and perhaps with them.
+// member trains one member without raters and, if they may help, with them.
 func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error) {
 	runs, err := f.alone(ctx, member)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error)
 			runs = append(runs, rated...)
 		}
 	}
-	return f.newPart(member, runs), nil
+	return f.newMemberResult(member, runs), nil
 }
 
 // alone trains the runs of one member. A single network is chosen by folds, which belong to it.
@@ -94,8 +94,8 @@ func (f *fitting) alone(ctx context.Context, member int) ([]*run, error) {
 	return runs, nil
 }
 
-// suggestRaters reports whether the votes that some networks hold out speak for raters at all: one
-// half of them as judged by the other. It only saves time: [fitting.decide] has the last word.
+// suggestRaters reports whether the votes that some networks hold out suggest modelling raters: each half is
+// predicted by raters' parameters fitted to the other. It only saves time: [fitting.decide] decides.
 func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) {
 	res := &Result{OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
@@ -119,23 +119,23 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	return gain > 0, err
 }
 
-// ErrPart is the reason when a part cannot be joined: it belongs to other data, another
+// ErrPart is the error when a member result cannot be joined: it belongs to other data, another
 // configuration, another instruction set or another version.
 var ErrPart = errors.New("the part belongs to another run")
 
-// MemberResult is what one process of several has trained: the networks of one member of an ensemble, what
-// they say of the items they held out, and how training went. It depends on the data, the
-// configuration and the member alone.
+// MemberResult is the result of training one member of an ensemble in a separate process: its networks, their
+// outputs for the items they held out, and how training went. It depends only on the data, the
+// configuration and the member.
 type MemberResult struct {
 	Member, Members int
-	// Version is that of the program that trained it.
+	// Version is the version of the program that trained it.
 	Version string
-	// ConfigSum is the SHA-256 of the configuration file beside it, in hexadecimal; "" in parts of earlier builds.
+	// ConfigSum is the SHA-256 of the configuration file next to it, in hexadecimal; "" in files of earlier builds.
 	ConfigSum string
 	// Path is the file that it was read from.
 	Path string
 
-	fingerprint // what was trained on, with which configuration, and Kernel, the instruction set
+	fingerprint // data, configuration and instruction set of the training
 	runs        map[string]*trainedRun
 }
 
@@ -143,28 +143,28 @@ type MemberResult struct {
 type trainedRun struct {
 	Name   string `json:"name"`
 	State  state  `json:"state"`
-	Passes int    `json:"passes"` // outputs for held-out items
+	Passes int    `json:"passes"` // number of outputs for held-out items
 
-	tensors map[string][]float32
+	tensors map[string]*safetensors.Tensor
 }
 
-// Format and version of a part.
+// Format and version of the file of a member result.
 const (
-	partFormat  = "credence-part"
-	partVersion = "1"
+	memberFormat  = "credence-part"
+	memberVersion = "1"
 )
 
-// Matches returns an error that is ErrPart and says in what a part differs from this one, if they
-// cannot be of one run.
+// Matches returns an ErrPart that describes how a member result differs from this one, if they cannot belong
+// to one run.
 func (p *MemberResult) Matches(q *MemberResult) error { return p.like(q, p.Version) }
 
-// Fingerprint returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
+// Fingerprint returns an ErrPart if a model with this provenance cannot have been joined from the result.
 func (p *MemberResult) Fingerprint(m *model.Provenance) error {
 	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
 	return mark.like(p, m.Version)
 }
 
-// like refuses a part of another fit.
+// like returns an ErrPart if a member result belongs to another fit.
 func (f *fingerprint) like(p *MemberResult, version string) error {
 	if err := f.compare(p.fingerprint, ErrPart); err != nil {
 		return err
@@ -175,36 +175,36 @@ func (f *fingerprint) like(p *MemberResult, version string) error {
 	return nil
 }
 
-// newPart makes a part of runs that have ended.
-func (f *fitting) newPart(member int, runs []*run) *MemberResult {
+// newMemberResult returns the result of a member from its runs, which have ended.
+func (f *fitting) newMemberResult(member int, runs []*run) *MemberResult {
 	p := &MemberResult{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
 	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
-		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.heldOutputs), tensors: map[string]*safetensors.Tensor{}}
 		if r.cross != nil {
 			t.State.Cross = r.cross.best
 		}
 		for _, v := range r.trained() {
-			t.tensors[v.name] = v.values
+			t.tensors[v.Name] = &v
 		}
 		p.runs[r.name] = t
 	}
 	return p
 }
 
-// trained are the vectors of a run that has ended, as they lie in it.
-func (r *run) trained() []named {
+// trained returns the vectors of a run that has ended. They share memory with the run.
+func (r *run) trained() []safetensors.Tensor {
 	list := r.parameters()
 	if r.cross != nil {
-		list = append(list, named{"cross", r.cross.kept})
+		list = append(list, vector("cross", r.cross.kept))
 	}
-	for k, s := range r.said {
-		list = append(list, named{fmt.Sprintf("held.%d", k), s.Raw})
+	for k, s := range r.heldOutputs {
+		list = append(list, vector(fmt.Sprintf("held.%d", k), s.Raw))
 	}
 	return list
 }
 
-// take makes the run one that another process has trained.
+// take sets the run to the result of a run that another process has trained.
 func (r *run) take(t *trainedRun) error {
 	if r.state = t.State; !r.state.Done {
 		return errors.New("its part has not ended")
@@ -218,9 +218,9 @@ func (r *run) take(t *trainedRun) error {
 	}
 	own := ownValues(r.network)
 	for range passes {
-		r.said = append(r.said, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
+		r.heldOutputs = append(r.heldOutputs, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
 	}
-	if name := fill(r.trained(), func(name string) []float32 { return t.tensors[name] }); name != "" {
+	if name := fill(r.trained(), t.tensors); name != "" {
 		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
 	}
 	r.cross.setBest(t.State.Cross)
@@ -228,11 +228,11 @@ func (r *run) take(t *trainedRun) error {
 	return nil
 }
 
-// takeParts makes the runs of other processes known, and refuses parts of another fit.
-func (f *fitting) takeParts() error {
-	f.elsewhere = map[string]*trainedRun{}
+// takeMembers collects the runs of other processes. It returns an error for results of another fit.
+func (f *fitting) takeMembers() error {
+	f.trainedRuns = map[string]*trainedRun{}
 	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].Kernel) {
-		f.mark.Kernel = f.o.Parts[0].Kernel // what has trained, whatever joins
+		f.mark.Kernel = f.o.Parts[0].Kernel // of the processes that trained, not of the one that joins
 	}
 	for _, p := range f.o.Parts {
 		if p.Members != f.o.Ensemble {
@@ -242,16 +242,16 @@ func (f *fitting) takeParts() error {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 		for name, t := range p.runs {
-			if f.elsewhere[name] != nil {
+			if f.trainedRuns[name] != nil {
 				return fmt.Errorf("%s: %q is in another part too", p.Path, name)
 			}
-			f.elsewhere[name] = t
+			f.trainedRuns[name] = t
 		}
 	}
 	return nil
 }
 
-// Write writes the part to a file.
+// Write writes the result to a file.
 func (p *MemberResult) Write(path string) error {
 	mark, err := json.Marshal(p.fingerprint)
 	if err != nil {
@@ -263,8 +263,7 @@ func (p *MemberResult) Write(path string) error {
 		t := p.runs[name]
 		runs = append(runs, t)
 		for _, key := range slices.Sorted(maps.Keys(t.tensors)) {
-			v := t.tensors[key]
-			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name + "/" + key, Shape: []int{len(v)}, Values: v})
+			f.Tensors = append(f.Tensors, vector(name+"/"+key, t.tensors[key].Values))
 		}
 	}
 	list, err := json.Marshal(runs)
@@ -272,14 +271,14 @@ func (p *MemberResult) Write(path string) error {
 		return err
 	}
 	f.Metadata = map[string]string{
-		"format": partFormat, "format_version": partVersion, "version": p.Version,
+		"format": memberFormat, "format_version": memberVersion, "version": p.Version,
 		"member": fmt.Sprint(p.Member), "members": fmt.Sprint(p.Members),
 		"fingerprint": string(mark), "runs": string(list), "config_sha256": p.ConfigSum,
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// ReadPart reads a part that [MemberResult.Write] wrote.
+// ReadPart reads a member result that [MemberResult.Write] wrote.
 func ReadPart(path string) (*MemberResult, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -289,11 +288,11 @@ func ReadPart(path string) (*MemberResult, error) {
 		return fmt.Errorf("reading %s: %w", path, fmt.Errorf(format, args...))
 	}
 	m := f.Metadata
-	if m["format"] != partFormat {
+	if m["format"] != memberFormat {
 		return nil, bad("the file is not a part of a run")
 	}
-	if v := m["format_version"]; v != partVersion {
-		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
+	if v := m["format_version"]; v != memberVersion {
+		return nil, bad("the part has version %s, this program reads %s", v, memberVersion)
 	}
 	p := &MemberResult{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
 	var runs []*trainedRun
@@ -312,13 +311,13 @@ func ReadPart(path string) (*MemberResult, error) {
 		if t == nil {
 			return nil, bad("a run is null")
 		}
-		t.tensors = map[string][]float32{}
+		t.tensors = map[string]*safetensors.Tensor{}
 		p.runs[t.Name] = t
 	}
 	for _, t := range f.Tensors {
 		name, key, _ := strings.Cut(t.Name, "/")
 		if r := p.runs[name]; r != nil {
-			r.tensors[key] = t.Values
+			r.tensors[key] = &t
 		}
 	}
 	return p, nil

@@ -13,8 +13,8 @@ import (
 	"credence/internal/safetensors"
 )
 
-// members trains all members of a fit, each stopped again and again, and returns their parts as
-// others read them.
+// members trains all members of a fit, each stopped repeatedly, and returns their results as
+// read back from files.
 func members(t *testing.T, ds *dataset.Dataset, o Options) []*MemberResult {
 	t.Helper()
 	var parts []*MemberResult
@@ -86,8 +86,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestMembersRaters: whether raters matter is decided by all members together, whichever of them have
-// trained networks that know raters.
+// TestMembersRaters: whether to model raters is decided by all members together, whichever of them have
+// trained networks with raters.
 func TestMembersRaters(t *testing.T) {
 	ds := rated(150, []float64{-2, -1, 0, 1, 2}, 3)
 	o := Options{Ensemble: 2, Epochs: 4, Seed: 7, Widths: []int{8}, NoReferences: true}
@@ -112,7 +112,7 @@ func TestMembersRaters(t *testing.T) {
 	}
 }
 
-// TestParts: what does not belong to a fit is refused.
+// TestParts: results that do not belong to a fit are errors.
 func TestParts(t *testing.T) {
 	ds := simulated(60, 5, 1)
 	o := Options{Ensemble: 2, Epochs: 1, Seed: 7, Widths: []int{4}, Version: "test"}
@@ -165,7 +165,7 @@ func FuzzReadPart(f *testing.F) {
 	f.Add("0", "1000000000", "{}", "[null]")
 	f.Add("-1", "1", "", `[{"name":"x"}]`)
 	f.Fuzz(func(t *testing.T, member, members, mark, runs string) {
-		file.Metadata = map[string]string{"format": partFormat, "format_version": partVersion,
+		file.Metadata = map[string]string{"format": memberFormat, "format_version": memberVersion,
 			"member": member, "members": members, "fingerprint": mark, "runs": runs}
 		path := filepath.Join(t.TempDir(), "part")
 		w, err := os.Create(path)
@@ -186,7 +186,7 @@ func FuzzReadPart(f *testing.F) {
 			t.Fatal(err)
 		}
 		fit.o.Parts = []*MemberResult{p}
-		if fit.takeParts() != nil {
+		if fit.takeMembers() != nil {
 			return
 		}
 		for _, r := range fit.plan() {

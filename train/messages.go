@@ -2,13 +2,15 @@ package train
 
 import (
 	"math"
+	"sync"
+	"time"
 
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/words"
 )
 
-// The kinds of warnings in the provenance of a model. None names a rater: they are shown on its page.
+// The kinds of warnings in the provenance of a model. They never name raters, since they are shown on its page.
 const (
 	ClassWeighted evaluate.Kind = "class weights void the calibration of %s"
 	SingleVotes   evaluate.Kind = "no item has more than one vote: the means can be used, the intervals mean nothing"
@@ -27,7 +29,7 @@ const (
 	StoppedEarly   evaluate.Kind = "training was stopped before its end"
 )
 
-// The kinds of reasons why raters are modelled, or not.
+// The kinds of reasons why raters are modelled or not.
 const (
 	RatersAsked    evaluate.Kind = "they were asked for"
 	RatersHelp     evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
@@ -45,7 +47,7 @@ const (
 		"and less than half of the votes are by groups of two raters or more with %d votes each on average"
 )
 
-// message returns the message of a kind with the values in its sentence.
+// message returns a message of a kind with the values of its format.
 func message(kind evaluate.Kind, args ...any) evaluate.Message {
 	return evaluate.Message{Kind: kind, Args: args}
 }
@@ -55,7 +57,7 @@ func (f *fitting) warn(kind evaluate.Kind, args ...any) {
 	f.warnings = append(f.warnings, message(kind, args...))
 }
 
-// ratable returns why a likelihood with raters cannot be fitted to the data, or no message.
+// ratable returns the reason why a likelihood with raters cannot be fitted to the data, or no message.
 func ratable(ds *dataset.Dataset) evaluate.Message {
 	switch {
 	case len(ds.Raters) == 0 || len(ds.Ratings) == 0:
@@ -83,8 +85,8 @@ func ratable(ds *dataset.Dataset) evaluate.Message {
 	return evaluate.Message{}
 }
 
-// doubtful returns why raters are not tried without being asked for, or no message. It names nobody: the
-// reason goes into the model and onto its page.
+// doubtful returns the reason why raters are not modelled unless requested, or no message. It never names
+// raters: the reason is stored in the model and shown on its page.
 func doubtful(g *evaluate.RaterGraph) evaluate.Message {
 	switch {
 	case g.Unnamed > 0:
@@ -97,4 +99,141 @@ func doubtful(g *evaluate.RaterGraph) evaluate.Message {
 		return message(FewVotes, float64(g.MeanVotes), evaluate.EnoughVotes)
 	}
 	return message(ApartGroups, words.Thousands(g.Components), evaluate.EnoughVotes)
+}
+
+// Event reports the progress of a fit. Losses are joint negative log-likelihoods per
+// vote, in nats, of the mixture; other methods have their own loss and their own
+// criterion for the held-out items. An event without Epochs does not concern a
+// network; its Note describes what is being done.
+type Event struct {
+	Run     string  // which network: "member 0", "fold 3", "refit"
+	Index   int     // of the run, from 0
+	Runs    int     // number of runs in this phase of the fit
+	Epoch   int     // epochs finished
+	Epochs  int     // at most
+	Done    float64 // completed share of the current epoch; 0 right after an epoch
+	Loss    float64 // on the training items: of the last epoch, or of the current one so far
+	HeldOut float64 // on the held-out items after the last epoch; NaN before, and without any
+	Best    int     // epoch with the smallest held-out loss so far; 0 is the start
+	Rate    float64 // learning rate
+	Speed   float64 // training items per second, of this run
+	// Left is an estimate of the time until all runs of this phase have ended. It
+	// is an upper bound, AtMost, until one of them has: before that, it is unknown
+	// how much early stopping saves.
+	Left   time.Duration
+	AtMost bool
+	Note   string // what else happened, such as a recovery from divergence
+	End    bool   // the run is finished
+}
+
+// Snapshot is a network after an epoch. Its slices share memory with the network: they
+// must not be modified, and are valid only until AfterEpoch returns.
+type Snapshot struct {
+	Run    string    // which network, as in [Event]
+	Index  int       // of the run, from 0
+	Epoch  int       // epochs finished
+	Values []float32 // all parameters, as in [nn.Network]
+	Held   []int     // items held out
+}
+
+// heartbeat is the longest time between two events of a run.
+const heartbeat = time.Second
+
+// inTurn returns a function that passes on the events of concurrent runs, one call at a time.
+func inTurn(call func(Event)) func(Event) {
+	if call == nil {
+		return func(Event) {}
+	}
+	var mu sync.Mutex
+	return func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		call(e)
+	}
+}
+
+// meter measures the speed of a run. It does not affect the result.
+type meter struct {
+	start time.Time
+	items int // since start
+	beat  time.Time
+}
+
+// add counts items and reports whether it is time for an event.
+func (m *meter) add(items int) bool {
+	m.items += items
+	if time.Since(m.beat) < heartbeat {
+		return false
+	}
+	m.beat = time.Now()
+	return true
+}
+
+func (m *meter) speed() float64 { return float64(m.items) / max(time.Since(m.start).Seconds(), 1e-9) }
+
+// outlook estimates when all runs of a phase will have ended. It does not affect
+// the result.
+type outlook struct {
+	mu   sync.Mutex
+	runs []prospect
+}
+
+// prospect is the progress of one run.
+type prospect struct {
+	items  int     // of an epoch
+	epochs int     // at most
+	least  int     // epochs before which it will not stop
+	done   float64 // epochs
+	speed  float64 // items per second; 0 if it has not started
+	ended  bool
+}
+
+func newOutlook(runs []*run) *outlook {
+	o := &outlook{}
+	for i, r := range runs {
+		r.place = i
+		o.runs = append(o.runs, prospect{items: len(r.train), epochs: r.epochs})
+	}
+	return o
+}
+
+// update records the progress of run i and returns the time until all runs have
+// ended. Before any has, that is the time for all epochs, and atMost is set; then
+// each run is assumed to need the average number of epochs of the runs that have
+// ended, or the number that it certainly needs, if that is larger.
+//
+// Runs start as earlier ones end, so the remaining work of all is divided by the
+// total speed of the active runs; a single active run may take longer than that.
+func (o *outlook) update(i int, now prospect) (left time.Duration, atMost bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now.items, now.epochs = o.runs[i].items, o.runs[i].epochs
+	o.runs[i] = now
+	usual, ended := 0.0, 0
+	for _, r := range o.runs {
+		if r.ended {
+			usual += r.done
+			ended++
+		}
+	}
+	items, speed, longest := 0.0, 0.0, 0.0
+	for _, r := range o.runs {
+		if r.ended {
+			continue
+		}
+		end := float64(r.epochs)
+		if ended > 0 {
+			end = min(end, max(usual/float64(ended), float64(r.least)))
+		}
+		own := max(0, end-r.done) * float64(r.items)
+		items += own
+		speed += r.speed
+		if r.speed > 0 {
+			longest = max(longest, own/r.speed)
+		}
+	}
+	if speed == 0 {
+		return 0, true
+	}
+	return time.Duration(max(longest, items/speed) * float64(time.Second)), ended == 0
 }

@@ -16,8 +16,8 @@ import (
 	"credence/nn"
 )
 
-// TestMethodsLearn: every method finds what the features say of 300 items with
-// one vote each, which the mixture refuses. One probability for all has an
+// TestMethodsLearn: every method learns from the features of 300 items with one
+// vote each, which the mixture does not accept. One probability for all has an
 // accuracy of about .55; seeds are fixed.
 func TestMethodsLearn(t *testing.T) {
 	ds := simulated(300, 1, 1)
@@ -79,8 +79,8 @@ func TestMethodsThreeClasses(t *testing.T) {
 		res := fitted(t, ds, Options{Head: m, Epochs: 120, Ensemble: 2, Seed: 1})
 		least := 0.7
 		if m.Name() == "qd" {
-			// Where one label in ten is another, an interval that holds 95% of them
-			// is [0, 1], and its midpoint tells little.
+			// Where one label in ten differs, an interval that contains 95% of them
+			// is [0, 1], and its midpoint carries little information.
 			least = 0.45
 		}
 		if s := res.Model.Provenance.Scores; s.Accuracy < least {
@@ -210,7 +210,7 @@ func TestDropoutNetworks(t *testing.T) {
 	}
 }
 
-// TestMixtureByName: the mixture's name is as good as none.
+// TestMixtureByName: the mixture's name has the same effect as no name.
 func TestMixtureByName(t *testing.T) {
 	ds := simulated(90, 3, 1)
 	o := quick()

@@ -13,8 +13,8 @@ import (
 	"credence/nn"
 )
 
-// defaultNetwork is the name of the network that suits the inputs: the largest
-// image or volume decides.
+// defaultNetwork returns the name of a network suitable for the inputs: volumes and
+// then images determine it.
 func defaultNetwork(t *dataset.Transform) string {
 	for _, dims := range []int{3, 2} {
 		for _, in := range gridInputs(t) {
@@ -26,12 +26,12 @@ func defaultNetwork(t *dataset.Transform) string {
 	return "mlp"
 }
 
-// gridInputs are the images and volumes among the inputs.
+// gridInputs returns the images and volumes among the inputs.
 func gridInputs(t *dataset.Transform) []dataset.Input {
 	return slices.DeleteFunc(slices.Clone(t.Inputs()), func(in dataset.Input) bool { return in.Kind != dataset.Grid })
 }
 
-// gridNetwork is the name of the network that suits an image or a volume.
+// gridNetwork returns the name of a network suitable for an image or a volume.
 func gridNetwork(shape []int) string {
 	dims, side := len(shape)-1, slices.Min(shape[1:])
 	switch {
@@ -45,13 +45,13 @@ func gridNetwork(shape []int) string {
 	return "mlp"
 }
 
-// layers returns the layers of a network for what t gives, with so many outputs.
+// layers returns the layers of a network for the inputs of t, with the given number of outputs.
 func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	root, err := tree(o, traits, t, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	text, err := nn.Describe(root) // also for what could not be saved
+	text, err := nn.Describe(root) // fails for layers that could not be saved
 	if err == nil && traits.Passes > 0 && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
 		return nil, fmt.Errorf("network: method %s needs layers of type dropout, found none", o.Head.Name())
 	}
@@ -86,17 +86,17 @@ func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn
 		return nil, err
 	}
 	if vectors && o.Network == "mlp" && len(widths) > 1 {
-		widths = widths[1:] // the first is that of the vectors
+		widths = widths[1:] // the first is the width of the layer for vectors
 	}
 	return nn.Seq(append(first, hidden(widths, outputs, o.Dropout)...)...), nil
 }
 
-// gridDims are the spatial dimensions of what a named network takes; mlp takes
-// anything.
+// gridDims has the number of spatial dimensions of the inputs of named networks; mlp
+// accepts any.
 var gridDims = map[string]int{"mlp": 0, "lenet5": 2, "cnn2d": 2, "resnet": 2, "cnn3d": 3}
 
-// suits refuses names that no network has, or whose network needs an image or
-// volume that is not there.
+// suits returns an error if no network has the name, or if the network needs an image or
+// volume and there is none.
 func suits(name string, inputs []dataset.Input) error {
 	dims, known := gridDims[name]
 	if !known {
@@ -110,7 +110,7 @@ func suits(name string, inputs []dataset.Input) error {
 	return fmt.Errorf("%s takes items with %d spatial dimensions: the features have none such", name, dims)
 }
 
-// hidden are dense layers with ReLU and dropout, then the outputs.
+// hidden returns dense layers with ReLU and dropout, followed by the output layer.
 func hidden(widths []int, outputs int, rate float64) []nn.Layer {
 	var list []nn.Layer
 	for _, w := range widths {
@@ -119,8 +119,8 @@ func hidden(widths []int, outputs int, rate float64) []nn.Layer {
 	return append(list, &nn.Dense{Out: outputs})
 }
 
-// leastVector is how many numbers a vector has to have for a branch of its own; those of
-// fewer are columns like others.
+// leastVector is the smallest length of a vector for which it has a separate branch; shorter
+// vectors are treated as columns.
 const leastVector = 16
 
 // isVector reports whether a block is a vector, such as an embedding.
@@ -128,17 +128,17 @@ func isVector(in dataset.Input) bool {
 	return in.Kind == dataset.Dense && in.Shape != nil && in.Width >= leastVector
 }
 
-// front brings the blocks of the input to one vector: numbers as they are, codes by embeddings,
-// images and volumes by a network of their own.
+// front returns the layers that combine the blocks of the input into one vector: numbers unchanged,
+// codes by embeddings, images and volumes by a separate network each.
 //
-// A table next to a vector of hundreds of numbers would be lost if all went into one layer,
-// and left out with them by the dropout that so many numbers need. So a vector has a layer
-// of its own with the given width, normalized to the scale of the standardized columns; these, and
-// the logits of texts, go on as they are.
+// In a single layer, the columns of a table next to a vector of hundreds of numbers would hardly
+// count, and would be dropped with them by the dropout that so many numbers need. So a vector has a
+// separate layer with the given width, normalized to the scale of the standardized columns; these, and
+// the logits of texts, are passed on unchanged.
 //
 // On 1,000 photographs with features of 512 numbers, the loss per held-out vote was 0.687
-// by the features alone; with five columns of noise beside them 0.683, in one layer and in
-// branches; with what another person said, 0.676 in one layer and 0.658 in branches (means of
+// with the features alone; with five additional columns of noise it was 0.683, in one layer and in
+// branches; with the vote of another person, 0.676 in one layer and 0.658 in branches (means of
 // three seeds).
 func front(o *Options, traits head.Traits, blocks []dataset.Input, vectors bool, width int) ([]nn.Layer, error) {
 	if len(blocks) == 1 && blocks[0].Kind == dataset.Dense {
@@ -161,7 +161,7 @@ func front(o *Options, traits head.Traits, blocks []dataset.Input, vectors bool,
 			layers := append(dropout(rate), &nn.Dense{Out: width}, &nn.LayerNorm{}, &nn.ReLU{})
 			addBranch(c, nn.Shape{in.Width}, append(layers, dropout(o.Dropout)...)...)
 		case in.Kind == dataset.Dense:
-			// As much as the columns are of all numbers, of which there are too many.
+			// In proportion to the columns' share of all numbers, of which there are too many.
 			if share := round(rate * float64(in.Width) / float64(numbers)); vectors && share >= 0.1 {
 				rate = share
 			} else if vectors {
@@ -177,7 +177,7 @@ func front(o *Options, traits head.Traits, blocks []dataset.Input, vectors bool,
 	return []nn.Layer{c}, nil
 }
 
-// branch adds that of a column of codes, an image or a volume.
+// branch adds the branch of a column of codes, an image or a volume.
 func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) error {
 	if in.Kind == dataset.Codes {
 		width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
@@ -186,7 +186,7 @@ func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) erro
 	}
 	name := o.Network
 	if name != "mlp" && gridDims[name] != len(in.Shape)-1 {
-		name = gridNetwork(in.Shape) // an image beside a volume
+		name = gridNetwork(in.Shape) // such as an image next to a volume
 	}
 	layer, err := grid(o, traits, name, in.Shape, 64)
 	if err != nil {
@@ -196,7 +196,7 @@ func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) erro
 	return nil
 }
 
-// grid is the network of that name for one image or volume.
+// grid returns the named network for one image or volume.
 func grid(o *Options, traits head.Traits, name string, shape nn.Shape, outputs int) (nn.Layer, error) {
 	var widths []int
 	if name == o.Network {
@@ -228,8 +228,8 @@ func grid(o *Options, traits head.Traits, name string, shape nn.Shape, outputs i
 	return nn.Seq(append(stem, net)...), nil
 }
 
-// quarter are layers that reduce a large image to a quarter of its height and
-// width, and the shape they give. A side of one pixel stays.
+// quarter returns layers that reduce a large image to a quarter of its height and
+// width, and the shape of their output. A side of one pixel is kept.
 func quarter(shape nn.Shape) ([]nn.Layer, nn.Shape) {
 	const channels = 16
 	h, w := (shape[1]+1)/2, (shape[2]+1)/2
@@ -242,12 +242,12 @@ func quarter(shape nn.Shape) ([]nn.Layer, nn.Shape) {
 	}, nn.Shape{channels, h / min(h, 2), w / min(w, 2)}
 }
 
-// addBranch adds one that takes a shape.
+// addBranch adds a branch with the given input shape.
 func addBranch(c *nn.Concat, in nn.Shape, layers ...nn.Layer) {
 	c.Inputs, c.Branches = append(c.Inputs, in), append(c.Branches, nn.Seq(layers...))
 }
 
-// dropout is a layer of that rate, or none.
+// dropout returns a dropout layer, or none if the rate is not positive.
 func dropout(rate float64) []nn.Layer {
 	if rate <= 0 {
 		return nil
@@ -255,14 +255,15 @@ func dropout(rate float64) []nn.Layer {
 	return []nn.Layer{&nn.Dropout{Rate: rate}}
 }
 
-// paceImages chooses how cnn2d learns from n items. The learning rate falls to
-// nothing over a number of epochs that is fixed beforehand, so that the time a
-// fit takes is known once its first epoch is done; docs/performance.md has what
-// was measured.
+// paceImages chooses the training options of cnn2d for n items. The learning rate
+// decays to nearly zero over a fixed number of epochs, so that the duration of a fit
+// is known after its first epoch; docs/performance.md has the measurements.
 //
-// Batch norm bears a high rate, the higher the more items are averaged over.
-// Shifts by a sixteenth of the shorter side help, and do no harm where left and
-// right differ, as flips would.
+// Batch norm allows a high rate, the higher the larger the batch. Shifts by a
+// sixteenth of the shorter side help and, unlike flips, do no harm where left and
+// right differ.
+//
+// Options that are set are not changed.
 func (o *Options) paceImages(n int, t *dataset.Transform) {
 	o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
 	o.Schedule = cmp.Or(o.Schedule, "cosine")
@@ -277,8 +278,8 @@ func (o *Options) paceImages(n int, t *dataset.Transform) {
 	}
 }
 
-// imageEpochs is 20, more of them where an epoch has few steps, fewer where a
-// few epochs have many; between 10 and 60.
+// imageEpochs returns 20, more if an epoch has few steps, fewer if it has many;
+// between 10 and 60.
 func imageEpochs(n int) int {
 	epochs := 20.0
 	switch {

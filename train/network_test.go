@@ -14,7 +14,7 @@ import (
 	"credence/nn"
 )
 
-// tensors returns n items with random features of the given parts and two votes.
+// tensors returns n items with random features in the given blocks and two votes.
 func tensors(n int, parts ...dataset.Part) *dataset.Dataset {
 	r := rand.New(rng.New(1, "network.test"))
 	ds := &dataset.Dataset{Classes: []string{"a", "b", "c"}, Counts: make([]float32, 3*n), Parts: parts}
@@ -38,7 +38,7 @@ func tensors(n int, parts ...dataset.Part) *dataset.Dataset {
 	return ds
 }
 
-// TestDefaultNetwork: each kind of features gets a network that suits it.
+// TestDefaultNetwork: each kind of features gets a suitable network.
 func TestDefaultNetwork(t *testing.T) {
 	number := dataset.Part{Name: "x", Kind: dataset.Numeric}
 	codes := dataset.Part{Name: "site", Kind: dataset.Categorical, Levels: strings.Split("abcdefgh", "")}
@@ -100,7 +100,7 @@ func TestDefaultNetwork(t *testing.T) {
 	}
 }
 
-// TestFitImages: images and a table beside them are trained on.
+// TestFitImages: a fit on images together with a table.
 func TestFitImages(t *testing.T) {
 	ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 16, 16}}, dataset.Part{Name: "age", Kind: dataset.Numeric})
 	res := fitted(t, ds, Options{Epochs: 2, Ensemble: 1, Patience: -1})
@@ -127,7 +127,7 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := e.Decode(h, []float32{0, 0}, 0)
+	got, err := e.Decode(h, []float32{0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,23 +15,23 @@ import (
 	"credence/nn"
 )
 
-// Options says how a model is fitted. The zero value is meant for use: every
+// Options controls how a model is fitted. The zero value is useful: every
 // field left zero is chosen from the data, and the choice is recorded in the
 // model. Fields tagged json:"-" do not change the result.
 type Options struct {
-	// Head is how the networks learn, one of the methods of package head or one's own; nil means
+	// Head is the method by which the networks learn, from package head or another package; nil means
 	// [head.Mixture].
-	Head head.Method `json:"-"` // in the record as "head"
+	Head head.Method `json:"-"` // recorded as "head"
 
 	// Network is a name ("mlp", "lenet5", "cnn2d", "resnet", "cnn3d") or a list
-	// of layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 for
+	// of layers in the format of [nn.Parse]. Empty means mlp for tables, lenet5 for
 	// small gray images, cnn2d for others and cnn3d for volumes.
 	Network string `json:"network"`
-	// Widths are those of the hidden layers of mlp or the stages of cnn2d and
-	// resnet.
+	// Widths are the widths of the hidden layers of mlp or of the stages of cnn2d
+	// and resnet.
 	Widths []int `json:"widths,omitempty"`
-	// Dropout is the rate after each hidden layer of mlp, InputDropout that of
-	// the numbers it takes; negative means none.
+	// Dropout is the dropout rate after each hidden layer of mlp, InputDropout the
+	// rate of its inputs; negative means none.
 	Dropout      float64 `json:"dropout"`
 	InputDropout float64 `json:"input_dropout"`
 	// Init is the rule for initial weights.
@@ -41,104 +41,105 @@ type Options struct {
 	Rate        float64 `json:"rate"`         // learning rate
 	Momentum    float64 `json:"momentum"`     // of sgd; negative means none
 	WeightDecay float64 `json:"weight_decay"` // negative means none
-	Clip        float64 `json:"clip"`         // largest norm of the gradient; negative means any
+	Clip        float64 `json:"clip"`         // largest norm of the gradient; negative means no limit
 	Schedule    string  `json:"schedule"`     // "constant" or "cosine", over Epochs
 	Batch       int     `json:"batch"`        // items per step
 	Epochs      int     `json:"epochs"`       // at most
-	// Patience is how many epochs may pass without a better held-out loss
-	// before training stops; negative means all Epochs are run and the last
-	// weights kept.
+	// Patience is the number of epochs without a better held-out loss after which
+	// training stops; negative means that all Epochs are run and the last weights
+	// kept.
 	Patience int `json:"patience"`
 
 	// Ensemble is the number M of networks. With more than one, member i holds
-	// out fold i of max(M, 5), at most 10; of a million items and more all hold
-	// out the same share.
+	// out fold i of max(M, 5), at most 10; with a million items or more, all hold
+	// out the same items.
 	Ensemble int `json:"ensemble"`
 	// HeldOut is the share of the items held out for early stopping by a single
-	// network, and of a million items and more by each: 0 means 1/10, and at most
+	// network or, with a million items or more, by each: 0 means 1/10, and at most
 	// 100,000 items. Below RefitItems items it is 1/5, in five folds that take turns
 	// to choose the number of epochs, after which one network is trained on all.
 	HeldOut float64 `json:"held_out"`
-	// Held are the items held out by every network, by index, instead of folds.
+	// Held are the indexes of items that every network holds out, instead of folds.
 	Held []int `json:"held,omitempty"`
 
-	// Raters says whether the likelihood knows who cast a vote ([head.Mixture]): "on", "off", or "auto",
-	// which compares both on held-out votes where raters are named and have voted often enough.
+	// Raters specifies whether the likelihood depends on who cast a vote ([head.Mixture]): "on", "off", or
+	// "auto", which compares both on held-out votes if raters are named and have voted often enough.
 	Raters string `json:"raters"`
 
-	// Calibrate says whether reported laws are scaled to the spread that pairs of held-out votes show:
-	// "auto" or "off".
+	// Calibrate specifies whether reported distributions are scaled to the spread estimated from pairs of
+	// held-out votes: "auto" or "off".
 	Calibrate string `json:"calibrate"`
-	// Resolution is how close to 0 or 1 reported intervals may end, at most 0.1; 0 means by the number
-	// of votes, negative anywhere.
+	// Resolution is the smallest distance from 0 or 1 at which reported intervals may end, at most 0.1; 0
+	// means that it depends on the number of votes, negative that there is none.
 	Resolution float64 `json:"resolution"`
 
-	// ClassWeights [d] makes items count by the mean weight of their votes'
-	// classes, ItemWeights [N] by a weight of their own; nil means
-	// those of the data. Class weights void the
+	// ClassWeights [d] weighs items by the mean weight of their votes'
+	// classes, ItemWeights [N] by a weight per item; nil means
+	// the weights of the data. Class weights invalidate the
 	// calibration of intervals.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	ItemWeights  []float64 `json:"item_weights,omitempty"`
 
-	// Augment changes images and volumes at random when they are trained on. The
-	// zero value means shifts for cnn2d and nothing for other networks; a
-	// negative Shift alone means nothing.
+	// Augment changes images and volumes at random in training. The zero value
+	// means shifts for cnn2d and no changes for other networks; a negative
+	// Shift alone means no changes.
 	Augment Augment `json:"augment,omitzero"`
 
 	// From, if not nil, is a model that training starts from: for further votes, and items
-	// with the same features. What it has is taken over: classes, method, network, how
-	// features become inputs, and where they are left zero all other options, with a smaller
-	// Rate and fewer Epochs. FromModel is the SHA-256 of its file, for the record.
+	// with the same features. Its classes, method, network and preprocessing of
+	// features are used, and for options left zero its own, with a smaller Rate and fewer
+	// Epochs. FromModel is the SHA-256 of its file, for the record.
 	From      *WarmStart `json:"-"`
 	FromModel string     `json:"from,omitempty"`
 
 	Seed uint64 `json:"seed"`
-	// Force fits data without two votes on any item, whose intervals mean
-	// nothing.
+	// Force fits data without two votes on any item, although the intervals are
+	// meaningless then.
 	Force bool `json:"force,omitempty"`
-	// Transform says how features become inputs.
+	// Transform specifies how features become inputs.
 	Transform dataset.TransformOptions `json:"transform"`
 
-	// NoReferences leaves out the reference models that an evaluation sets the
-	// model beside: for studies, which fit many models and have rivals of their
-	// own.
+	// NoReferences omits the reference models that an evaluation compares the model
+	// with: for studies, which fit many models and have their own models to compare
+	// with.
 	NoReferences bool `json:"-"`
-	// Layers are those of the networks, instead of what Network names; a dense
-	// layer without Out gives what the head needs. Layers of one's own have to be
-	// [nn.Typed].
-	Layers nn.Layer `json:"-"` // in the record as the text of Network
+	// Layers are the layers of the networks, instead of Network; a dense layer
+	// without Out has the number of outputs that the head needs. Layers of other
+	// packages must be [nn.Typed].
+	Layers nn.Layer `json:"-"` // recorded as the text of Network
 	// Engine runs the networks; nil means the CPU.
 	Engine nn.Engine `json:"-"`
 	// Version of the program, for the record.
 	Version string `json:"-"`
-	// Memory is how many bytes the network inputs may take; beyond, they are
-	// read again in each epoch. 0 means 2 GB.
+	// Memory is the largest size of the network inputs in bytes; if they are larger, they
+	// are read again in each epoch. 0 means 2 GB.
 	Memory int64 `json:"-"`
 	// Progress, if not nil, is called after every epoch and at least every
 	// second, one call at a time.
 	Progress func(Event) `json:"-"`
-	// AfterEpoch, if not nil, is shown each network after each of its epochs, by
+	// AfterEpoch, if not nil, is called with each network after each of its epochs, by
 	// several goroutines at once.
 	AfterEpoch func(Snapshot) `json:"-"`
 	// Checkpoint is a folder for the state of the run, written at least every
 	// CheckpointEvery (0 means 30 seconds) and when the run is stopped. With
-	// Resume, the run continues from what is there.
+	// Resume, the run continues from the checkpoints in it.
 	Checkpoint      string        `json:"-"`
 	CheckpointEvery time.Duration `json:"-"`
 	Resume          bool          `json:"-"`
-	// Parts are networks that other processes have trained with [FitMember]: they are taken
-	// over, and only what is in none of them is trained.
+	// Parts are the results of members that other processes have trained with [FitMember]. They
+	// are used, and only networks that are in none of them are trained.
 	Parts []*MemberResult `json:"-"`
 }
 
-// RefitItems is the number of items below which a single network is chosen by
-// folds and trained again on all items.
+// RefitItems is the number of items below which folds choose the number of epochs of
+// a single network, which is then trained on all items.
 const RefitItems = 2000
 
-// mostMembers bounds the networks of an ensemble.
+// mostMembers is the largest number of networks of an ensemble.
 const mostMembers = 1000
 
-// Defaults returns the choices that do not depend on the data. Only where one network alone takes hours is an ensemble not five.
+// Defaults returns the default options that do not depend on the data. An ensemble has five networks unless a single
+// one takes hours.
 func Defaults() Options {
 	return Options{
 		Head: head.Complete(head.Mixture{}), Optimizer: "adamw", Clip: 5, Ensemble: 5,
@@ -147,8 +148,8 @@ func Defaults() Options {
 	}
 }
 
-// complete fills in what was left zero, for n items with votes of the given
-// input width and a head of the given traits.
+// complete fills in the fields that were left zero, for n items with votes, the
+// inputs of t and a head of the given traits.
 func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Options, error) {
 	if err := o.suits(traits); err != nil {
 		return o, err
@@ -156,7 +157,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	if o.Engine == nil {
 		o.Engine = nn.CPU{}
 	}
-	if o.Layers != nil { // as the record has them
+	if o.Layers != nil { // the form in which they are recorded
 		text, err := nn.Describe(o.Layers)
 		if err != nil {
 			return o, fmt.Errorf("layers: %w", err)
@@ -174,7 +175,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	}
 	o.regularize(n, t, grid)
 	if traits.Passes > 0 && !dropoutGiven {
-		o.Dropout = max(o.Dropout, 0.1) // passes that hardly differ would tell nothing
+		o.Dropout = max(o.Dropout, 0.1) // passes that hardly differ would show no uncertainty
 	}
 	o.Optimizer = cmp.Or(o.Optimizer, def.Optimizer)
 	if k := nn.OptimizerNamed(o.Optimizer); k.Momentum > 0 {
@@ -187,7 +188,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		o.paceImages(n, t)
 	}
 	if n >= manyItems && o.Batch >= largeBatch && o.Network == "mlp" {
-		o.Rate = cmp.Or(o.Rate, 2e-3) // larger batches bear larger steps
+		o.Rate = cmp.Or(o.Rate, 2e-3) // larger batches allow larger steps
 	}
 	o.Rate = cmp.Or(o.Rate, 1e-3)
 	o.Schedule = cmp.Or(o.Schedule, "constant")
@@ -205,7 +206,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	}
 	o.Transform = o.Transform.Complete()
 	if o.Augment.none() && o.Network != "cnn2d" {
-		o.Augment = Augment{} // one spelling in the record
+		o.Augment = Augment{} // the same record for all ways to choose none
 	}
 	if err := o.Augment.fits(t); err != nil {
 		return o, fmt.Errorf("training options: %w", err)
@@ -213,7 +214,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	return o, o.check()
 }
 
-// defaultWidths is nil for a network that has none.
+// defaultWidths returns the default widths of a network, nil if it has none.
 func defaultWidths(network string, n int) []int {
 	switch {
 	case network == "mlp" && n >= 5000:
@@ -228,10 +229,10 @@ func defaultWidths(network string, n int) []int {
 	return nil
 }
 
-// defaultBatch makes at least some thirty steps per epoch for few items, and
-// larger batches once there are many; volumes are heavy. Of a million rows of a
-// table and more, batches of 1,024 at twice the rate come to the same loss in fewer
-// steps, each of which uses the cores better (docs/performance.md).
+// defaultBatch returns a batch size that gives at least about thirty steps per epoch
+// for few items, and larger batches for many; volumes need much memory. For tables of
+// a million rows or more, batches of 1,024 at twice the rate reach the same loss in
+// fewer steps, each of which uses the cores better (docs/performance.md).
 func defaultBatch(n, grid int) int {
 	if grid == 3 {
 		return 16
@@ -242,15 +243,15 @@ func defaultBatch(n, grid int) int {
 	return min(256, max(16, 1<<bits.Len(uint(n/64))))
 }
 
-// heldItems is how many of very many items are held out: a loss per vote is then known to
-// about 0.001.
+// heldItems is the largest number of items held out by default: it determines the loss per
+// vote to about 0.001.
 const heldItems = 100_000
 
-// largeBatch is the batch of very many rows.
+// largeBatch is the batch size for tables with very many rows.
 const largeBatch = 1024
 
-// defaultEnsemble is most, which repairs most of the under-coverage of one
-// network; only where one alone takes hours is a single one the default.
+// defaultEnsemble returns most, which corrects most of the under-coverage of one
+// network; a single network is the default only where one takes hours.
 func defaultEnsemble(most int, network string, numbers float64) int {
 	limit := 2e8
 	if network == "cnn2d" {
@@ -262,7 +263,7 @@ func defaultEnsemble(most int, network string, numbers float64) int {
 	return most
 }
 
-// suits refuses options that a head of the given traits cannot be trained with.
+// suits returns an error if a head of the given traits cannot be trained with the options.
 func (o *Options) suits(traits head.Traits) error {
 	switch {
 	case o.Batch != 0 && o.Batch < traits.LeastBatch:
@@ -274,10 +275,10 @@ func (o *Options) suits(traits head.Traits) error {
 	return nil
 }
 
-// regularize chooses what keeps a network from learning its items by heart:
-// little for images and volumes, where convolutions do much of it already; for
-// tables the more, the fewer items there are for each input. Where there are
-// about as many numbers as items, leaving out some of the numbers helps most.
+// regularize chooses the regularization against overfitting: little for images and
+// volumes, where convolutions regularize already; for tables the more, the fewer
+// items there are per input. Where there are about as many inputs as items, dropout
+// of inputs helps most.
 func (o *Options) regularize(n int, t *dataset.Transform, grid int) {
 	if grid > 0 {
 		o.Dropout = cmp.Or(o.Dropout, 0.1)
@@ -299,7 +300,7 @@ func (o *Options) regularize(n int, t *dataset.Transform, grid int) {
 	o.Init = cmp.Or(o.Init, nn.Glorot)
 }
 
-// round keeps two digits after the point: choices need no more.
+// round rounds to two decimal places: chosen options need no more.
 func round(x float64) float64 { return math.Round(100*x) / 100 }
 
 func (o *Options) check() error {
@@ -328,8 +329,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// optimizer returns the optimizer's options for a run of so many steps per
-// epoch, at a share of the learning rate.
+// optimizer returns the options of the optimizer for a run with the given number of
+// steps per epoch, at a share of the learning rate.
 func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 	opt := nn.OptimizerOptions{
 		Kind: o.Optimizer, Rate: o.Rate * share, Momentum: max(0, o.Momentum),
@@ -341,7 +342,7 @@ func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 	return opt
 }
 
-// record is Options as JSON: without the methods of Options, and with the head spelled out.
+// record is the JSON form of Options: without the methods of Options, and with the encoded head.
 type record struct {
 	Head json.RawMessage `json:"head,omitempty"`
 	*plainOptions

@@ -24,7 +24,7 @@ func vote(ds *dataset.Dataset, j int, name string, class int32) {
 	ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(r), Class: class})
 }
 
-// withoutVotes removes the votes on items, so that somebody else may be the only one to vote on them.
+// withoutVotes removes the votes on items, so that another rater can be the only one to vote on them.
 func withoutVotes(ds *dataset.Dataset, items ...int) {
 	ds.Ratings = slices.DeleteFunc(ds.Ratings, func(r dataset.Rating) bool { return slices.Contains(items, int(r.Item)) })
 	for _, j := range items {
@@ -32,8 +32,8 @@ func withoutVotes(ds *dataset.Dataset, items ...int) {
 	}
 }
 
-// TestRatersStray: two votes under another spelling, or a new rater's single vote, on items that nobody else
-// voted on leave the other raters modelled; whose votes count as those of an average rater is recorded.
+// TestRatersStray: two votes under another spelling, or a new rater's single vote, on items without
+// other votes do not keep other raters from being modelled; the raters treated as average ones are recorded.
 func TestRatersStray(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(ds *dataset.Dataset)
@@ -108,8 +108,8 @@ func TestRaterGroups(t *testing.T) {
 	}
 }
 
-// TestFromRaters: the losses before and now are those that each model expects with what it knows of raters,
-// so that a model that no longer knows them is not said to be better.
+// TestFromRaters: the losses before and now are those of each model with its rater model, so that a model that no
+// longer has one does not appear better.
 func TestFromRaters(t *testing.T) {
 	all := rated(300, []float64{-2, 0, 2}, 4)
 	old := first(all, 200)
@@ -131,8 +131,8 @@ func TestFromRaters(t *testing.T) {
 			t.Errorf("without raters: %.4f before, %.4f now", c.Before, c.After)
 		}
 	}
-	// Votes of raters whom the model before does not know count as those of average ones, and parts of votes
-	// cannot be compared.
+	// Votes of raters unknown to the model before count as those of average ones, and fractional votes cannot be
+	// compared.
 	plain := fitted(t, old, Options{Widths: []int{8}, Epochs: 25, Ensemble: 5, Seed: 3, NoReferences: true, Raters: "off"})
 	res := fitted(t, all, Options{From: &WarmStart{Model: plain.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "on"})
 	if c := res.Model.Provenance.From; c.RatersBefore || !c.RatersNow || !(c.After < c.Before-0.03) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"credence/dataset"
 	"credence/evaluate"
@@ -17,20 +16,19 @@ import (
 	"credence/nn"
 )
 
-// Whether raters are told apart ("auto") is decided by held-out votes. First the networks are fitted
-// without raters, as always. Then raters' parameters are fitted to the held-out laws of those
-// networks, fold by fold, which costs no training: where that predicts votes of the other folds no
-// better, raters are left alone, and the fit has cost about a quarter more. Otherwise networks
+// Whether raters are modelled ("auto") is decided by held-out votes. First the networks are fitted
+// without raters, as usual. Then raters' parameters are fitted to the held-out distributions of those
+// networks, fold by fold, which needs no training: if that does not predict votes of the other folds
+// better, raters are not modelled, and the fit has taken about a quarter longer. Otherwise networks
 // are fitted with raters as well, and are kept if they predict held-out votes better by more than
 // two standard errors.
 
 const (
-	raterGain   = 2 // standard errors by which raters have to be better
-	tellEvery   = 5 * time.Second
-	mostRatings = 200 // votes on an item that a likelihood with raters multiplies
+	raterGain   = 2   // required improvement by raters, in standard errors
+	mostRatings = 200 // largest number of votes on an item for a likelihood with raters
 )
 
-// ErrRaters is the reason when raters are asked for and cannot be told apart.
+// ErrRaters is the error when raters are requested and cannot be modelled.
 var ErrRaters = errors.New("raters cannot be told apart")
 
 // raterMethod is a method that has a likelihood with raters.
@@ -39,17 +37,17 @@ type raterMethod interface {
 	WithRaters() head.Method
 }
 
-// chooseRaters finds out whether raters are known from the start, and why not.
+// chooseRaters decides whether raters are modelled from the start, compared later, or not modelled, and why.
 func (f *fitting) chooseRaters(o *Options) error {
 	if o.Raters != "" && o.Raters != "auto" && o.Raters != "on" {
-		return nil // off, or refused later
+		return nil // off, or an error later
 	}
 	var reason, doubt evaluate.Message
 	if _, able := o.Head.(raterMethod); !able {
 		reason = message(RatersIgnored, o.Head.Name())
 	} else if reason = ratable(f.ds); reason.Kind == "" {
 		g := evaluate.CountRaters(f.ds)
-		f.crew = newCrew(f.ds, g)
+		f.raterSet = newRaterSet(f.ds, g)
 		doubt = doubtful(g)
 	}
 	switch {
@@ -59,7 +57,7 @@ func (f *fitting) chooseRaters(o *Options) error {
 		if doubt.Kind != "" {
 			f.warn(DoubtfulRaters, doubt)
 		}
-		f.know()
+		f.useRaters()
 	case reason.Kind != "":
 		f.declined = reason
 	case doubt.Kind != "":
@@ -70,34 +68,34 @@ func (f *fitting) chooseRaters(o *Options) error {
 	return nil
 }
 
-// know makes the task one with raters.
-func (f *fitting) know() {
-	f.task.RaterVotes = make([]float64, len(f.crew.names))
+// useRaters sets the task to one with raters.
+func (f *fitting) useRaters() {
+	f.task.RaterVotes = make([]float64, len(f.raterSet.names))
 	f.task.ClassVotes = make([]float64, len(f.ds.Classes))
-	for _, r := range f.crew.ratings {
+	for _, r := range f.raterSet.ratings {
 		f.task.RaterVotes[r.Rater]++
 		f.task.ClassVotes[r.Class]++
 	}
-	f.task.RaterGroups = f.crew.groups
-	f.knows = true
+	f.task.RaterGroups = f.raterSet.groups
+	f.ratersKnown = true
 }
 
-// withRaters returns a fitting of the same items with raters.
+// withRaters returns a fit of the same items with raters.
 func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
-	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, crew: f.crew, prefix: "raters "}
-	g.know()
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, raterSet: f.raterSet, prefix: "raters "}
+	g.useRaters()
 	if err := g.setMethod(f.method); err != nil {
 		return nil, err
 	}
-	g.in.rate(g.crew.ratings)
+	g.in.rate(g.raterSet.ratings)
 	return g, nil
 }
 
-// ratingsOf returns the single votes on some items, in their order.
+// ratingsOf returns the single votes on some items, in the order of the items.
 func (f *fitting) ratingsOf(items []int) head.Batch {
 	if f.in.first == nil {
-		f.in.rate(f.crew.ratings)
+		f.in.rate(f.raterSet.ratings)
 	}
 	b := head.Batch{Counts: head.Counts{Classes: len(f.ds.Classes)}, Ratings: f.in.ratingsOf(nil, items)}
 	for _, j := range items {
@@ -106,8 +104,8 @@ func (f *fitting) ratingsOf(items []int) head.Batch {
 	return b
 }
 
-// votesOf returns the votes on an item by whoever cast them; those without a name, or by raters who are
-// not modelled, are by rater −1.
+// votesOf returns the votes on an item with their raters; votes without a name, or by raters who are not
+// modelled, have rater −1.
 func (f *fitting) votesOf(j int) []head.Rating {
 	b := f.ratingsOf([]int{j})
 	left := slices.Clone(b.Counts.Values)
@@ -122,7 +120,7 @@ func (f *fitting) votesOf(j int) []head.Rating {
 	return b.Ratings
 }
 
-// decide compares a fit without raters with one that knows them, if held-out votes suggest it.
+// decide compares a fit without raters with one that models them, if held-out votes suggest it.
 func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	p := &plain.Model.Provenance
 	compared := func(known bool, kind evaluate.Kind, gain, se float64) *model.Raters {
@@ -179,12 +177,12 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	}
 	p = &rated.Model.Provenance
 	p.Raters = compared(true, RatersHelp, gain, se)
-	p.Raters.Left = f.crew.left
+	p.Raters.Left = f.raterSet.left
 	rated.Options = plain.Options
 	return rated, nil
 }
 
-// losses returns the joint loss of the votes on each item by its held-out answer, NaN without one.
+// losses returns the joint loss of the votes on each item given its held-out prediction, NaN if there is none.
 func (f *fitting) losses(res *Result) (list []float64, err error) {
 	list = make([]float64, len(f.voted))
 	for at, j := range f.voted {
@@ -198,7 +196,7 @@ func (f *fitting) losses(res *Result) (list []float64, err error) {
 	return list, nil
 }
 
-// heldBy is the fold that holds the voted item at a place out.
+// heldBy returns the fold of the voted item at an index.
 func (f *fitting) heldBy(at int) int {
 	if f.folds == 0 {
 		return 0
@@ -206,7 +204,7 @@ func (f *fitting) heldBy(at int) int {
 	return f.fold[at]
 }
 
-// compare returns by how much losses are smaller after than before, per vote, with a standard error
+// compare returns the reduction in losses from before to after, per vote, with a standard error
 // over items or groups.
 func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	type sums struct{ gain, votes float64 }
@@ -224,7 +222,7 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 			}
 			s = of[g[j]]
 		}
-		if s.votes == 0 { // items in voted have votes
+		if s.votes == 0 { // not in the list yet: voted items have votes
 			list = append(list, s)
 		}
 		for _, t := range []*sums{s, all} {
@@ -242,31 +240,31 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	return gain, math.Sqrt(square*n/max(1, n-1)) / all.votes
 }
 
-// screen fits raters to the held-out laws of networks without raters, each part of the items by the
-// others, and returns what that gains per vote. When ctx is canceled it returns the context's error.
+// screen fits raters' parameters to the held-out distributions of networks without raters, for each part of the
+// items from the other parts, and returns the gain per vote. When ctx is canceled it returns the context's error.
 func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
-	f.know()
-	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
+	f.useRaters()
+	defer func() { f.ratersKnown, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
 	after := slices.Clone(before)
 	for k := range parts {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		var rest []int // places
+		var rest []int // indexes into voted
 		for at := range f.voted {
 			if part(at) == k && !math.IsNaN(before[at]) {
 				rest = append(rest, at)
 			}
 		}
-		items, laws := f.heldDists(res, func(at int) bool { return part(at) != k })
-		crowd, err := head.FitRaterModel(f.task, laws, f.ratingsOf(items))
+		items, dists := f.heldDists(res, func(at int) bool { return part(at) != k })
+		raterModel, err := head.FitRaterModel(f.task, dists, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
 		errs := make([]error, len(rest))
 		par.For(len(rest), func(i int) {
 			j := f.voted[rest[i]]
-			l, err := crowd.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
+			l, err := raterModel.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
 			after[rest[i]], errs[i] = -l, err
 		})
 		if err := errors.Join(errs...); err != nil {
@@ -277,45 +275,44 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 	return gain, se, nil
 }
 
-// heldDists returns the voted items at places to be used that have a held-out answer, and its laws.
-func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
+// heldDists returns the voted items at the selected indexes that have held-out predictions, and their distributions.
+func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, dists []*mixture.Dirichlet) {
 	for at, j := range f.voted {
 		if a := res.OutOfFold[j]; a != nil && use(at) {
-			items, laws = append(items, j), append(laws, a.Dist)
+			items, dists = append(items, j), append(dists, a.Dist)
 		}
 	}
-	return items, laws
+	return items, dists
 }
 
-// fitRaterModel finds what the model says of raters: the mean of what its networks have learned. Fitted to
-// held-out laws, raters seem to guess where it is the networks that err. The standard errors are from
-// held-out laws, and add what networks disagree on.
+// fitRaterModel computes the rater model of the model: the mean of the parameters that its networks have learned.
+// Parameters fitted to held-out distributions would take errors of the networks for guesses of raters. The
+// standard errors are from held-out distributions, plus the variation between networks.
 func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 	f.raterModels = map[int]*head.RaterModel{}
-	same := map[int][]*run{} // that hold a fold out
-	for _, r := range runs {
-		same[r.fold] = append(same[r.fold], r)
-	}
-	var err error
-	for fold, list := range same {
-		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(list)...); err != nil {
+	for fold, same := range f.byFold(runs) {
+		if len(same) == 0 {
+			continue
+		}
+		var err error
+		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(same)...); err != nil {
 			return err
 		}
 	}
-	crowd, err := head.RaterModelOf(f.task, owns(final)...)
+	raterModel, err := head.RaterModelOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	if items, laws := f.heldDists(res, func(int) bool { return true }); len(items) > 0 {
+	if items, dists := f.heldDists(res, func(int) bool { return true }); len(items) > 0 {
 		share := float64(len(items)) / float64(len(f.voted))
-		if err := crowd.AddVotes(f.task, laws, f.ratingsOf(items), share); err != nil {
+		if err := raterModel.AddVotes(f.task, dists, f.ratingsOf(items), share); err != nil {
 			return err
 		}
 	}
-	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
+	if err := raterModel.Widen(f.task, owns(runs)...); err != nil {
 		return err
 	}
-	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.crew.names), crowd
+	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.raterSet.names), raterModel
 	return nil
 }
 
@@ -335,17 +332,17 @@ func owns(runs []*run) (all [][][]float32) {
 	return all
 }
 
-// crew are the raters whom a likelihood models.
-type crew struct {
+// raterSet is the set of raters that a likelihood models.
+type raterSet struct {
 	names   []string
-	ratings []dataset.Rating     // their votes, by numbers in names
-	groups  []int                // of each, see head.Task; nil if there is one
-	left    *evaluate.LeftRaters // whose votes count as those of average raters; nil if nobody's
+	ratings []dataset.Rating     // their votes, with indexes into names
+	groups  []int                // of each rater, see head.Task; nil if there is only one
+	left    *evaluate.LeftRaters // raters whose votes count as those of average raters; nil if none
 }
 
-// newCrew chooses the raters of groups that are large enough, or all if none is.
-func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
-	c := crew{left: g.Left}
+// newRaterSet returns the raters in groups that are large enough, or all raters if no group is.
+func newRaterSet(ds *dataset.Dataset, g *evaluate.RaterGraph) raterSet {
+	c := raterSet{left: g.Left}
 	number := make([]int32, len(ds.Raters))
 	for r, name := range ds.Raters {
 		group := g.Group(r)

@@ -18,7 +18,7 @@ import (
 	"credence/model"
 )
 
-// rated draws items with as many votes as there are raters, each with a lean.
+// rated draws items with one vote per rater, each with a bias.
 func rated(n int, leans []float64, seed uint64) *dataset.Dataset {
 	ds := simulated(n, 1, seed)
 	r := rand.New(rng.New(seed, "raters.test"))
@@ -41,8 +41,8 @@ func rated(n int, leans []float64, seed uint64) *dataset.Dataset {
 	return ds
 }
 
-// TestRatersAuto: three raters of other thresholds are told apart; the model is the same on one core
-// and several, after saving and loading, and weighs votes by who cast them.
+// TestRatersAuto: three raters with different thresholds are modelled; the model is the same on one core
+// and several, after saving and loading, and weighs votes by rater.
 func TestRatersAuto(t *testing.T) {
 	ds := rated(300, []float64{-1.5, 0, 1.5}, 1)
 	o := quick()
@@ -79,20 +79,20 @@ func TestRatersAuto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
+	decoded, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for j := range answers {
-		a, b := before[j].Reported().Class(1).Interval(0, 0.9), answers[j].Reported().Class(1).Interval(0, 0.9)
-		if before[j].Mean[1] != answers[j].Mean[1] || a != b || before[j].Average == nil {
-			t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, answers[j].Mean, b)
+	for j := range decoded {
+		a, b := before[j].Reported().Class(1).Interval(0, 0.9), decoded[j].Reported().Class(1).Interval(0, 0.9)
+		if before[j].Mean[1] != decoded[j].Mean[1] || a != b || before[j].Average == nil {
+			t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, decoded[j].Mean, b)
 		}
 	}
-	// A vote for the second class tells more if it is by a rater who leans to the first.
+	// A vote for the second class is more informative from a rater with a bias for the first.
 	var means [3]float64
 	for r := range means {
-		after, err := answers[0].AfterRatings(loaded.RaterModel, []head.Rating{{Rater: int32(r), Class: 1}})
+		after, err := decoded[0].AfterRatings(loaded.RaterModel, []head.Rating{{Rater: int32(r), Class: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestRatersAlike(t *testing.T) {
 	}
 }
 
-// TestRatersDeclined: data whose raters are not told apart, and what is said of it.
+// TestRatersDeclined: data whose raters are not modelled, and the reasons reported.
 func TestRatersDeclined(t *testing.T) {
 	cases := []struct {
 		name, auto, on string
@@ -185,8 +185,8 @@ func TestRatersDeclined(t *testing.T) {
 	}
 }
 
-// TestRatersConstant: a rater who always says the same leans or guesses, and nothing overflows; three
-// classes likewise.
+// TestRatersConstant: a rater who always votes for one class has a bias or guesses, and nothing overflows; also
+// with three classes.
 func TestRatersConstant(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		ds := rated(200, []float64{0, 0, 0}, 5)
@@ -217,7 +217,7 @@ func TestRatersConstant(t *testing.T) {
 	}
 }
 
-// TestRatersResume: a run with raters that is stopped again and again ends with the same bytes.
+// TestRatersResume: a run with raters that is stopped repeatedly ends with the same bytes.
 func TestRatersResume(t *testing.T) {
 	ds := rated(120, []float64{-2, 0, 2}, 6)
 	o := quick()
@@ -254,14 +254,14 @@ func TestRatersMillion(t *testing.T) {
 	}
 }
 
-// TestRatersRatio: where raters are known, a ratio that few held-out items show is drawn to 1, one that
-// many show is not.
+// TestRatersRatio: with a rater model, a ratio from few held-out items is shrunk towards 1, one from many is
+// not.
 func TestRatersRatio(t *testing.T) {
-	crowd, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
+	raterModel, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestRatersRatio(t *testing.T) {
 			if j%3 == 0 {
 				votes[1].Class = 1 - votes[1].Class
 			}
-			if err := h.AddRated(crowd, law, votes, j%2); err != nil {
+			if err := h.AddRated(raterModel, dist, votes, j%2); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestReferences: a model carries the references that an evaluation sets it
-// beside, and the result their scores on the items that the model was scored on.
+// TestReferences: a model contains the reference models that an evaluation compares it
+// with, and the result their scores on the items that the model was scored on.
 func TestReferences(t *testing.T) {
 	for _, ensemble := range []int{1, 3} {
 		o := quick()
@@ -31,7 +31,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestDataWeights: items count by the weights of the data unless told otherwise.
+// TestDataWeights: items have the weights of the data unless options give others.
 func TestDataWeights(t *testing.T) {
 	ds := simulated(80, 3, 1)
 	o := quick()

@@ -13,8 +13,8 @@ import (
 	"credence/nn"
 )
 
-// result makes the model of the final runs, with out-of-fold predictions by all
-// runs. After a cancellation it does so with what there is.
+// result returns the model of the final runs, with out-of-fold predictions by all
+// runs. After a cancellation it uses the runs that have finished an epoch.
 func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, error) {
 	stopped := ctx.Err() != nil
 	unusable := func(r *run) bool { return !r.state.Done && r.state.Epoch == 0 }
@@ -34,7 +34,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
-	if f.knows {
+	if f.ratersKnown {
 		if err := f.fitRaterModel(res, runs, final); err != nil {
 			return nil, err
 		}
@@ -45,8 +45,8 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	p := &m.Provenance
 	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, f.mark.Kernel
 	p.Seed, p.Version = f.o.Seed, f.o.Version
-	if votes := f.ds.Votes; votes.Items > 0 { // else they were not read from a file
-		votes.File = "" // a model holds no paths
+	if votes := f.ds.Votes; votes.Items > 0 { // otherwise they were not read from a file
+		votes.File = "" // models contain no paths
 		p.Votes = votes.String()
 	}
 	p.Split = f.split()
@@ -62,21 +62,21 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if !stopped && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
-	if f.knows {
-		average := m.RaterModel.Average() // whose chances are what is reported
+	if f.ratersKnown {
+		average := m.RaterModel.Average() // for whom probabilities are reported
 		par.For(len(res.OutOfFold), func(j int) {
 			if a := res.OutOfFold[j]; a != nil {
 				a.ForAverageRater(average)
 			}
 		})
-		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
+		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.raterSet.left}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
 	f.advise(res, runs)
-	if f.knows && f.crew.left != nil {
-		f.warn(RatersLeft, f.crew.left)
+	if f.ratersKnown && f.raterSet.left != nil {
+		f.warn(RatersLeft, f.raterSet.left)
 	}
 	if stopped {
 		f.warn(StoppedEarly)
@@ -88,7 +88,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	return res, nil
 }
 
-// progress says how far networks came.
+// progress describes the number of epochs that networks have finished.
 func (f *fitting) progress(runs []*run) string {
 	least, most := math.MaxInt, 0
 	for _, r := range runs {
@@ -103,7 +103,7 @@ func (f *fitting) progress(runs []*run) string {
 	return fmt.Sprintf("after %d to %d epochs", least, most)
 }
 
-// record is the run's part of the provenance.
+// record returns the record of the run for the provenance.
 func (r *run) record() model.Run {
 	reason := r.state.Reason
 	if !r.state.Done {
@@ -123,44 +123,42 @@ func (f *fitting) split() model.Split {
 	return s
 }
 
-// outOfFold makes answers to held-out items of what the networks that held them out say together.
+// outOfFold sets the predictions for held-out items, from the joint outputs of the networks that held them out.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
-	for fold := range max(f.folds, 1) {
-		var said []head.Output
+	for _, same := range f.byFold(runs) {
+		var heldOutputs []head.Output
 		var held []int
-		for _, r := range runs {
-			if r.fold == fold && len(r.held) > 0 {
-				said, held = append(said, r.said...), r.held
-			}
+		for _, r := range same {
+			heldOutputs, held = append(heldOutputs, r.heldOutputs...), r.held
 		}
-		if len(said) == 0 {
+		if len(heldOutputs) == 0 {
 			continue
 		}
-		answers, err := head.Decode(f.reader, said, len(held))
+		decoded, err := head.Decode(f.reader, heldOutputs, len(held))
 		if err != nil {
 			return err
 		}
 		for k, j := range held {
-			res.OutOfFold[j] = &answers[k]
+			res.OutOfFold[j] = &decoded[k]
 		}
 	}
 	return nil
 }
 
-// predictWith sets the answers to items by the given networks together.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Decoded) error {
+// predictWith sets the joint predictions of the given networks for items.
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, decoded map[int]*head.Decoded) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
 	}
 	buffers := f.in.buffers(f.o.Batch, false)
 	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := e.Decode(h, x, 0)
+		got, err := e.Decode(h, x)
 		if err != nil {
 			return err
 		}
 		for i := range got {
-			answers[some[i]] = &got[i]
+			decoded[some[i]] = &got[i]
 		}
 		return nil
 	})
@@ -204,8 +202,8 @@ func (f *fitting) score(res *Result) error {
 	return nil
 }
 
-// constant is the loss per vote of one law for all items: a distribution, or probabilities where
-// the method takes votes one by one.
+// constant returns the loss per vote of one prediction for all items: a distribution, or probabilities
+// for methods without distributions.
 func (f *fitting) constant(held head.Counts) float64 {
 	if f.traits.Joint {
 		_, nll := head.ConstantDirichlet(held)
@@ -224,7 +222,7 @@ func (f *fitting) constant(held head.Counts) float64 {
 	return nll
 }
 
-// advise adds the warnings that the outcome gives rise to.
+// advise adds the warnings about the result.
 func (f *fitting) advise(res *Result, runs []*run) {
 	clamped, halved, late := 0.0, 0, 0
 	for _, r := range runs {
@@ -242,7 +240,7 @@ func (f *fitting) advise(res *Result, runs []*run) {
 	if halved > 0 {
 		f.warn(Diverged, halved)
 	}
-	// A network whose rate falls to nothing is at its best in the end.
+	// A network whose learning rate decays to zero is expected to be best at the end.
 	if late > 0 && !(f.o.Network == "cnn2d" && f.o.Schedule == "cosine") {
 		f.warn(StillImproving, late, len(runs), f.o.Epochs)
 	}
@@ -255,7 +253,7 @@ func (f *fitting) advise(res *Result, runs []*run) {
 	}
 }
 
-// references fits the references that the model carries, and scores them on the
+// references fits the reference models that the model contains, and scores them on the
 // items that the model was scored on.
 func (f *fitting) references(ctx context.Context, res *Result) (err error) {
 	f.report(Event{Note: "fitting the references"})

@@ -21,7 +21,7 @@ import (
 	"credence/model"
 )
 
-// stopping are rows that cancel a run once so many have been read: inputs that
+// stopping are rows that cancel a run once a number of them were read: inputs that
 // are not kept in memory are read for every batch, so that a run can be stopped
 // at any step.
 type stopping struct {
@@ -157,7 +157,7 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// TestCancel: a canceled fit returns the best model so far and says so.
+// TestCancel: a canceled fit returns the best model so far and ErrStopped.
 func TestCancel(t *testing.T) {
 	ds := simulated(90, 3, 1)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -12,89 +12,89 @@ import (
 	"credence/nn"
 )
 
-// job is what runs share and none of them changes.
+// job is the state that runs share. Runs do not change it.
 type job struct {
-	o         Options // complete
-	in        *inputs
-	transform *dataset.Transform
-	layers    nn.Layer
-	shape     nn.Shape
-	method    head.Method
-	task      head.Task
-	reader    head.Head // of the method, which trains no network
-	traits    head.Traits
-	bias      []float32 // where the last layer starts
-	weights   []float64 // of items, or nil
-	mark      fingerprint
-	report    func(Event)
-	runs      int                    // in this phase
-	elsewhere map[string]*trainedRun // runs of other processes, by name
+	o           Options // complete
+	in          *inputs
+	transform   *dataset.Transform
+	layers      nn.Layer
+	shape       nn.Shape
+	method      head.Method
+	task        head.Task
+	reader      head.Head // of the method, to decode outputs, not to train
+	traits      head.Traits
+	bias        []float32 // initial bias of the last layer
+	weights     []float64 // of the items, or nil
+	mark        fingerprint
+	report      func(Event)
+	runs        int                    // number of runs in this phase
+	trainedRuns map[string]*trainedRun // runs of other processes, by name
 
-	sameRaters bool // as those of the model to start from
+	sameRaters bool // whether raters are those of the model to start from
 	outlook    *outlook
 }
 
-// run is the training of one network. Everything that decides how it goes on is
-// in state and in the stepper's network and optimizer, which a checkpoint holds.
+// run is the training of one network. Everything that determines how it continues is
+// in state and in the stepper's network and optimizer, which a checkpoint contains.
 type run struct {
 	*job
 	name        string
-	member      int   // place of its randomness
-	place       int   // among the runs of its phase
+	member      int   // selects its random numbers
+	place       int   // index among the runs of its phase
 	train, held []int // items
 	epochs      int   // at most; exactly, without held-out items
-	fold        int   // the part that is held out
-	turn        int   // among the runs that hold it out
+	fold        int   // fold that is held out
+	turn        int   // index among the runs that hold it out
 
-	from *nn.Network // that it starts from, or nil
+	from *nn.Network // network to start from, or nil
 
-	network *nn.Network
-	stepper *Stepper
-	head    head.Head
-	scratch []float64 // weights of a batch
-	batches int       // in an epoch
-	size    int       // of the largest batch
-	order   []int
-	buffers []*batch
-	feed    *feed // of the epoch under way
-	augment *augmenter
-	best    [][]float32 // parameters and states of the best epoch
-	state   state
-	cross   *crossStop
-	said    []head.Output // of the held-out items, by the best network
-	meter   *meter
-	saved   time.Time
+	network     *nn.Network
+	stepper     *Stepper
+	head        head.Head
+	scratch     []float64 // weights of the items of a batch
+	batches     int       // number of batches per epoch
+	size        int       // of the largest batch
+	order       []int
+	buffers     []*batch
+	feed        *feed // of the current epoch
+	augment     *augmenter
+	best        [][]float32 // parameters and states of the best epoch
+	state       state
+	cross       *crossStop
+	heldOutputs []head.Output // of the held-out items, by the best network
+	meter       *meter
+	saved       time.Time
 }
 
-// state is where a run stands, at the boundary between two batches.
+// state is the state of a run between two batches.
 type state struct {
 	Step     uint64        `json:"step"`  // batches trained on
 	Epoch    int           `json:"epoch"` // epochs finished
-	Batch    int           `json:"batch"` // batches of the epoch under way that are done
-	Loss     float64       `json:"loss"`  // sum over the items of the epoch under way
+	Batch    int           `json:"batch"` // completed batches of the current epoch
+	Loss     float64       `json:"loss"`  // sum over the items of the current epoch
 	Votes    float64       `json:"votes"` // of these items
 	Share    float64       `json:"share"` // of the learning rate, halved by recoveries
 	Halvings int           `json:"halvings"`
 	Best     int           `json:"best"` // epoch of the best weights
 	BestLoss float64       `json:"best_loss"`
 	History  []model.Epoch `json:"history"`
-	Note     string        `json:"note"`    // for the epoch under way
+	Note     string        `json:"note"`    // for the current epoch
 	Clamped  int64         `json:"clamped"` // values of log α beyond the limit in this epoch
-	Seen     int64         `json:"seen"`    // of so many
+	Seen     int64         `json:"seen"`    // number of all values of log α in this epoch
 	Done     bool          `json:"done"`
 	Reason   string        `json:"reason"`          // why it is done
-	Head     []float64     `json:"head,omitempty"`  // what the head's loss has adapted
+	Head     []float64     `json:"head,omitempty"`  // adaptive state of the head's loss
 	Cross    []float64     `json:"cross,omitempty"` // see crossStop.best
 }
 
 // do starts or resumes the run, trains until it is done or ctx is canceled, and
-// leaves the network with its best weights, what it says of the items it held out,
-// and little working memory. What another process has trained is taken over.
+// leaves the network with its best weights and its outputs for the items it held out,
+// and releases working memory. The result of another process is used if there is one.
 func (r *run) do(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	if p := r.elsewhere[r.name]; p != nil {
+	if p := r.trainedRuns[r.name]; p != nil {
 		if err := r.take(p); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (r *run) do(ctx context.Context) error {
 	return nil
 }
 
-// work trains the network and lets it say what it held out.
+// work trains the network and predicts the items that it held out.
 func (r *run) work(ctx context.Context) error {
 	if r.o.Resume && r.o.Checkpoint != "" {
 		if err := r.resume(); err != nil {
@@ -117,13 +117,13 @@ func (r *run) work(ctx context.Context) error {
 	}
 	r.restoreBest()
 	if r.state.Done || r.state.Epoch > 0 {
-		return r.say()
+		return r.predictHeld()
 	}
 	return nil
 }
 
-// say runs the network on the items that it held out.
-func (r *run) say() error {
+// predictHeld runs the network on the items that it held out.
+func (r *run) predictHeld() error {
 	if len(r.held) == 0 {
 		return nil
 	}
@@ -133,22 +133,22 @@ func (r *run) say() error {
 	}
 	buffers := r.in.buffers(r.o.Batch, false)
 	return r.in.each(buffers, r.o.Batch, r.held, func(x []float32, _ head.Batch, _ []int) error {
-		got, err := e.Outputs(r.head, x, r.turn)
+		got, err := e.Outputs(context.Background(), r.head, x, 0, r.turn)
 		if err != nil {
 			return err
 		}
-		if r.said == nil {
-			r.said = got
+		if r.heldOutputs == nil {
+			r.heldOutputs = got
 			return nil
 		}
 		for k := range got {
-			r.said[k].Raw = append(r.said[k].Raw, got[k].Raw...)
+			r.heldOutputs[k].Raw = append(r.heldOutputs[k].Raw, got[k].Raw...)
 		}
 		return nil
 	})
 }
 
-// start makes the network, its head and its optimizer.
+// start creates the network, its head and its optimizer.
 func (r *run) start() error {
 	var err error
 	if r.head, err = r.method.New(r.task); err != nil {
@@ -167,7 +167,7 @@ func (r *run) start() error {
 	}
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
 	if r.traits.LeastBatch > 0 {
-		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size
+		r.batches = max(1, len(r.train)/r.o.Batch) // no batch smaller than requested
 	}
 	r.size = max(r.o.Batch, (len(r.train)+r.batches-1)/r.batches)
 	r.augment = newAugmenter(r.o.Augment, r.transform, r.o.Seed, uint64(r.member))
@@ -179,32 +179,39 @@ func (r *run) start() error {
 	if err := r.newStepper(); err != nil {
 		return err
 	}
-	r.head.Bind(r.network.Own) // whose gradients are there now
+	r.head.Bind(r.network.Own) // gradients are allocated by now
 	r.best = make([][]float32, 1+len(r.network.States))
 	r.keepBest()
 	return nil
 }
 
-// newBuffers returns the memory that batches are read into: that of the engine where
-// it takes inputs ahead.
+// newBuffers returns the memory that batches are read into. Where the engine takes inputs ahead, it is
+// memory that the engine copies fastest, and the engine gets the inputs of each batch as soon as they are read.
 func (r *run) newBuffers() ([]*batch, error) {
 	e, pins := r.o.Engine.(nn.Pinner)
 	list := r.in.buffers(r.size, r.augment != nil || pins)
 	if !pins {
 		return list, nil
 	}
-	return list, pin(list, e, func(x []float32) error {
-		if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
-			return f.Ahead(x)
+	for _, b := range list {
+		p, err := e.Pin(len(b.x))
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		b.x, b.pin, b.ahead = p.Values, p, func(x []float32) error {
+			if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
+				return f.Ahead(x)
+			}
+			return nil
+		}
+	}
+	return list, nil
 }
 
-// newStepper makes an optimizer without memory, at the current share of the
+// newStepper creates a stepper with a fresh optimizer, at the current share of the
 // learning rate.
 func (r *run) newStepper() error {
-	r.stopReading() // which takes inputs to the engine
+	r.stopReading() // reading ahead uses the stepper's engine
 	steps := uint64(0)
 	if r.stepper != nil {
 		steps = r.stepper.Trainer.State().Steps
@@ -218,7 +225,7 @@ func (r *run) newStepper() error {
 	return err
 }
 
-// learn trains until it is done or ctx is canceled, which is no error.
+// learn trains until the run is done or ctx is canceled, which is not an error.
 func (r *run) learn(ctx context.Context) error {
 	r.saved = time.Now()
 	r.meter = &meter{start: r.saved, beat: r.saved}
@@ -255,7 +262,7 @@ func (r *run) learn(ctx context.Context) error {
 		}
 		fine, err := r.step()
 		if err == nil && !fine {
-			err = r.recover("the loss is not a number") // which begins the epoch again
+			err = r.recover("the loss is not a number") // which restarts the epoch
 		}
 		if err != nil {
 			return err
@@ -264,14 +271,14 @@ func (r *run) learn(ctx context.Context) error {
 	return r.save()
 }
 
-// batch returns the items of batch b of the epoch under way. Batches are of
-// nearly equal size: a tiny last one would be all noise.
+// batch returns the items of batch b of the current epoch. Batches have nearly
+// equal sizes: the gradient of a tiny last one would be mostly noise.
 func (r *run) batch(b int) []int {
 	n := len(r.order)
 	return r.order[b*n/r.batches : (b+1)*n/r.batches]
 }
 
-// stopReading ends reading ahead for the epoch under way.
+// stopReading stops reading ahead for the current epoch.
 func (r *run) stopReading() {
 	r.feed.close()
 	r.feed = nil
@@ -311,7 +318,7 @@ func (r *run) at() nn.Step {
 }
 
 // endEpoch closes an epoch: it scores the held-out items, keeps the best
-// weights, and decides whether to go on.
+// weights, and decides whether to continue.
 func (r *run) endEpoch() error {
 	s := &r.state
 	e := model.Epoch{Epoch: s.Epoch + 1, Loss: s.Loss / s.Votes, Rate: r.stepper.Trainer.Rate(), Note: s.Note}
@@ -362,14 +369,14 @@ func (r *run) endEpoch() error {
 	return nil
 }
 
-// beginEpoch sets the counts of an epoch to zero, also those of clamped values.
+// beginEpoch resets the sums and counts of an epoch, including those of clamped values.
 func (r *run) beginEpoch() {
 	r.countClamped()
 	s := &r.state
 	s.Batch, s.Loss, s.Votes, s.Clamped, s.Seen = 0, 0, 0, 0, 0
 }
 
-// event fills in what all events have and sends it.
+// event fills in the fields common to all events and sends the event.
 func (r *run) event(e Event) {
 	s := &r.state
 	e.Run, e.Index, e.Runs, e.Epoch, e.Epochs, e.Best = r.name, r.member, r.runs, s.Epoch, r.epochs, s.Best

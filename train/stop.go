@@ -10,22 +10,22 @@ import (
 	"credence/nn"
 )
 
-// ErrDiverged is the reason when training fails again and again.
+// ErrDiverged is the error when training diverges repeatedly.
 var ErrDiverged = errors.New("training diverged")
 
-// maxHalvings is how often a run may recover before it gives up.
+// maxHalvings is the number of times that a run may recover before it gives up.
 const maxHalvings = 5
 
-// exploded says in what way the losses per vote of an epoch are beyond anything
-// that training leads to, or "". A network starts at the constant Dirichlet,
-// whose loss is a few nats; twenty more mean that something broke.
+// exploded describes in what way the losses per vote of an epoch are larger than
+// training can explain, or returns "". A network starts at the constant Dirichlet,
+// whose loss is a few nats; a loss larger by twenty means that training diverged.
 func (r *run) exploded(loss, held float64) string {
 	const most = 20
 	start := math.Log(float64(len(r.in.ds.Classes)))
 	switch {
 	case math.IsNaN(held) || math.IsInf(held, 0):
 		return "the held-out loss is not a number"
-	case !r.traits.Joint: // a Gaussian likelihood can rightly be in the thousands
+	case !r.traits.Joint: // the loss of a Gaussian may be in the thousands
 	case loss > start+most:
 		return fmt.Sprintf("the loss exploded to %.4g per vote", loss)
 	case held > start+most && r.state.Best > 0:
@@ -34,10 +34,10 @@ func (r *run) exploded(loss, held float64) string {
 	return ""
 }
 
-// recover goes back to the best weights so far and tries on with half the
-// learning rate and an optimizer without memory. After too many attempts it
-// ends the run: with the best weights if there are any better than the start's,
-// otherwise with an error.
+// recover restores the best weights so far and continues with half the learning
+// rate and a fresh optimizer. After too many attempts it ends the run: with the
+// best weights if they are better than the initial ones, otherwise with an
+// error.
 func (r *run) recover(reason string) error {
 	r.stopReading()
 	s := &r.state
@@ -60,7 +60,7 @@ func (r *run) recover(reason string) error {
 		return err
 	}
 	r.beginEpoch()
-	// The epoch's batches come in another order this time.
+	// The batches of the epoch are in another order this time.
 	s.Epoch++
 	s.History = append(s.History, model.Epoch{Epoch: s.Epoch, Loss: r.lastLoss(), Rate: r.o.Rate * s.Share, Note: s.Note})
 	s.Note = ""
@@ -69,7 +69,7 @@ func (r *run) recover(reason string) error {
 	return nil
 }
 
-// lastLoss is that of the last epoch that ended well, or the start's.
+// lastLoss returns the loss of the last epoch that ended well, or the initial one.
 func (r *run) lastLoss() float64 {
 	if n := len(r.state.History); n > 0 {
 		return r.state.History[n-1].Loss
@@ -77,13 +77,13 @@ func (r *run) lastLoss() float64 {
 	return r.state.BestLoss
 }
 
-// clamper is a head that holds some of its parameters within a limit and counts how often.
+// clamper is a head that clamps some of its parameters to a limit and counts how often.
 type clamper interface {
 	Clamped() (outside, seen int64)
 	ResetClamped()
 }
 
-// countClamped moves the counts of clamped values into the state.
+// countClamped adds the counts of clamped values to the state, and resets them in the head.
 func (r *run) countClamped() {
 	if h, ok := r.head.(clamper); ok {
 		outside, seen := h.Clamped()
@@ -112,20 +112,20 @@ func (r *run) heldOut() (float64, error) {
 	return c.Value(), err
 }
 
-// crossParts is into how many parts the items that a run holds out are divided.
+// crossParts is the number of parts that the held-out items of a run are divided into.
 const crossParts = 5
 
-// crossStop keeps what a network says of the items it holds out at epochs that they had no part in
-// choosing. The votes that stop a network flatter it: measured on 400 items, the squared error over
-// the predicted variance came out too small by .28. So for each part of the held-out items the
-// outputs are kept of the epoch at which the loss of the *other* parts was least. The network that is
-// kept is the one stopped by all of them.
+// crossStop keeps the outputs of a network for the items it holds out, at epochs that these items did not
+// influence. The votes that stop a network make it look better than it is: measured on 400 items, the
+// squared error over the predicted variance was too small by .28. So for each part of the held-out items,
+// the outputs are kept of the epoch at which the loss of the *other* parts was smallest. The network that
+// is kept is the one stopped by all of them.
 type crossStop struct {
 	part    []int // of each held-out item
 	width   int
-	losses  []float64 // of the pass under way, of each item
-	outputs []float32 // of the pass under way, [held, width]
-	best    []float64 // of each part: the least loss of the others so far
+	losses  []float64 // of the current pass, per item
+	outputs []float32 // of the current pass, [held, width]
+	best    []float64 // for each part, the smallest loss of the others so far
 	kept    []float32 // [held, width]
 }
 
@@ -134,14 +134,14 @@ type itemScorer interface {
 	ItemLosses(dst []float64, out []float32, b head.Batch) []float64
 }
 
-// newCrossStop returns one for the items that a run holds out; nil if nothing is chosen by them.
+// newCrossStop returns a crossStop for the items that a run holds out; nil if they do not choose an epoch.
 func (r *run) newCrossStop() *crossStop {
 	_, scores := r.head.(itemScorer)
 	if !scores || len(r.held) < 2*crossParts || r.o.Patience < 0 || r.o.Calibrate == "off" {
 		return nil
 	}
 	c := &crossStop{width: r.head.Outputs(), part: make([]int, len(r.held))}
-	groups := map[string]int{} // stay together
+	groups := map[string]int{} // items of a group stay together
 	for at, j := range r.held {
 		c.part[at] = at % crossParts
 		if g := r.in.ds.Groups; g != nil {
@@ -155,7 +155,7 @@ func (r *run) newCrossStop() *crossStop {
 	return c
 }
 
-// setBest takes over the least losses of a run that another process began or ended.
+// setBest sets the smallest losses to those of a run that another process started or completed.
 func (c *crossStop) setBest(best []float64) {
 	if c != nil && len(best) == crossParts {
 		c.best = best
@@ -169,7 +169,7 @@ func (c *crossStop) begin() {
 	}
 }
 
-// add puts down the outputs for some items.
+// add records the outputs for some items.
 func (c *crossStop) add(h head.Head, out []float32, b head.Batch) {
 	if c != nil {
 		c.losses = h.(itemScorer).ItemLosses(c.losses, out, b)
@@ -177,7 +177,7 @@ func (c *crossStop) add(h head.Head, out []float32, b head.Batch) {
 	}
 }
 
-// end keeps the outputs of the parts whose others were never better.
+// end keeps the outputs of each part for which the loss of the other parts is the smallest so far.
 func (c *crossStop) end() {
 	if c == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"credence/dataset"
 )
 
-// remarks are n items of simulated, with a remark that tells of the votes beside
+// remarks returns n items of simulated, with a remark that depends on the votes next to
 // the features.
 func remarks(n int) *dataset.Dataset {
 	ds := simulated(n, 3, 1)
@@ -46,8 +46,8 @@ func remarks(n int) *dataset.Dataset {
 	return ds
 }
 
-// TestTexts: words help where they tell of votes, a loaded model predicts the same,
-// with folds and with items held out for good.
+// TestTexts: words help where votes depend on them, and a loaded model predicts the same,
+// with folds and with items held out throughout.
 func TestTexts(t *testing.T) {
 	ds := remarks(200)
 	for name, edit := range map[string]func(o *Options){
@@ -69,7 +69,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestTextsStopped: a fit that is stopped while it learns from words says so.
+// TestTextsStopped: a fit that is stopped while it learns from words returns ErrStopped.
 func TestTextsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := quick()
@@ -96,9 +96,9 @@ func TestTextsResume(t *testing.T) {
 	}
 }
 
-// TestTextsLeak: votes that have nothing to do with words shall not seem to. With
-// what a fit to all items says of them, networks would find the votes of training
-// items in their words, and no others.
+// TestTextsLeak: votes that do not depend on words must not appear to. With inputs
+// from a fit to all items, networks would learn the votes of training items from
+// their words, and no others.
 func TestTextsLeak(t *testing.T) {
 	ds := remarks(200)
 	r := rand.New(rand.NewPCG(9, 9))

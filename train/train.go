@@ -1,23 +1,23 @@
 // Package train fits networks to votes.
 //
-// [Fit] takes a data set and gives a trained [credence/model.Model], with the
-// predictions that networks made of items they held out: an ensemble, each
-// network of which stops by the votes of its fold. The zero value of [Options]
-// is meant for use: what is left zero (the network, its size, the number of
-// components, networks and epochs, the regularization) is chosen from the
-// number of items and the shape of the features, and a negative number means
-// none where that makes sense. Seed 0 is a seed like any other. [Complete] tells
-// what would be chosen, and refuses what Fit refuses, without training.
+// [Fit] trains a [credence/model.Model] on a data set, and returns it with the
+// predictions of the networks for the items they held out. The model is an ensemble:
+// each network stops early by the votes of its fold. The zero value of [Options] is
+// useful: fields left zero (the network, its size, the number of components, networks
+// and epochs, the regularization) are chosen from the number of items and the shape of
+// the features; a negative number means none where that makes sense. Seed 0 is a seed
+// like any other. [Complete] returns the options that Fit would choose, and the errors
+// it would return for the data, without training.
 //
-// A fit of hours writes its state to the folder Options.Checkpoint. When its
-// context is canceled, Fit returns the best model so far with [ErrStopped]; a
-// call with the same data and options and Resume set goes on from the folder and
-// ends with the same model as one that was never stopped. With other data or
-// options it fails with [ErrResume]. [RemoveCheckpoint] clears the folder.
+// A long fit writes its state to the folder Options.Checkpoint. When its context is
+// canceled, Fit returns the best model so far with [ErrStopped]; a call with the same
+// data and options and Resume set continues from the folder and ends with the same
+// model as a fit that was never stopped. With other data or options it fails with
+// [ErrResume]. [RemoveCheckpoint] removes the checkpoints.
 //
-// A [Stepper] makes one training step: forward, loss, backward, update. It is
-// what a training run repeats and what a benchmark times; [NewWorkload] sets up
-// the benchmarks' networks and batches.
+// A [Stepper] performs one training step: forward, loss, backward, update. Training
+// repeats it and benchmarks time it; [NewWorkload] sets up the networks and batches
+// of the benchmarks.
 package train
 
 import (
@@ -33,23 +33,23 @@ import (
 	"credence/nn"
 )
 
-// Stepper is a network, the head that scores it and the engine's trainer that
-// moves it.
+// Stepper trains a network step by step, with the loss of a head and the trainer of
+// an engine.
 type Stepper struct {
 	Net     *nn.Network
 	Head    head.Objective
 	Trainer nn.Trainer
 
-	scorer nn.Scorer // of an engine that computes some losses itself, and such a head
+	scorer nn.Scorer // set if both engine and head can compute the loss on the device
 	device deviceHead
-	score  func(grad, out []float32) // the batch in hand
+	score  func(grad, out []float32) // computes the loss of the current batch
 	votes  head.Batch
 	at     nn.Step
 	loss   head.Loss
 }
 
 // NewStepper returns a stepper for batches of up to the given number of items,
-// after checking that network and head fit together. A nil engine is the CPU.
+// after checking that network and head are compatible. A nil engine means the CPU.
 func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
 	if net.Out.Size() != h.Outputs() {
 		return nil, fmt.Errorf("network gives %v outputs, head takes %d", net.Out, h.Outputs())
@@ -71,9 +71,9 @@ func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOp
 	return s, nil
 }
 
-// deviceHead is a head whose loss an engine may compute itself.
+// deviceHead is a head whose loss an engine may compute on its device.
 type deviceHead interface {
-	OnDevice(b head.Batch) head.DeviceLoss // nil if none can
+	OnDevice(b head.Batch) head.DeviceLoss // nil if it cannot be computed there
 }
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
@@ -91,10 +91,10 @@ func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, er
 	return s.loss, err
 }
 
-// Workloads are the names that [NewWorkload] knows, in order of size.
+// Workloads lists the names that [NewWorkload] accepts, in order of size.
 var Workloads = []string{"mlp", "mlp-raters", "lenet5", "lenet5-raters", "cnn2d", "cnn3d"}
 
-// workloads are the sizes of the benchmarks, by network.
+// workloads has the sizes of the benchmarks, by network.
 var workloads = map[string]struct {
 	in                       nn.Shape
 	components, votes, batch int
@@ -114,19 +114,19 @@ type Workload struct {
 	x     []float32
 	votes head.Batch
 	at    nn.Step
-	turns []*nn.Pinned // copies of x that take turns where inputs are taken ahead
+	turns []*nn.Pinned // copies of x to alternate between if the engine reads inputs ahead
 }
 
 // NewWorkload sets up a benchmark with random inputs and votes, two classes:
 //
 //	mlp            2-64-64-30, 10 components, 2 votes, 64 items
-//	mlp-raters     the same with 3 votes by 30 raters, who lean and guess
+//	mlp-raters     the same with 3 votes by 30 raters, with biases and guess rates
 //	lenet5         28×28 images, 3 components, 2 votes, 64 items
 //	lenet5-raters  the same with 3 votes by 30 raters
 //	cnn2d          32×32 images in color, 3 components, 3 votes, 128 items
 //	cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items
 //
-// A nil engine is the CPU. An engine that takes inputs ahead gets them anew for each step.
+// A nil engine means the CPU. An engine that reads inputs ahead gets them again for each step.
 func NewWorkload(e nn.Engine, name string) (*Workload, error) {
 	if !slices.Contains(Workloads, name) {
 		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
@@ -178,7 +178,7 @@ func NewWorkload(e nn.Engine, name string) (*Workload, error) {
 	return w, w.pin(e)
 }
 
-// pin makes copies of the inputs that an engine takes ahead in turn.
+// pin makes two copies of the inputs, which an engine that reads ahead uses alternately.
 func (w *Workload) pin(e nn.Engine) error {
 	pinner, pins := e.(nn.Pinner)
 	feeder, feeds := w.Stepper.Trainer.(nn.Feeder)
@@ -196,7 +196,7 @@ func (w *Workload) pin(e nn.Engine) error {
 	return feeder.Ahead(w.turns[0].Values)
 }
 
-// Step trains once on the batch and returns the loss. The inputs of the next step are taken ahead.
+// Step trains once on the batch and returns the loss. The inputs of the next step are passed to the engine ahead of time.
 func (w *Workload) Step() float64 {
 	x := w.x
 	if w.turns != nil {
@@ -207,22 +207,22 @@ func (w *Workload) Step() float64 {
 	}
 	loss, err := w.Stepper.Step(x, w.votes, w.at)
 	if err != nil {
-		panic(err) // the batch is made for the network
+		panic(err) // the batch always fits the network
 	}
 	w.at.Step++
 	return loss.Mean
 }
 
-// Timing is what [Workload.Time] measured.
+// Timing is the result of [Workload.Time].
 type Timing struct {
 	PerStep       time.Duration // in the best of five windows
-	AllocsPerStep int           // whole ones, over all windows: the runtime makes a few of its own
+	AllocsPerStep int           // rounded down, over all windows: the runtime makes a few allocations itself
 	Steps         int
 	Loss          float64 // after the last step
 }
 
 // Time repeats steps for about the given time, in five windows of at least one
-// step each, after three steps that do not count.
+// step each, after three warm-up steps.
 func (w *Workload) Time(total time.Duration) Timing {
 	for range 3 {
 		w.Step()

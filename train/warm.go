@@ -15,19 +15,19 @@ import (
 	"credence/nn"
 )
 
-// WarmStart is a model whose networks training starts from, instead of random weights.
+// WarmStart is a model that training starts from, instead of random weights.
 type WarmStart struct {
 	Model *model.Model
-	// Data are those that the model was trained on. They tell which items a network has
-	// held out: these it holds out again, so that nothing it has seen decides when it
-	// stops and how wide intervals are. Without them that cannot be avoided, and is warned
-	// of.
+	// Data is the data set that the model was trained on. It determines which items a network
+	// has held out: it holds them out again, so that items it has seen affect neither when it
+	// stops nor the width of intervals. Without Data that cannot be avoided, and there is a
+	// warning.
 	Data *dataset.Dataset
-	// Before is what that model started from itself, if from anything.
+	// Before is the model that Model itself was started from, nil if none.
 	Before *WarmStart
 }
 
-// options returns those of the model's own fit.
+// options returns the options of the model's own fit.
 func (s *WarmStart) options() (Options, error) {
 	var was Options
 	if err := json.Unmarshal(s.Model.Provenance.Config, &was); err != nil {
@@ -37,9 +37,9 @@ func (s *WarmStart) options() (Options, error) {
 	return was, nil
 }
 
-// follow takes over from the model to start from what has to be the same, and refuses
-// what cannot be: other classes, another method or network. Fewer epochs at a smaller rate
-// are enough where networks go on, and do not forget what they know.
+// follow takes options that must be the same from the model to start from, and returns an
+// error for those that conflict: other classes, another method or network. Networks that
+// continue need fewer epochs, at a smaller rate that preserves what they have learned.
 func (o *Options) follow(ds *dataset.Dataset) error {
 	m := o.From.Model
 	if err := sameClasses(ds.Classes, m.Classes); err != nil {
@@ -90,7 +90,7 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	if o.Augment == (Augment{}) {
 		o.Augment = was.Augment
 	}
-	// A single network is chosen by folds that begin anew; see fitting.run.
+	// The folds that choose a single network start from random weights; see fitting.plan.
 	if was.Ensemble == 1 {
 		o.Rate, o.Epochs = cmp.Or(o.Rate, was.Rate), cmp.Or(o.Epochs, was.Epochs)
 	} else {
@@ -100,52 +100,52 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	return err
 }
 
-// The rate of a network that goes on, as a share of the rate it had, and what its number of
-// epochs is divided by.
+// The factor of the learning rate of a network that continues, and the divisor of its number
+// of epochs.
 const (
 	warmRate   = 0.3
 	warmEpochs = 3
 )
 
-// sameClasses refuses classes that a model does not know, in its order.
+// sameClasses returns an error unless the classes are those of the model, in its order.
 func sameClasses(now, then []string) error {
-	var strange []string
+	var unknown []string
 	for _, c := range now {
 		if !slices.Contains(then, c) {
-			strange = append(strange, strconv.Quote(c))
+			unknown = append(unknown, strconv.Quote(c))
 		}
 	}
 	switch {
-	case len(strange) > 0:
+	case len(unknown) > 0:
 		return fmt.Errorf("votes for classes that the model to start from does not know: %s; it knows %s: a model with other classes has to be trained from the beginning",
-			words.Few(strange), words.Few(then))
+			words.Few(unknown), words.Few(then))
 	case !slices.Equal(now, then):
 		return fmt.Errorf("classes %q, but the model to start from has %q: give them in its order", now, then)
 	}
 	return nil
 }
 
-// takeTransform takes over how features become inputs, and refuses data with other
-// features.
+// takeTransform uses the transform of the model to start from, and returns an error if the
+// data have other features.
 func (f *fitting) takeTransform(s *WarmStart) error {
 	f.transform = s.Model.Transform.Clone()
 	if _, err := f.transform.Over(f.ds); err != nil {
 		return fmt.Errorf("the features are not those of the model to start from: %w", err)
 	}
-	var strange []string
+	var unknown []string
 	for _, p := range f.ds.Parts {
 		if !slices.ContainsFunc(f.transform.Parts(), func(q dataset.Part) bool { return q.Name == p.Name }) {
-			strange = append(strange, strconv.Quote(p.Name))
+			unknown = append(unknown, strconv.Quote(p.Name))
 		}
 	}
-	if len(strange) > 0 {
-		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(strange))
+	if len(unknown) > 0 {
+		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(unknown))
 	}
 	return nil
 }
 
-// inherit lets every network hold out what it held out before, and its share of what is
-// new. It reports whether that is known.
+// inherit makes every network hold out the items that it held out before, and its share of
+// new items. It reports whether these are known.
 func (f *fitting) inherit() (bool, error) {
 	s := f.o.From
 	if s.Data == nil {
@@ -172,11 +172,11 @@ func (f *fitting) inherit() (bool, error) {
 		}
 	}
 	if f.o.Held != nil {
-		return false, nil // what is held out is given
+		return false, nil // the held-out items are given
 	}
-	f.folds, f.forGood = old.folds, old.forGood
+	f.folds, f.fixedHoldOut = old.folds, old.fixedHoldOut
 	parts := cmp.Or(old.folds, max(2, int(1/f.o.HeldOut+0.5)))
-	var fresh []int // places in voted
+	var fresh []int // indexes into voted
 	count := make([]int, max(parts, 2))
 	for at, j := range f.voted {
 		fold, ok := f.before[f.ds.Items[j]]
@@ -202,8 +202,8 @@ func (f *fitting) inherit() (bool, error) {
 	return true, nil
 }
 
-// spread gives new items to folds, or one part of them to what is held out for good, if
-// anything is.
+// spread assigns new items to folds or, if one set of items is held out throughout, a share of
+// them to that set.
 func (f *fitting) spread(fresh []int, parts int, holds bool, count []int) error {
 	items := make([]int, len(fresh))
 	for k, at := range fresh {
@@ -230,8 +230,8 @@ func (f *fitting) spread(fresh []int, parts int, holds bool, count []int) error 
 	return nil
 }
 
-// startFrom gives a network the weights of another. What belongs to raters is left as it
-// is where they are others.
+// startFrom copies the weights of another network. The parameters of raters are not copied
+// if the raters are not the same.
 func (r *run) startFrom(from *nn.Network) error {
 	params := map[string][]float32{}
 	for _, p := range slices.Concat(from.Params, from.States) {
@@ -249,9 +249,9 @@ func (r *run) startFrom(from *nn.Network) error {
 	return nil
 }
 
-// startOutputs makes a network begin at what is true of all items: its last layer gets the given
-// biases, and its weights are shrunk, so that what the network says of an item grows from there.
-// Networks that do not end in a dense layer with a bias are left as they are.
+// startOutputs makes a network start at the same prediction for all items: its last layer gets the given
+// biases and its weights are shrunk, so that differences between items develop from there.
+// Networks that do not end in a dense layer with a bias are not changed.
 func startOutputs(net *nn.Network, start []float32) {
 	n := len(net.Params)
 	for _, p := range net.Own {

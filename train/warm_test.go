@@ -40,8 +40,8 @@ func heldBy(t *testing.T, ds *dataset.Dataset, o Options) (*Result, map[int][]st
 	return fitted(t, ds, o), held
 }
 
-// Training goes on from a model: its networks hold out what they held out before, so that
-// what is told of held-out votes is true, and what changed is told.
+// Training continues from a model: its networks hold out the items they held out before, so that
+// scores on held-out votes are valid, and the changes are recorded.
 func TestFrom(t *testing.T) {
 	all := simulated(300, 4, 1)
 	old := first(all, 150)
@@ -62,7 +62,7 @@ func TestFrom(t *testing.T) {
 	if c == nil || !c.Known || c.NewItems != 150 || c.GoneItems != 0 || c.AddedVotes != 600 || c.RemovedVotes != 0 || c.Items != 300 || c.Votes != 1200 {
 		t.Fatalf("%+v", c)
 	}
-	// 600 votes more than 600 tell something: both numbers are means over the same items.
+	// 600 further votes help: both numbers are means over the same items.
 	if !(c.After < c.Before) {
 		t.Errorf("%.4f nats per vote before, %.4f after", c.Before, c.After)
 	}
@@ -90,8 +90,8 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// A single network is chosen by folds that begin anew, and only new items can tell what
-// it was worth before.
+// A single network is chosen by folds that start from random weights, and only new items can
+// show how good it was before.
 func TestFromSingle(t *testing.T) {
 	all := simulated(200, 3, 2)
 	old := first(all, 150)

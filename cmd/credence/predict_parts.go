@@ -104,8 +104,8 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 		return orStopped(ctx, err)
 	}
 	parts, err := predict.OpenParts(o.out, p.table, s, o.rank.Index)
-	if _, ok := errors.AsType[*predict.PartError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
+	if _, ok := errors.AsType[*predict.ShardError](err); ok {
+		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.ShardFolder(o.out))+", or choose another -o")
 	}
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return withHint(err, "the same command goes on from the parts in "+predict.PartsOf(o.out))
+			return withHint(err, "the same command goes on from the parts in "+predict.ShardFolder(o.out))
 		}
 		return err
 	}
@@ -184,7 +184,7 @@ func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out str
 
 // hasParts reports whether a file has parts to join.
 func hasParts(out string) bool {
-	info, err := os.Stat(predict.PartsOf(out))
+	info, err := os.Stat(predict.ShardFolder(out))
 	return err == nil && info.IsDir()
 }
 

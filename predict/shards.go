@@ -18,27 +18,27 @@ import (
 	"credence/internal/rank"
 )
 
-// A long prediction is made in parts, each of so many items in input order, which processes of any
-// number may share: part k belongs to the process of rank k mod n. A part is a file of the form of the
-// whole, in the folder OUT.parts, and beside it a manifest, which is written after it and says what it
-// was made from. A process that is killed loses the part it was at. [Join] makes OUT of the parts.
+// A long prediction is made in blocks of consecutive items, which n processes may share: block k belongs to
+// the shard of the process with rank k mod n. A block is a file in the format of the result, in the folder
+// OUT.parts. Next to it is a manifest, written after the block, that records what the block was computed
+// from. A process that is killed loses only its current block. [Join] assembles OUT from the blocks.
 
-// ShardSource is what a part was made from. Parts of one result have the same.
+// ShardSource identifies the inputs that a block was computed from. It is the same for all blocks of one result.
 type ShardSource struct {
 	Model   string            `json:"model"` // SHA-256 of its file
-	Files   []FileSum         `json:"files"` // items, and votes on them
+	Files   []FileSum         `json:"files"` // the items, and the votes on them
 	Options map[string]string `json:"options"`
 	Program string            `json:"program"`
 	Form    string            `json:"form"`
 	Columns []Column          `json:"columns"`
-	Shards  int               `json:"shards"`         // processes that share the work
-	Block   int               `json:"items_per_part"` // all but the last
+	Shards  int               `json:"shards"`         // number of processes that share the work
+	Block   int               `json:"items_per_part"` // items per block, of all blocks but the last
 }
 
-// PartsOf returns the folder in which the parts of a file are.
-func PartsOf(out string) string { return out + ".parts" }
+// ShardFolder returns the folder that holds the blocks of the file out.
+func ShardFolder(out string) string { return out + ".parts" }
 
-// Parts writes those parts of a file that fall to one process and are not there yet.
+// Parts writes the shard of one process: those of its blocks that are not there yet.
 type Parts struct {
 	folder string
 	rank   rank.Rank
@@ -47,18 +47,18 @@ type Parts struct {
 	lock   *atomicfile.Lock
 	done   map[int]*manifest
 
-	file    *atomicfile.File // the part at work, nil for none
+	file    *atomicfile.File // the current block, nil if there is none
 	sum     hash.Hash
 	out     Writer
 	current manifest
 }
 
-// OpenParts opens the folder of parts of the file out for one of the s.Shards processes, counted from 0, and makes the
-// folder if there is none. All parts in it must have the same source, and no other process may work on the same shard.
+// OpenParts opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
+// folder if there is none. All blocks in it must have the same source, and no other process may work on the same shard.
 func OpenParts(out string, t *Table, s ShardSource, shard int) (*Parts, error) {
 	r := rank.Rank{Index: shard, Count: s.Shards}
 	s.Form, s.Columns = t.format.Form.Name, t.columns
-	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
+	p := &Parts{folder: ShardFolder(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func OpenParts(out string, t *Table, s ShardSource, shard int) (*Parts, error) {
 	return p, nil
 }
 
-// look finds the parts that are there, and removes what killed processes left.
+// look finds the blocks that are there, and removes leftovers of killed processes.
 func (p *Parts) look() error {
 	if err := atomicfile.Clean(p.folder, "part-*", "shard-*"); err != nil {
 		return err
@@ -87,20 +87,20 @@ func (p *Parts) look() error {
 	p.done = map[int]*manifest{}
 	for _, m := range list {
 		if why := m.Source.differs(&p.source); why != "" {
-			return &PartError{m.path, "it was made " + why}
+			return &ShardError{m.path, "it was made " + why}
 		}
 		if m.Shard != nil {
 			continue
 		}
 		if info, err := os.Stat(m.data()); err == nil && info.Size() == m.Bytes {
-			p.done[m.Part] = m
+			p.done[m.Index] = m
 		}
 	}
 	return nil
 }
 
-// Wants reports whether the items from first on, those of one part, are to be predicted here. If they were
-// already, it returns how many had no prediction, and the reasons that were told then.
+// Wants reports whether this process has to predict the items from first on, which are of one block. If it has
+// done so already, Wants returns how many items had no prediction, and the reasons reported then.
 func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
 	if p.Others(first) {
 		return false, 0, nil
@@ -110,16 +110,16 @@ func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
 		return true, 0, nil
 	}
 	if first%p.source.Block > 0 {
-		return false, 0, nil // told with the first items of the part
+		return false, 0, nil // reported with the first items of the block
 	}
 	return false, m.Bad, m.Reports
 }
 
-// Others reports whether the part of the items from first on falls to another process.
+// Others reports whether the block of the items from first on belongs to another process.
 func (p *Parts) Others(first int) bool { return first/p.source.Block%p.rank.Count != p.rank.Index }
 
-// Write writes the predictions of items from first on, which are all of one part, and why some of them
-// have none.
+// Write writes the predictions for the items from first on, which are all of one block. reports are the reasons
+// why some items have no prediction.
 func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports []string) error {
 	if p.file == nil {
 		if err := p.begin(first / p.source.Block); err != nil {
@@ -143,10 +143,10 @@ func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports
 	return p.finish()
 }
 
-// begin begins part k.
+// begin starts block k.
 func (p *Parts) begin(k int) error {
-	p.current = manifest{Source: p.source, Part: k, First: k * p.source.Block}
-	f, err := atomicfile.Create(filepath.Join(p.folder, partName(k)+"."+p.source.Form))
+	p.current = manifest{Source: p.source, Index: k, First: k * p.source.Block}
+	f, err := atomicfile.Create(filepath.Join(p.folder, blockName(k)+"."+p.source.Form))
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (p *Parts) begin(k int) error {
 	return nil
 }
 
-// finish ends the part at work.
+// finish completes the current block and writes its manifest.
 func (p *Parts) finish() error {
 	f, c := p.file, &p.current
 	p.file = nil
@@ -177,10 +177,10 @@ func (p *Parts) finish() error {
 	if err := f.Commit(); err != nil {
 		return err
 	}
-	return c.write(p.folder, partName(c.Part))
+	return c.write(p.folder, blockName(c.Index))
 }
 
-// End says that the last item was read; items is how many there are, of all processes.
+// End records that all items were read; items is their number, over all processes.
 func (p *Parts) End(items int) error {
 	if p.file != nil {
 		if err := p.finish(); err != nil {
@@ -191,7 +191,7 @@ func (p *Parts) End(items int) error {
 	return m.write(p.folder, shardName(p.rank))
 }
 
-// Close gives up the part at work, if there is one, and lets others work on this rank.
+// Close discards the current block, if there is one, and releases the lock of this rank.
 func (p *Parts) Close() error {
 	if p.file != nil {
 		p.file.Discard()
@@ -205,20 +205,20 @@ func (p *Parts) Close() error {
 	return lock.Release()
 }
 
-// BlockOf returns how many items a part has: what takes some seconds to predict, since a part takes time
-// to begin and is what a killed process loses. width is how many numbers an item has, items about how
-// many there are, 0 if that is not known. Each of n processes gets equally many parts.
+// BlockOf returns the number of items per block. A block takes some seconds to predict: each one takes time
+// to start, and a killed process loses its current one. width is the number of features of an item, items the
+// approximate number of items, 0 if unknown. Each of n processes gets the same number of blocks.
 func BlockOf(items, width, n int) int {
 	const most, values = 1 << 15, 1 << 24
 	block := min(max(values/max(width, 1), 1), most)
 	if items > 0 {
-		each := (items + n*block - 1) / (n * block) // parts of a process
+		each := (items + n*block - 1) / (n * block) // blocks per process
 		block = (items + n*each - 1) / (n * each)
 	}
 	return block
 }
 
-// FileSum says which content a file has.
+// FileSum identifies the content of a file.
 type FileSum struct {
 	Name   string `json:"name"` // without its folder
 	SHA256 string `json:"sha256"`
@@ -227,8 +227,8 @@ type FileSum struct {
 	Bytes int64 `json:"-"`
 }
 
-// SumFile reads a file through. Of a folder, names, sizes and times of the files in it count: to read
-// images or volumes twice would take longer than to predict them.
+// SumFile computes the checksum of a file. For a folder it is that of the names, sizes and times of the files
+// in it: reading images or volumes twice would take longer than predicting them.
 func SumFile(ctx context.Context, path string) (FileSum, error) {
 	s := FileSum{Name: filepath.Base(path)}
 	f, err := fault.OpenFile(path)
@@ -268,7 +268,7 @@ func SumFile(ctx context.Context, path string) (FileSum, error) {
 	return s, nil
 }
 
-// lineCounter counts the lines of what is written to it.
+// lineCounter counts the lines and bytes written to it.
 type lineCounter FileSum
 
 func (c *lineCounter) Write(b []byte) (int, error) {
