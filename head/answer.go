@@ -117,16 +117,6 @@ func (a *Decoded) ReportedDist() *mixture.Dirichlet {
 	return a.Average.Dist(a.Dist)
 }
 
-// ForItem returns the answer about p itself, not an average rater's chances.
-func (a *Decoded) ForItem() Decoded {
-	b := *a
-	if a.Average != nil {
-		b = NewDecoded(a.Dist)
-		b.Resolution = a.Resolution
-	}
-	return b
-}
-
 // Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If
 // there are items without an answer, which have an Err, the error is that of the first of them.
 func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
@@ -229,22 +219,17 @@ func (a *Decoded) Reported() mixture.Reported {
 	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
 }
 
-// meaner is a head that tells the means of answers for less work than all of them.
-type meaner interface {
-	// means fills in Mean and Err of dst [N] as Decode would.
-	means(dst []Decoded, outputs []Output)
-}
-
 // DecodeMeans is [Decode] for those who ask for means alone: of a method whose other numbers take time, answers
 // have only Mean and Err.
 func DecodeMeans(h Head, outputs []Output, n int) ([]Decoded, error) {
-	if m, ok := h.(meaner); ok {
+	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok {
 		return decode(m.means, h.Outputs(), outputs, n)
 	}
 	return Decode(h, outputs, n)
 }
 
-// means implements [meaner]: no distribution is made, and the exponentials of many items are taken at once.
+// means fills in Mean and Err of dst [N] as Decode would, for less work: no distribution is made, and the
+// exponentials of many items are taken at once.
 func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	k, d, width := h.components, h.classes, h.Outputs()
 	n := len(dst)

@@ -3,7 +3,6 @@ package head
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"credence/internal/special"
 	"credence/mixture"
@@ -140,12 +139,7 @@ func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 // read turns the raw outputs of one network for one item into K weights, which
 // sum to 1/members, and K rows of parameters.
 func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members int) {
-	top := float64(slices.Max(out[:h.components]))
-	sum := 0.0
-	for k, x := range out[:h.components] {
-		weights[k] = math.Exp(float64(x) - top)
-		sum += weights[k]
-	}
+	sum := expShifted(weights, out[:h.components])
 	for k := range weights {
 		weights[k] /= sum * float64(members)
 	}

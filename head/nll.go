@@ -141,6 +141,16 @@ func sumExp(x []float64) (top, sum float64) {
 	return top, sum
 }
 
+// expShifted fills dst with exp(x_i − largest) and returns the sum.
+func expShifted(dst []float64, x []float32) (sum float64) {
+	top := float64(slices.Max(x))
+	for i, v := range x {
+		dst[i] = math.Exp(float64(v) - top)
+		sum += dst[i]
+	}
+	return sum
+}
+
 // fewVotes is up to how many votes an item's likelihood is multiplied out. The
 // products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
 const fewVotes = 16
@@ -193,10 +203,7 @@ func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 	if faint && !(total > 1e-14) {
 		// A component whose weight is beyond the range of float32 may be the
 		// only one that explains the votes.
-		top := float64(slices.Max(out[:k]))
-		for c, x := range out[:k] {
-			w[c] = math.Exp(float64(x) - top)
-		}
+		expShifted(w, out[:k])
 		weight, total = sums(w, like)
 	}
 	if g == nil {

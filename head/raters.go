@@ -347,10 +347,5 @@ func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 
 	return dst
 }
 
-// room returns x with length n, its content lost where it has to grow.
-func room[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/4)
-	}
-	return x[:n]
-}
+// room returns x with length n. Values beyond the old length are whatever was in memory.
+func room[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }

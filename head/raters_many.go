@@ -157,9 +157,7 @@ func (w *manyWork) component(c int, alpha []float64) float64 {
 		}
 		n := degree + len(v.votes)
 		to := len(w.partial)
-		for range n + 1 {
-			w.partial = append(w.partial, 0)
-		}
+		w.partial = append(w.partial, make([]float64, n+1)...)
 		product, by := w.partial[to:], w.partial[from:][:degree+1]
 		for s, x := range by {
 			for t, y := range v.a {

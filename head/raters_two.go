@@ -110,12 +110,7 @@ func weigh(w []float64, e, out []float32) {
 		sum += w[k]
 	}
 	if !(sum > 1e-30) || math.IsInf(sum, 1) {
-		top := float64(slices.Max(out))
-		sum = 0
-		for k, x := range out {
-			w[k] = math.Exp(float64(x) - top)
-			sum += w[k]
-		}
+		sum = expShifted(w, out)
 	}
 	for k := range w {
 		w[k] /= sum

@@ -2,6 +2,7 @@ package mixture
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"credence/internal/kernel"
@@ -115,12 +116,7 @@ func (s *laneSolver) begin(n, k, ends int) {
 }
 
 // room returns an empty slice with room for n values, the memory of x if that is enough.
-func room[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, 0, n)
-	}
-	return x[:0]
-}
+func room[T any](x []T, n int) []T { return slices.Grow(x[:0], n) }
 
 // add adds a mixture if lanes can have it, with weights that are divided by sum.
 func (s *laneSolver) add(w, a, b []float64, sum float64) bool {

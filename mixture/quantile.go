@@ -135,16 +135,10 @@ func (m *Beta) start(q float64, upper bool) float64 {
 	logQ := math.Log(q)
 	for i := range m.components {
 		c := &m.components[i]
-		guess := func(t, logT float64) float64 {
-			if !upper {
-				return c.GuessLogit(t, logT)
-			}
-			return c.GuessUpperLogit(t, logT)
-		}
 		if t := q / c.weight; t < 0.95 {
-			best = min(best, guess(t, logQ-c.logWeight))
+			best = min(best, c.GuessLogit(t, logQ-c.logWeight, upper))
 		} else if math.IsInf(best, 1) {
-			mean += c.weight * guess(q, logQ)
+			mean += c.weight * c.GuessLogit(q, logQ, upper)
 		}
 	}
 	if math.IsInf(best, 1) {

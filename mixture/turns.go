@@ -229,16 +229,8 @@ func (t *turns) judge(p, q *place) (sure, short bool) {
 			low = math.Exp(min(a.log, b.log) - top)
 		}
 		s0, s1 := min(a.slope, b.slope), max(a.slope, b.slope)
-		if s0 < 0 {
-			lo += s0 * high
-		} else {
-			lo += s0 * low
-		}
-		if s1 > 0 {
-			hi += s1 * high
-		} else {
-			hi += s1 * low
-		}
+		lo += min(s0*high, s0*low)
+		hi += max(s1*high, s1*low)
 		t.high[i] = high * max(s1, -s0)
 		most = max(most, t.high[i])
 	}

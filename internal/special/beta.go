@@ -242,18 +242,14 @@ func fractionRatio(a, b, x, l float64) float64 {
 // GuessLogit returns a rough logit of the point below which the distribution
 // has the mass t, 0 < t < 1, as a start for root finding; logT = ln t. It is
 // good to a few percent of the distribution's width where a and b exceed 1 and
-// far out in the tail, and to its order of magnitude elsewhere.
-func (d *Beta) GuessLogit(t, logT float64) float64 {
-	return d.guess(d.A, d.B, t, logT)
-}
-
-// GuessUpperLogit returns a rough logit of 1−x, where x is the point above which
-// the distribution has the mass t.
-func (d *Beta) GuessUpperLogit(t, logT float64) float64 {
-	return d.guess(d.B, d.A, t, logT)
-}
-
-func (d *Beta) guess(a, b, t, logT float64) float64 {
+// far out in the tail, and to its order of magnitude elsewhere. If upper, it is
+// the logit of 1−x, where x is the point above which the distribution has the
+// mass t.
+func (d *Beta) GuessLogit(t, logT float64, upper bool) float64 {
+	a, b := d.A, d.B
+	if upper {
+		a, b = b, a
+	}
 	logA, logB := math.Log(a), math.Log(b)
 	if d.atPeak {
 		return middleGuess(a, b, logA-logB, t, logT)
