@@ -191,6 +191,14 @@ type Rating struct {
 // Items returns the number of items N.
 func (b Batch) Items() int { return b.Counts.Items() }
 
+// weight returns how much item j counts.
+func (b *Batch) weight(j int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return b.Weights[j]
+}
+
 // Loss is the mean loss of a batch and what it is the mean of.
 type Loss struct {
 	Mean  float64

@@ -104,10 +104,7 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 	for j := range b.Items() {
 		one := Counts{Classes: h.classes, Values: b.Counts.Item(j)}
 		loss, _ := h.mean(nil, out[j*width:(j+1)*width], one)
-		if b.Weights != nil {
-			loss *= b.Weights[j]
-		}
-		dst = append(dst, loss)
+		dst = append(dst, loss*b.weight(j))
 	}
 	return dst
 }

@@ -323,10 +323,7 @@ type raterCriterion struct {
 func (c *raterCriterion) Add(out []float32, b Batch) {
 	c.h.compute(nil, out, b)
 	for j, x := range c.h.nll {
-		w := 1.0
-		if b.Weights != nil {
-			w = b.Weights[j]
-		}
+		w := b.weight(j)
 		m, _ := tally(b.Counts.Item(j))
 		c.sum += w * x
 		c.votes += w * m
@@ -339,10 +336,7 @@ func (c *raterCriterion) Value() float64 { return c.sum / c.votes }
 func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 {
 	h.compute(nil, out, b)
 	for j, x := range h.nll {
-		if b.Weights != nil {
-			x *= b.Weights[j]
-		}
-		dst = append(dst, x)
+		dst = append(dst, x*b.weight(j))
 	}
 	return dst
 }

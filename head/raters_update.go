@@ -65,10 +65,7 @@ func (p product) log() float64 {
 func (h *raterHead) add() {
 	width := h.sumsWidth()
 	for k, r := range h.batch.Ratings {
-		s, w := h.scores[k], 1.0
-		if h.batch.Weights != nil {
-			w = h.batch.Weights[r.Item]
-		}
+		s, w := h.scores[k], h.batch.weight(int(r.Item))
 		sums := h.sums[int(r.Rater)*width:][:width]
 		sums[0] += float32(w)
 		sums[1] += float32(w * s.lean)
