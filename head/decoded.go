@@ -26,13 +26,13 @@ type Decoded struct {
 	// nil for confidence.
 	Variance []float64
 	// Dist is the distribution of the class probabilities, learned from the votes of many items; nil if
-	// the method gives none. A model's answers have the law that is reported, see [Calibration].
+	// the method gives none. A model's answers have the distribution that is reported, see [Calibration].
 	Dist *mixture.Dirichlet
 	// Average is the average rater of a model that knows raters: Mean, Variance, Uncertainty and what
-	// is reported are of p̄, the chances that such a rater says each class, and Law is of p. It is nil
+	// is reported are of p̄, the chances that such a rater says each class, and Dist is of p. It is nil
 	// where all votes count alike, and p̄ is p.
 	Average *mixture.AverageRater
-	// Resolution is how close to 0 or 1 intervals of the law may end; see [mixture.Reported].
+	// Resolution is how close to 0 or 1 intervals of the distribution may end; see [mixture.Reported].
 	Resolution float64
 	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
 	// the class of largest mean for the mixture, softmax, dropout and mve, the width of its interval
@@ -49,7 +49,7 @@ type Decoded struct {
 	Err error
 }
 
-// NewDecoded returns the answer whose law is m.
+// NewDecoded returns the answer whose distribution is m.
 func NewDecoded(m *mixture.Dirichlet) Decoded {
 	a := Decoded{Dist: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
 	a.Uncertainty = a.Variance[a.Top()]
@@ -69,36 +69,36 @@ func (a *Decoded) Top() int {
 
 // After returns the answer after further votes [d] on the item have been seen.
 func (a *Decoded) After(votes []float64) (Decoded, error) {
-	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return law.Update(votes) })
+	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return dist.Update(votes) })
 }
 
-// AfterRatings returns the answer after votes by raters of the crowd have been seen.
+// AfterRatings returns the answer after votes by raters of the rater model have been seen.
 func (a *Decoded) AfterRatings(c *RaterModel, votes []Rating) (Decoded, error) {
-	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(law, votes) })
+	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(dist, votes) })
 }
 
-// updated returns the answer for the law that update returns.
-func (a *Decoded) updated(update func(law *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Decoded, error) {
+// updated returns the answer for the distribution that update returns.
+func (a *Decoded) updated(update func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Decoded, error) {
 	if a.Dist == nil {
 		return Decoded{}, ErrNoDistribution
 	}
-	law, err := update(a.Dist)
+	dist, err := update(a.Dist)
 	if err != nil {
 		return Decoded{}, err
 	}
-	return a.with(law), nil
+	return a.with(dist), nil
 }
 
-// with returns the answer for another law.
-func (a *Decoded) with(law *mixture.Dirichlet) Decoded {
-	b := NewDecoded(law)
+// with returns the answer for another distribution.
+func (a *Decoded) with(dist *mixture.Dirichlet) Decoded {
+	b := NewDecoded(dist)
 	b.Resolution = a.Resolution
 	b.ForAverageRater(a.Average)
 	return b
 }
 
 // ForAverageRater makes the answer that of an average rater's chances; nil leaves it as it is. The answer has
-// a law.
+// a distribution.
 func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 	if average == nil {
 		return
@@ -108,8 +108,8 @@ func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 	a.Uncertainty = a.Variance[a.Top()]
 }
 
-// ReportedDist returns the law of what is told: of p or, about, of an average rater's chances
-// ([mixture.AverageRater.Dist]). It is nil if there is no law.
+// ReportedDist returns the distribution of what is told: of p or, about, of an average rater's chances
+// ([mixture.AverageRater.Dist]). It is nil if there is no distribution.
 func (a *Decoded) ReportedDist() *mixture.Dirichlet {
 	if a.Dist == nil || a.Average == nil {
 		return a.Dist
@@ -125,20 +125,20 @@ func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 
 // decode calls f for pieces of N items, on all cores.
 func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
-	answers := make([]Decoded, n)
+	decoded := make([]Decoded, n)
 	par.Chunks(n, 64, func(lo, hi int) {
 		part := make([]Output, len(outputs))
 		for i, out := range outputs {
 			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
 		}
-		f(answers[lo:hi], part)
+		f(decoded[lo:hi], part)
 	})
-	for j := range answers {
-		if err := answers[j].Err; err != nil {
-			return answers, fmt.Errorf("item %d of the batch: %w", j, err)
+	for j := range decoded {
+		if err := decoded[j].Err; err != nil {
+			return decoded, fmt.Errorf("item %d of the batch: %w", j, err)
 		}
 	}
-	return answers, nil
+	return decoded, nil
 }
 
 // finite returns an error that shows the first value that is no number.
@@ -153,19 +153,19 @@ func finite(out []float32) error {
 func sdOf(a *Decoded, i int) float64 { return math.Sqrt(a.Variance[i]) }
 
 // Dists returns the distributions of answers that have them.
-func Dists(answers []Decoded) []*mixture.Dirichlet {
-	list := make([]*mixture.Dirichlet, len(answers))
-	for j := range answers {
-		list[j] = answers[j].Dist
+func Dists(decoded []Decoded) []*mixture.Dirichlet {
+	list := make([]*mixture.Dirichlet, len(decoded))
+	for j := range decoded {
+		list[j] = decoded[j].Dist
 	}
 	return list
 }
 
-// Calibration is how laws are reported: scaled about their means such that their spread is the one
+// Calibration is how distributions are reported: scaled about their means such that their spread is the one
 // that pairs of held-out votes show, and at the resolution that the votes allow. It is found by
 // training and travels with the model, so that whoever asks the model gets the same intervals.
 type Calibration struct {
-	// Scale is by how much the variance of every law is multiplied; 1 leaves laws as they are.
+	// Scale is by how much the variance of every distribution is multiplied; 1 leaves distributions as they are.
 	Scale float64 `json:"scale"`
 	// Resolution is ε, see [mixture.Reported]; 0 lets intervals end however close to 0 or 1.
 	Resolution float64 `json:"resolution"`
@@ -194,7 +194,7 @@ func (c *Calibration) Check() error {
 	return nil
 }
 
-// maxScale is far beyond what any law can be widened by.
+// maxScale is far beyond what any distribution can be widened by.
 const maxScale = 1e6
 
 // Apply makes a the answer that is reported. A nil calibration leaves it as it is.
@@ -203,18 +203,18 @@ func (c *Calibration) Apply(a *Decoded) {
 		return
 	}
 	if c.Scale != 1 {
-		law, err := a.Dist.Rescale(c.Scale)
+		dist, err := a.Dist.Rescale(c.Scale)
 		if err != nil {
 			*a = Decoded{Err: err}
 			return
 		}
-		*a = a.with(law)
+		*a = a.with(dist)
 	}
 	a.Resolution = c.Resolution
 }
 
 // Reported returns what is told of the item: of p̄ where raters are known, see Average. The answer has
-// a law.
+// a distribution.
 func (a *Decoded) Reported() mixture.Reported {
 	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
 }

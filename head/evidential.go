@@ -174,7 +174,7 @@ func (h *evidential) criterion(out, votes []float64) float64 {
 
 // answer reads several networks as the equal mixture of their distributions.
 // The uncertainty is the mean of the paper's u = d/α₀.
-func (h *evidential) answer(outputs [][]float64) Decoded {
+func (h *evidential) decode(outputs [][]float64) Decoded {
 	var e Decoded
 	weights, alpha := make([]float64, len(outputs)), make([][]float64, len(outputs))
 	for k, out := range outputs {

@@ -115,7 +115,7 @@ type Output struct {
 // Traits is what a method needs of training and what its uncertainty is. The zero value suits a
 // method that learns from single votes and needs nothing special.
 type Traits struct {
-	// Joint says that the method learns from all votes of an item together: its answers have a Law,
+	// Joint says that the method learns from all votes of an item together: its answers have a Dist,
 	// its loss is their negative log-likelihood in nats, and without two votes on some items it
 	// learns nothing about spread.
 	Joint bool

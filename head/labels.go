@@ -24,7 +24,7 @@ type labeled interface {
 	// criterion judges all held-out items at once.
 	criterion(out, votes []float64) float64
 	// answer reads the raw outputs [M, outputs()] for one item, which are finite.
-	answer(outputs [][]float64) Decoded
+	decode(outputs [][]float64) Decoded
 	start(bias, shares []float64)
 }
 
@@ -114,7 +114,7 @@ func (r *labels) Decode(dst []Decoded, outputs []Output) {
 			dst[j] = Decoded{Err: err}
 			continue
 		}
-		dst[j] = r.answer(wide)
+		dst[j] = r.decode(wide)
 	}
 }
 

@@ -86,6 +86,6 @@ func TestLearning(t *testing.T) {
 		}},
 	} {
 		h, out := descend(t, c.method, c.votes, c.rate)
-		c.check(h.answer([][]float64{out}))
+		c.check(h.decode([][]float64{out}))
 	}
 }

@@ -192,7 +192,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	return sum * h.scale, float64(voted)
 }
 
-// isFew tells whether m votes are multiplied out.
+// isFew reports whether m votes are multiplied out.
 func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 
 // fewLoss computes the exponentials of the items of part p, and the losses of those that
@@ -330,7 +330,7 @@ func (h *mixtureHead) turn(g, out []float32) {
 	}
 }
 
-// beyond tells whether |x| is larger than the number with the bits of edge, or x
+// beyond reports whether |x| is larger than the number with the bits of edge, or x
 // is NaN: without their sign, floats are ordered as the integers of their bits.
 func beyond(x float32, edge uint32) bool { return math.Float32bits(x)&(1<<31-1) > edge }
 

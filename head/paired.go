@@ -92,7 +92,7 @@ func (h *mve) read(a, b float64) (mean, variance float64) {
 
 // answer reads several networks as an equal mixture of their Gaussians
 // (Lakshminarayanan et al. 2017): its mean and variance.
-func (h *mve) answer(outputs [][]float64) Decoded {
+func (h *mve) decode(outputs [][]float64) Decoded {
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	each := 1 / float64(len(outputs))
 	for i := range h.pairs {
@@ -264,7 +264,7 @@ func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.Level) }
 // answer makes one interval of several networks' as the paper does: the mean
 // of an end, moved outwards by z standard deviations between the networks. The
 // variance is that of the Gaussian of which the interval holds the level's share.
-func (h *qd) answer(outputs [][]float64) Decoded {
+func (h *qd) decode(outputs [][]float64) Decoded {
 	z := h.normal()
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	lower, upper := make([]float64, h.pairs), make([]float64, h.pairs)

@@ -20,20 +20,20 @@ type RaterModel struct {
 	Classes int
 	Votes   []float64 // [R] votes that were learned from
 	// Bias [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
-	// Σ Votes·Lean is 0, in each of [Task.RaterGroups]. LeanSE is its standard error. Both are nil for more classes.
+	// Σ Votes·Bias is 0, in each of [Task.RaterGroups]. BiasSE is its standard error. Both are nil for more classes.
 	Bias, BiasSE []float64
 	// Guess [R] is g_r, how often a rater guesses. Its logarithm of odds and the standard error of
 	// that tell what is known of it: below −5 or so it is the prior that speaks.
 	Guess, GuessLogit, GuessLogitSE []float64
 	// Taste [R, d] is what a rater says when she guesses; nil for two classes, where it is either.
 	Taste []float64
-	// BiasSD is the scale of the prior of leans, learned with them.
+	// BiasSD is the scale of the prior of biases, learned with them.
 	BiasSD float64
 
 	average *mixture.AverageRater
 }
 
-// Check reports what is wrong with a crowd that was read from a file.
+// Check reports what is wrong with a rater model that was read from a file.
 func (c *RaterModel) Check(classes, raters int) error {
 	if c == nil {
 		return nil
@@ -41,13 +41,13 @@ func (c *RaterModel) Check(classes, raters int) error {
 	if c.Classes != classes || len(c.Votes) != raters {
 		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
 	}
-	leans, tastes := c.sizes()
+	biases, tastes := c.sizes()
 	for _, part := range []struct {
 		name   string
 		values []float64
 		want   int
 	}{
-		{"lean", c.Bias, leans}, {"standard error of lean", c.BiasSE, leans}, {"guess", c.Guess, raters},
+		{"lean", c.Bias, biases}, {"standard error of lean", c.BiasSE, biases}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
@@ -66,15 +66,15 @@ func (c *RaterModel) Check(classes, raters int) error {
 	return nil
 }
 
-// sizes returns the numbers of leans and of tastes.
-func (c *RaterModel) sizes() (leans, tastes int) {
+// sizes returns the numbers of biases and of tastes.
+func (c *RaterModel) sizes() (biases, tastes int) {
 	if c.Classes == 2 {
 		return len(c.Votes), 0
 	}
 	return 0, len(c.Votes) * c.Classes
 }
 
-// Average returns the average rater, nil of a nil crowd.
+// Average returns the average rater, nil of a nil rater model.
 func (c *RaterModel) Average() *mixture.AverageRater {
 	if c == nil {
 		return nil
@@ -97,10 +97,10 @@ func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 // rareGuess is how seldom.
 const rareGuess = 0.02
 
-// ErrNoRater is the reason when a rater's number is not one of the crowd's.
+// ErrNoRater is the reason when a rater's number is not one of the rater model's.
 var ErrNoRater = errors.New("no such rater")
 
-// check returns an error unless votes are by raters of the crowd, or by unknown ones.
+// check returns an error unless votes are by raters of the rater model, or by unknown ones.
 func (c *RaterModel) check(votes []Rating) error {
 	for _, v := range votes {
 		if v.Rater < -1 || int(v.Rater) >= len(c.Votes) || v.Class < 0 || int(v.Class) >= c.Classes {
@@ -133,40 +133,40 @@ func (c *RaterModel) chance(rater int32, odds float64) float64 {
 	return (1-g)*(1-1/(1+odds*math.Exp(c.Bias[rater]))) + g/2
 }
 
-// LogVotes returns the joint log-likelihood of votes on an item whose p has the given law.
-func (c *RaterModel) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error) {
+// LogVotes returns the joint log-likelihood of votes on an item whose p has the given distribution.
+func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64, error) {
 	if err := c.check(votes); err != nil {
 		return 0, err
 	}
 	if c.Classes == 2 {
 		sum := 0.0
-		for _, part := range c.posterior(law, c.asCast(votes)) {
+		for _, part := range c.posterior(dist, c.asCast(votes)) {
 			sum += part.weight
 		}
 		return math.Log(sum), nil
 	}
-	return c.logExpansion(law, votes), nil
+	return c.logExpansion(dist, votes), nil
 }
 
-// Update returns the law of p after votes have been seen. Of more than two classes it is exact, a
+// Update returns the distribution of p after votes have been seen. Of more than two classes it is exact, a
 // mixture with components for each way in which votes may have been guesses, except that beyond 64
 // the lightest are merged into others (see merge). Of two classes each component, and each way in which
 // votes of guessers may have been guesses, becomes the Beta distribution with the mean and variance of
-// its own posterior; measured over laws with α from 0.5 to 30 and up to five votes, the distribution
+// its own posterior; measured over distributions with α from 0.5 to 30 and up to five votes, the distribution
 // function is off by at most 0.04.
-func (c *RaterModel) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	if err := c.check(votes); err != nil {
 		return nil, err
 	}
 	if len(votes) == 0 {
-		return law, nil
+		return dist, nil
 	}
 	if c.Classes > 2 {
-		return c.expand(law, votes)
+		return c.expand(dist, votes)
 	}
 	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
-		for _, part := range c.posterior(law, way.votes) {
+		for _, part := range c.posterior(dist, way.votes) {
 			a, b := part.beta()
 			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
 		}
@@ -178,11 +178,11 @@ func (c *RaterModel) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Di
 	return merge(weights, alpha)
 }
 
-// Chances returns how likely a rater is to vote for each class of an item whose p has the given law.
-func (c *RaterModel) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
+// Chances returns how likely a rater is to vote for each class of an item whose p has the given distribution.
+func (c *RaterModel) Chances(dist *mixture.Dirichlet, rater int) ([]float64, error) {
 	chances := make([]float64, c.Classes)
 	for i := range chances {
-		l, err := c.LogVotes(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		l, err := c.LogVotes(dist, []Rating{{Rater: int32(rater), Class: int32(i)}})
 		if err != nil {
 			return nil, err
 		}
@@ -192,15 +192,15 @@ func (c *RaterModel) Chances(law *mixture.Dirichlet, rater int) ([]float64, erro
 }
 
 // Gain returns by how much a vote of the rater is expected to lower Σ_i Var p̄_i of an item.
-func (c *RaterModel) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
-	chances, err := c.Chances(law, rater)
+func (c *RaterModel) Gain(dist *mixture.Dirichlet, rater int) (float64, error) {
+	chances, err := c.Chances(dist, rater)
 	if err != nil {
 		return 0, err
 	}
-	_, before := c.average.Moments(nil, nil, law)
+	_, before := c.average.Moments(nil, nil, dist)
 	gain := special.Sum(before)
 	for i, p := range chances {
-		after, err := c.Update(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		after, err := c.Update(dist, []Rating{{Rater: int32(rater), Class: int32(i)}})
 		if err != nil {
 			return 0, err
 		}
@@ -210,7 +210,7 @@ func (c *RaterModel) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
 	return max(0, gain), nil
 }
 
-// merge returns the mixture with components merged until there are at most mostParts: again and again
+// merge returns the mixture with components merged until there are at most maxComponents: again and again
 // the lightest joins the one whose mean is nearest, and both become the Dirichlet distribution with
 // their mean and the trace of their covariance. Class means and Σ_i Var p_i of the whole stay as they
 // are, and no probability changes by more than the weight of the components that were lightest.
@@ -223,7 +223,7 @@ func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
 		}
 	}
 	weights, alpha = weights[:n], alpha[:n]
-	for n > mostParts {
+	for n > maxComponents {
 		light := slices.Index(weights, slices.Min(weights[:n]))
 		n--
 		w, a := weights[light], alpha[light]

@@ -10,8 +10,8 @@ import (
 	"credence/nn"
 )
 
-// crowdSteps bounds the steps of Fisher scoring.
-const crowdSteps = 30
+// maxFitSteps bounds the steps of Fisher scoring.
+const maxFitSteps = 30
 
 // RaterModelOf returns the raters' parameters that networks have learned, the mean over networks, without
 // standard errors; own are the values of the head's tensors in each, as in [Output]. Of guessing it is
@@ -53,8 +53,8 @@ func newRaterModel(t Task) *RaterModel {
 			c.Votes[r] = 1
 		}
 	}
-	leans, tastes := c.sizes()
-	c.Bias, c.BiasSE = make([]float64, leans), make([]float64, leans)
+	biases, tastes := c.sizes()
+	c.Bias, c.BiasSE = make([]float64, biases), make([]float64, biases)
 	c.GuessLogit, c.GuessLogitSE = make([]float64, t.Raters), make([]float64, t.Raters)
 	c.Taste = make([]float64, tastes)
 	return c
@@ -76,16 +76,16 @@ func (c *RaterModel) Finalize() error {
 	return err
 }
 
-// FitRaterModel finds the raters' parameters that make votes on items most probable, given the laws of the
+// FitRaterModel finds the raters' parameters that make votes on items most probable, given the distributions of the
 // items, which should not have been learned from the same votes. b has the votes on the items of
-// laws, with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
-func FitRaterModel(t Task, laws []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
-	h, own, out, err := raterWork(t, laws)
+// distributions, with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
+func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
+	h, own, out, err := raterWork(t, dists)
 	if err != nil {
 		return nil, err
 	}
 	grad := make([]float32, len(out))
-	for range crowdSteps {
+	for range maxFitSteps {
 		before := [][]float32{slices.Clone(own[0]), slices.Clone(own[3])}
 		h.compute(grad, out, b)
 		h.add()
@@ -99,10 +99,10 @@ func FitRaterModel(t Task, laws []*mixture.Dirichlet, b Batch) (*RaterModel, err
 }
 
 // AddVotes fills in the standard errors of the raters' parameters, by the votes on items of the given
-// laws: from the information in the scores of the votes, the prior included. share is that of the
+// distributions: from the information in the scores of the votes, the prior included. share is that of the
 // votes that the parameters were learned from.
-func (c *RaterModel) AddVotes(t Task, laws []*mixture.Dirichlet, b Batch, share float64) error {
-	h, own, out, err := raterWork(t, laws)
+func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share float64) error {
+	h, own, out, err := raterWork(t, dists)
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (c *RaterModel) AddVotes(t Task, laws []*mixture.Dirichlet, b Batch, share 
 }
 
 // raterWork returns a head with raters, its tensors, and the raw outputs of a network that gives items
-// these laws.
-func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
+// these distributions.
+func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
-	for _, law := range laws {
-		components = max(components, law.K())
+	for _, dist := range dists {
+		components = max(components, dist.K())
 	}
 	method, err := Mixture{Components: components, Raters: "on"}.New(t)
 	if err != nil {
@@ -135,7 +135,7 @@ func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32
 	for _, p := range ownTensors(h) {
 		own = append(own, p.Value)
 	}
-	return h, own, rawOutputs(h, laws), nil
+	return h, own, rawOutputs(h, dists), nil
 }
 
 // Widen adds to the standard errors what networks disagree on, each of which has learned raters'
@@ -188,17 +188,17 @@ func ownTensors(h Head) []*nn.Param {
 	return own
 }
 
-// rawOutputs are those of a network that gives items these laws.
-func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
+// rawOutputs are those of a network that gives items these distributions.
+func rawOutputs(h *raterHead, dists []*mixture.Dirichlet) []float32 {
 	k, d, width := h.components, h.classes, h.Outputs()
-	out := make([]float32, len(laws)*width)
-	for j, law := range laws {
+	out := make([]float32, len(dists)*width)
+	for j, dist := range dists {
 		row := out[j*width:][:width]
 		for c := range k {
 			row[c] = -70
 		}
-		for c := range law.K() {
-			w, alpha := law.Component(c)
+		for c := range dist.K() {
+			w, alpha := dist.Component(c)
 			row[c] = float32(max(math.Log(w), -70))
 			for i, a := range alpha {
 				row[k+c*d+i] = float32(math.Log(a))
@@ -208,11 +208,11 @@ func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
 	return out
 }
 
-// jointRaters is up to how many raters the information about leans is a matrix. Beyond, what one
-// rater's lean says of another's is too little to matter.
+// jointRaters is up to how many raters the information about biases is a matrix. Beyond, what one
+// rater's bias says of another's is too little to matter.
 const jointRaters = 100
 
-// errors fills standard errors. The information about leans is Σ_j s_j s_jᵀ over items, with the leans'
+// errors fills standard errors. The information about biases is Σ_j s_j s_jᵀ over items, with the biases'
 // sum in each group, which is fixed, taken out.
 func (h *raterHead) errors(c *RaterModel, share float64) {
 	width := h.sumsWidth()
@@ -238,7 +238,7 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 		for x := h.first[j]; x < h.first[j+1]; x++ {
 			for y := h.first[j]; y < h.first[j+1]; y++ {
 				at := int(h.batch.Ratings[x].Rater)*n + int(h.batch.Ratings[y].Rater)
-				info[at] += h.scores[x].lean * h.scores[y].lean / share
+				info[at] += h.scores[x].bias * h.scores[y].bias / share
 			}
 		}
 	}

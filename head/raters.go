@@ -47,7 +47,7 @@ type raterHead struct {
 	usual  []float64 // [d] share of each class
 
 	// The tensors.
-	lean, guess []float32 // [R]
+	bias, guess []float32 // [R]
 	taste       []float32 // [R, d], of more than two classes
 	sums        []float32 // [R, sumsWidth]: see add
 	mark        []float32 // the epoch that sums are of, and τ²
@@ -80,8 +80,8 @@ func (h *raterHead) recall(ratings []Rating) {
 	}
 	for _, v := range ratings {
 		at := [2]float32{h.guess[v.Rater], 0}
-		if h.lean != nil {
-			at[1] = h.lean[v.Rater]
+		if h.bias != nil {
+			at[1] = h.bias[v.Rater]
 		}
 		if x := &h.known[v.Rater]; x.from != at {
 			*x = rater{at, math.Exp(float64(at[1])), special.Sigmoid(float64(at[0]))}
@@ -91,7 +91,7 @@ func (h *raterHead) recall(ratings []Rating) {
 
 // score is the derivative of the log-likelihood with respect to the parameters of a vote's rater.
 type score struct {
-	lean, guess float64 // b and logit g
+	bias, guess float64 // b and logit g
 	guessed     float64 // probability that the vote was a guess
 }
 
@@ -208,7 +208,7 @@ func (h *raterHead) Own() []nn.HeadParam {
 func (h *raterHead) Bind(own []*nn.Param) {
 	h.guess, h.sums, h.mark = own[0].Value, own[1].Value, own[2].Value
 	if h.classes == 2 {
-		h.lean = own[3].Value
+		h.bias = own[3].Value
 		return
 	}
 	h.taste = own[3].Value

@@ -71,7 +71,7 @@ func (w *twoWork) loss(j int) float64 {
 	shift := 0.0
 	extra := [2]float64{float64(s[0]), float64(s[1])}
 	for _, r := range ratings {
-		shift = max(shift, math.Abs(float64(h.lean[r.Rater])))
+		shift = max(shift, math.Abs(float64(h.bias[r.Rater])))
 		known := &h.known[r.Rater]
 		w.voters = append(w.voters, voter{known.odds, known.guess, r.Class == 1})
 		extra[r.Class]--
@@ -352,7 +352,7 @@ func (w *twoWork) score(scores []score, like float64) {
 			if !voter.one {
 				slope = -slope
 			}
-			scores[v].lean += slope
+			scores[v].bias += slope
 			scores[v].guessed += inverse * voter.guess / 2
 		}
 	}

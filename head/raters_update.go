@@ -12,11 +12,11 @@ import (
 const (
 	guessMean, guessSD = -7, 3 // prior of logit g
 	tasteVotes         = 2     // how many votes the prior of π counts for
-	leanMost           = 8     // largest |b|
-	guessMost          = 8     // largest logit g; the smallest is −15
-	guessLeast         = -15
+	maxBias            = 8     // largest |b|
+	maxGuess           = 8     // largest logit g; the smallest is −15
+	minGuess           = -15
 	guessMany          = -1.2 // from here on somebody is said to guess
-	guessStart         = guessLeast
+	guessStart         = minGuess
 	guessPrecision     = 1 / float64(guessSD*guessSD)
 )
 
@@ -68,8 +68,8 @@ func (h *raterHead) add() {
 		s, w := h.scores[k], h.batch.weight(int(r.Item))
 		sums := h.sums[int(r.Rater)*width:][:width]
 		sums[0] += float32(w)
-		sums[1] += float32(w * s.lean)
-		sums[2] += float32(w * s.lean * s.lean)
+		sums[1] += float32(w * s.bias)
+		sums[2] += float32(w * s.bias * s.bias)
 		sums[3] += float32(w * s.guess)
 		sums[4] += float32(w * s.guess * s.guess)
 		sums[5+r.Class] += float32(w * s.guessed)
@@ -114,10 +114,10 @@ func (h *raterHead) update() {
 		seenIn[h.group[r]]++
 		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d, jump))
 		if d == 2 {
-			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
+			b, information := float64(h.bias[r]), float64(s[2])+1/tau2
 			step := (float64(s[1]) - b/tau2) / information
-			b = min(max(b+min(max(step, -1), 1), -leanMost), leanMost)
-			h.lean[r] = float32(b)
+			b = min(max(b+min(max(step, -1), 1), -maxBias), maxBias)
+			h.bias[r] = float32(b)
 			second += b*b + 1/information
 			continue
 		}
@@ -134,10 +134,10 @@ func (h *raterHead) update() {
 	}
 	mean := make([]float64, h.groups)
 	for r, w := range h.within {
-		mean[h.group[r]] += w * float64(h.lean[r])
+		mean[h.group[r]] += w * float64(h.bias[r])
 	}
-	for r := range h.lean {
-		h.lean[r] -= float32(mean[h.group[r]])
+	for r := range h.bias {
+		h.bias[r] -= float32(mean[h.group[r]])
 	}
 	moved := 0.0
 	for g, m := range mean {
@@ -183,5 +183,5 @@ func nextGuess(u float64, sums []float32, classes int, jump bool) float64 {
 		return at
 	}
 	step := (float64(sums[3]) - (u-guessMean)*guessPrecision) / (float64(sums[4]) + guessPrecision)
-	return min(max(u+min(max(step, -1.5), 1.5), guessLeast), guessMost)
+	return min(max(u+min(max(step, -1.5), 1.5), minGuess), maxGuess)
 }

@@ -81,7 +81,7 @@ func (h *softmax) criterion(out, votes []float64) float64 {
 	return h.loss(nil, out, votes, Step{})
 }
 
-func (h *softmax) answer(outputs [][]float64) Decoded {
+func (h *softmax) decode(outputs [][]float64) Decoded {
 	d := h.classes
 	e := Decoded{Mean: make([]float64, d), Variance: make([]float64, d)}
 	p := make([][]float64, len(outputs))
@@ -274,7 +274,7 @@ func (h *confidence) criterion(out, votes []float64) float64 {
 	return loss
 }
 
-func (h *confidence) answer(outputs [][]float64) Decoded {
+func (h *confidence) decode(outputs [][]float64) Decoded {
 	e := Decoded{Mean: make([]float64, h.classes)}
 	log := make([]float64, h.classes)
 	each := 1 / float64(len(outputs))

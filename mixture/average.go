@@ -37,17 +37,17 @@ type averageTable struct {
 	values []float64
 }
 
-// averageGroups is to how many groups of like leans raters are reduced. Within a group leans differ
+// averageGroups is to how many groups of like biases raters are reduced. Within a group biases differ
 // by the 64th part of their range at most where raters are many, and p̄ by less than a tenth of the
 // square of that.
 const averageGroups = 64
 
 // NewAverage returns the average of raters of the given weights, of which not all are 0: for two classes
-// their leans, for more what each says when she guesses, taste [R, d]; and how often each guesses.
-func NewAverage(classes int, weights, leans, taste, guesses []float64) (*AverageRater, error) {
+// their biases, for more what each says when she guesses, taste [R, d]; and how often each guesses.
+func NewAverage(classes int, weights, biases, taste, guesses []float64) (*AverageRater, error) {
 	n := len(weights)
-	if len(guesses) != n || classes == 2 && len(leans) != n || classes > 2 && len(taste) != n*classes {
-		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(leans), len(guesses), len(taste))
+	if len(guesses) != n || classes == 2 && len(biases) != n || classes > 2 && len(taste) != n*classes {
+		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(biases), len(guesses), len(taste))
 	}
 	whole := special.Sum(weights)
 	if !(whole > 0) || math.IsInf(whole, 1) {
@@ -73,16 +73,16 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 		}
 	}
 	if classes == 2 {
-		a.group(order, weights, leans, guesses, whole)
+		a.group(order, weights, biases, guesses, whole)
 		a.tables = make([]averageTable, len(special.LogitGrids()))
 	}
 	return a, nil
 }
 
 // group reduces raters, all of weight above 0, to groups that lean alike.
-func (a *AverageRater) group(order []int, weights, leans, guesses []float64, whole float64) {
-	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(leans[x], leans[y]), x-y) })
-	low, high := leans[order[0]], leans[order[len(order)-1]]
+func (a *AverageRater) group(order []int, weights, biases, guesses []float64, whole float64) {
+	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(biases[x], biases[y]), x-y) })
+	low, high := biases[order[0]], biases[order[len(order)-1]]
 	a.shift = max(math.Abs(low), math.Abs(high))
 	bin := -1
 	var sums []float64 // of share times lean
@@ -90,7 +90,7 @@ func (a *AverageRater) group(order []int, weights, leans, guesses []float64, who
 		share := weights[r] / whole * (1 - guesses[r])
 		at := len(a.shares)
 		if len(order) > averageGroups {
-			at = min(int((leans[r]-low)/(high-low)*averageGroups), averageGroups-1)
+			at = min(int((biases[r]-low)/(high-low)*averageGroups), averageGroups-1)
 			if high == low {
 				at = 0
 			}
@@ -100,7 +100,7 @@ func (a *AverageRater) group(order []int, weights, leans, guesses []float64, who
 			a.shares, sums = append(a.shares, 0), append(sums, 0)
 		}
 		a.shares[len(a.shares)-1] += share
-		sums[len(sums)-1] += share * leans[r]
+		sums[len(sums)-1] += share * biases[r]
 	}
 	for k, share := range a.shares {
 		a.odds = append(a.odds, math.Exp(sums[k]/share))
@@ -171,40 +171,40 @@ func (a *AverageRater) table(level int) []float64 {
 	return t.values
 }
 
-// Moments appends the mean and the variance of p̄ to those of the classes, under a law of p.
-func (a *AverageRater) Moments(means, variances []float64, law *Dirichlet) ([]float64, []float64) {
+// Moments appends the mean and the variance of p̄ to those of the classes, under a distribution of p.
+func (a *AverageRater) Moments(means, variances []float64, dist *Dirichlet) ([]float64, []float64) {
 	if a.shares == nil {
-		for i, m := range law.Mean(nil) {
+		for i, m := range dist.Mean(nil) {
 			means = append(means, a.scale*m+a.offset[i])
 		}
-		for _, v := range law.Variance(nil) {
+		for _, v := range dist.Variance(nil) {
 			variances = append(variances, a.scale*a.scale*v)
 		}
 		return means, variances
 	}
-	mean, variance := a.second(law.Marginal(1))
+	mean, variance := a.second(dist.Marginal(1))
 	return append(means, 1-mean, mean), append(variances, variance, variance)
 }
 
-// class returns the moments of p̄ of a class whose probability has the given law.
-func (a *AverageRater) class(i int, law *Beta) (mean, variance float64) {
+// class returns the moments of p̄ of a class whose probability has the given distribution.
+func (a *AverageRater) class(i int, dist *Beta) (mean, variance float64) {
 	switch {
 	case a.shares == nil:
-		mean, variance = law.Moments()
+		mean, variance = dist.Moments()
 		return a.scale*mean + a.offset[i], a.scale * a.scale * variance
 	case i == 0:
-		mean, variance = a.second(law.Reflect())
+		mean, variance = a.second(dist.Reflect())
 		return 1 - mean, variance
 	}
-	return a.second(law)
+	return a.second(dist)
 }
 
 // second returns the moments of the second class, of two.
-func (a *AverageRater) second(law *Beta) (mean, variance float64) {
-	center := a.At(1, law.Mean())
+func (a *AverageRater) second(dist *Beta) (mean, variance float64) {
+	center := a.At(1, dist.Mean())
 	first, square := 0.0, 0.0
-	for k := range law.K() {
-		w, x, y := law.Component(k)
+	for k := range dist.K() {
+		w, x, y := dist.Component(k)
 		m, s := a.component(x, y, center)
 		first += w * m
 		square += w * s
@@ -234,14 +234,14 @@ func (a *AverageRater) component(x, y, center float64) (m, s float64) {
 	return m, s
 }
 
-// Dist returns about the law of p̄: each component becomes the Dirichlet distribution with the means and
-// the trace of the covariance that p̄ has in it. For what is computed from a law as a whole, such as
+// Dist returns about the distribution of p̄: each component becomes the Dirichlet distribution with the means and
+// the trace of the covariance that p̄ has in it. For what is computed from a distribution as a whole, such as
 // the probability of votes by raters whose names are not known; means, quantiles and intervals are
 // exact without it.
-func (a *AverageRater) Dist(law *Dirichlet) *Dirichlet {
-	d := law.Classes()
-	out := &Dirichlet{weights: slices.Clone(law.weights)}
-	for _, alpha := range law.alpha {
+func (a *AverageRater) Dist(dist *Dirichlet) *Dirichlet {
+	d := dist.Classes()
+	out := &Dirichlet{weights: slices.Clone(dist.weights)}
+	for _, alpha := range dist.alpha {
 		total := special.Sum(alpha)
 		mean, trace := make([]float64, d), 0.0
 		if a.shares != nil {

@@ -20,10 +20,10 @@
 //     them, [Dirichlet.Gain] is the variance that they are expected to take away;
 //   - calibration: [Dirichlet.PairError] is what pairs of votes say of the error of
 //     a mean, [Dirichlet.PairVariance] how far chance alone moves it, [Dispersion]
-//     compares many items' pairs with their laws, and [Dirichlet.Rescale] scales a
-//     law about its mean.
+//     compares many items' pairs with their distributions, and [Dirichlet.Rescale] scales a
+//     distribution about its mean.
 //
-// [Reported] is what users are told of an item: a law, recalibrated, at the
+// [Reported] is what users are told of an item: a distribution, recalibrated, at the
 // resolution that the votes behind it support.
 //
 // The package knows nothing of networks. Everything is float64.

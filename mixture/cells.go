@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// cellSet finds highest-density sets of a law that is constant on the cells [0, ε]
+// cellSet finds highest-density sets of a distribution that is constant on the cells [0, ε]
 // and [1−ε, 1]: as the threshold falls, the part between them grows with it, and
 // each cell joins as a whole at its own density.
 type cellSet struct {

@@ -10,8 +10,8 @@ import (
 	"credence/internal/special"
 )
 
-// Dispersion compares the variance that laws claim for items with the squared error
-// that pairs of votes show, for votes that the laws were not fitted to:
+// Dispersion compares the variance that distributions claim for items with the squared error
+// that pairs of votes show, for votes that the distributions were not fitted to:
 //
 //	R = ΣD/ΣV,   D the [Dirichlet.PairError] of an item and V = Σ_i Var p_i.
 //
@@ -21,13 +21,13 @@ import (
 type Dispersion struct {
 	Items int     // that have two votes or more
 	Ratio float64 // R
-	SE    float64 // of R, if the laws rescaled by R are right
-	// NullSE is the standard error of R if the laws are right as they are, for a test
+	SE    float64 // of R, if the distributions rescaled by R are right
+	// NullSE is the standard error of R if the distributions are right as they are, for a test
 	// of that: (R − 1)/NullSE is then about normal, also where few votes differ.
 	NullSE float64
 
 	at       []float64 // ratios, increasing
-	variance []float64 // of R, if the laws rescaled by at[i] are right
+	variance []float64 // of R, if the distributions rescaled by at[i] are right
 }
 
 // dispersionRatios are where the variance of R is computed; it is interpolated
@@ -40,33 +40,33 @@ const nullRatio = 3
 // dispersionPiece is how many items one goroutine takes at a time.
 const dispersionPiece = 128
 
-// NewDispersion compares laws with votes; votes(j) are those of item j, one count a
-// class. Items without a law (nil) or with fewer than two votes are left out; if
+// NewDispersion compares distributions with votes; votes(j) are those of item j, one count a
+// class. Items without a distribution (nil) or with fewer than two votes are left out; if
 // none remains, it is an error.
-func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion, error) {
+func NewDispersion(dists []*Dirichlet, votes func(j int) []float64) (*Dispersion, error) {
 	type sums struct {
 		items         int
 		shown, claims float64
 		variance      []float64
 		err           error
 	}
-	pieces := make([]sums, (len(laws)+dispersionPiece-1)/dispersionPiece)
+	pieces := make([]sums, (len(dists)+dispersionPiece-1)/dispersionPiece)
 	par.For(len(pieces), func(p int) {
 		s := sums{variance: make([]float64, len(dispersionRatios))}
-		for j := p * dispersionPiece; j < min(len(laws), (p+1)*dispersionPiece) && s.err == nil; j++ {
-			if laws[j] == nil {
+		for j := p * dispersionPiece; j < min(len(dists), (p+1)*dispersionPiece) && s.err == nil; j++ {
+			if dists[j] == nil {
 				continue
 			}
 			counts := votes(j)
-			d, err := laws[j].PairError(counts)
+			d, err := dists[j].PairError(counts)
 			switch {
 			case err != nil:
 				s.err = fmt.Errorf("item %d: %w", j, err)
 			case !math.IsNaN(d):
 				s.items++
 				s.shown += d
-				s.claims += special.Sum(laws[j].Variance(nil))
-				s.err = laws[j].pairVariances(s.variance, special.Sum(counts))
+				s.claims += special.Sum(dists[j].Variance(nil))
+				s.err = dists[j].pairVariances(s.variance, special.Sum(counts))
 			}
 		}
 		pieces[p] = s
@@ -95,15 +95,15 @@ func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion,
 	return d, nil
 }
 
-// pairVariances adds to dst the variance of the pair error over n votes, for the law
+// pairVariances adds to dst the variance of the pair error over n votes, for the distribution
 // rescaled by each of dispersionRatios.
 func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
 	for i, ratio := range dispersionRatios {
-		law, err := m.Rescale(ratio)
+		dist, err := m.Rescale(ratio)
 		if err != nil {
 			return err
 		}
-		dst[i] += law.PairVariance(n)
+		dst[i] += dist.PairVariance(n)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	return e
 }
 
-// Ensemble returns the dispersion of the laws of an ensemble, given that of the laws
+// Ensemble returns the dispersion of the distributions of an ensemble, given that of the distributions
 // of its members and the share q of its variance that is within members, the rest
 // being between their means:
 //
@@ -191,17 +191,17 @@ func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	return e, nil
 }
 
-// scaleAllowance is how far above 1 a ratio may lie without laws being widened:
-// intervals that move their tails, and the shapes of fitted laws, err on the wide
+// scaleAllowance is how far above 1 a ratio may lie without distributions being widened:
+// intervals that move their tails, and the shapes of fitted distributions, err on the wide
 // side by more than that.
 const scaleAllowance = 0.05
 
-// Scale returns the ratio by which to rescale laws ([Dirichlet.Rescale]) so that their
+// Scale returns the ratio by which to rescale distributions ([Dirichlet.Rescale]) so that their
 // intervals hold what they say on average,
 //
 //	max(R, 0) − min(max(R − 1, 0), 0.05) + min(SE/4, SE²/R),   at least 0.1.
 //
-// The last term is what not knowing R costs: of laws that are as often too wide as too
+// The last term is what not knowing R costs: of distributions that are as often too wide as too
 // narrow, the intervals hold less than they say.
 func (d *Dispersion) Scale() float64 {
 	r := max(d.Ratio, 0)

@@ -13,7 +13,7 @@ import (
 //
 // the mean of (e_u − μ)·(e_v − μ) over pairs of votes u, v, with e_u the vector
 // that is 1 at the class of u. If the votes are independent given p, its
-// expectation is that of |p − μ|², whatever the law of p: a mean that is off counts
+// expectation is that of |p − μ|², whatever the distribution of p: a mean that is off counts
 // as much as spread. Σ_i Var p_i is what the mixture expects of it. It takes
 // m ≥ 2 votes; with fewer it is NaN.
 func (m *Dirichlet) PairError(votes []float64) (float64, error) {
@@ -33,7 +33,7 @@ func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 }
 
 // PairVariance returns the variance of [Dirichlet.PairError] over n votes of an
-// item whose p has the law m, exactly; NaN for n < 2. It costs some 50 K·d operations
+// item whose p has the distribution m, exactly; NaN for n < 2. It costs some 50 K·d operations
 // for d > 16 classes, K·d² + d³ for fewer, whatever n.
 //
 // PairError is a U-statistic with the kernel h(u, v) = (e_u − μ)·(e_v − μ). Given p
@@ -42,9 +42,9 @@ func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 //
 //	Var D = Var θ + (4(n−2) E[ζ₁ − θ²] + 2 E[ζ₂ − θ²])/(n(n−1)).
 //
-// The expectations are moments of Dirichlet laws up to the fourth, in forms without
+// The expectations are moments of Dirichlet distributions up to the fourth, in forms without
 // cancellation: central moments by sums over the cycles of permutations, and ζ₁ by
-// the law that a vote for v leaves.
+// the distribution that a vote for v leaves.
 func (m *Dirichlet) PairVariance(n float64) float64 {
 	if !(n >= 2) || math.IsInf(n, 1) {
 		return math.NaN()
@@ -187,7 +187,7 @@ func newPairMoments(a []float64, h *pairKernel) pairMoments {
 	r.theta2 = fourth + 8*y2dy/(total+1)/(total+2) + 4*dy2/(total+1) + 2*delta2*y2/(total+1) + delta2*delta2
 	rest := newAfterVote(h, mu, total)
 	for v := range d {
-		// E p_v f(p) = m_v E f(p) under the law after a vote for v, whose mean is
+		// E p_v f(p) = m_v E f(p) under the distribution after a vote for v, whose mean is
 		// (A m + e_v)/(A+1). There Σ_u p_u h(u, v) has this mean and variance.
 		at := total/(total+1)*(delta[v]-meanDelta) + h.at(v, v)/(total+1)
 		spread, second := rest.around(v, at, direct(v)), rest.around(v, 0, direct(v))
@@ -197,7 +197,7 @@ func newPairMoments(a []float64, h *pairKernel) pairMoments {
 	return r
 }
 
-// afterVote computes second moments of the kernel under the law that a vote leaves of Dirichlet(A m).
+// afterVote computes second moments of the kernel under the distribution that a vote leaves of Dirichlet(A m).
 type afterVote struct {
 	*pairKernel
 	mu             []float64 // m

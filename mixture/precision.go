@@ -16,7 +16,7 @@ const (
 	// Full has relative errors below 1e-10, as [Beta.Quantile] and [Dirichlet.TopClass] have them.
 	Full Precision = iota
 	// SixDigits is for numbers of which at most six digits are shown, and several times as fast. The
-	// end Q̂ of an interval, or the median, is off by at most 1e-7 or, where a law is so flat that
+	// end Q̂ of an interval, or the median, is off by at most 1e-7 or, where a distribution is so flat that
 	// this says little, |F(Q̂) − F(Q)| ≤ 1e-7 min(F(Q), 1−F(Q)) with F the distribution function. The
 	// probabilities of being the most probable class are off by at most 1e-7.
 	SixDigits
@@ -125,7 +125,7 @@ func (c *ReportedClass) topOfTwo() (first, second float64) {
 	lower, upper, ok := c.tables.tails(0)
 	if !ok {
 		half := special.At(0.5)
-		lower, upper = c.law().tailsAt(&half)
+		lower, upper = c.dist().tailsAt(&half)
 	}
 	return upper / (upper + lower), lower / (upper + lower)
 }
@@ -145,7 +145,7 @@ type classTables struct {
 	tables [len(tableGrades)]quantileTable
 	made   [len(tableGrades)]bool
 	good   [len(tableGrades)]bool // tables that were made and can be used
-	exact  *Beta                  // see law
+	exact  *Beta                  // see distribution
 }
 
 // set makes them those of a class.
@@ -158,9 +158,9 @@ func (t *classTables) set(m *Dirichlet, class int) {
 	t.exact = nil
 }
 
-// law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
+// distribution returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
 // their masses.
-func (t *classTables) law() *Beta {
+func (t *classTables) dist() *Beta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.exact == nil {

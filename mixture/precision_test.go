@@ -13,8 +13,8 @@ import (
 	"credence/internal/special"
 )
 
-// drawLaw draws a law of d classes of one of the kinds that models give, or of an extreme one.
-func drawLaw(r *rand.Rand, d int) *Dirichlet {
+// drawDist draws a distribution of d classes of one of the kinds that models give, or of an extreme one.
+func drawDist(r *rand.Rand, d int) *Dirichlet {
 	kind := r.IntN(7)
 	k := []int{15, 15, 3, 6, 1 + r.IntN(4), 30, 15}[kind]
 	weights, alpha := make([]float64, k), make([][]float64, k)
@@ -122,35 +122,35 @@ func sameSummary(r Reported, levels []float64) error {
 	return nil
 }
 
-// TestSixDigits holds what is told to six digits against what is told in full: a hundred thousand laws of two
+// TestSixDigits holds what is told to six digits against what is told in full: a hundred thousand distributions of two
 // classes, and some of more.
 func TestSixDigits(t *testing.T) {
-	for _, c := range []struct{ classes, laws int }{{2, mixtures()}, {3, mixtures() / 50}, {10, mixtures() / 100}} {
+	for _, c := range []struct{ classes, dists int }{{2, mixtures()}, {3, mixtures() / 50}, {10, mixtures() / 100}} {
 		const each = 100
 		var mu sync.Mutex
 		failed := 0
-		par.For((c.laws+each-1)/each, func(piece int) {
+		par.For((c.dists+each-1)/each, func(piece int) {
 			r := rand.New(rng.New(7, "six digits", uint64(c.classes), uint64(piece)))
 			for i := range each {
-				told := Reported{Dist: drawLaw(r, c.classes), Resolution: 0.02 * r.Float64()}
+				reported := Reported{Dist: drawDist(r, c.classes), Resolution: 0.02 * r.Float64()}
 				levels := []float64{0.95}
 				switch i % 10 {
 				case 0:
-					levels, told.Resolution = []float64{0.5, 0.9, 0.99}, 0
+					levels, reported.Resolution = []float64{0.5, 0.9, 0.99}, 0
 				case 1:
 					levels = []float64{0.2, 0.95, 0.999, 0.9999}
 				}
-				if err := sameSummary(told, levels); err != nil {
+				if err := sameSummary(reported, levels); err != nil {
 					mu.Lock()
 					if failed++; failed <= 5 {
-						t.Errorf("%d classes, law %d of piece %d, resolution %v: %v", c.classes, i, piece, told.Resolution, err)
+						t.Errorf("%d classes, law %d of piece %d, resolution %v: %v", c.classes, i, piece, reported.Resolution, err)
 					}
 					mu.Unlock()
 				}
 			}
 		})
 		if failed > 0 {
-			t.Errorf("%d classes: %d of %d laws", c.classes, failed, c.laws)
+			t.Errorf("%d classes: %d of %d laws", c.classes, failed, c.dists)
 		}
 	}
 }
@@ -169,15 +169,15 @@ func TestSixDigitsSymmetric(t *testing.T) {
 func TestSixDigitsSameBits(t *testing.T) {
 	r := rand.New(rng.New(8, "six digits"))
 	for range 200 {
-		told := Reported{Dist: drawLaw(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
+		reported := Reported{Dist: drawDist(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
 		levels := []float64{0.8, 0.95, 0.999}
-		all, _ := told.Summarize(t.Context(), levels, true)
-		top := told.TopClass(nil)
+		all, _ := reported.Summarize(t.Context(), levels, true)
+		top := reported.TopClass(nil)
 		for i := range all {
 			if top[i] != all[i].Top {
 				t.Fatalf("class %d on top with %v, alone %v", i, all[i].Top, top[i])
 			}
-			c := told.Class(i)
+			c := reported.Class(i)
 			if x, _ := c.QuantileBoth(0.5); x != all[i].Median {
 				t.Fatalf("median of class %d is %v, alone %v", i, all[i].Median, x)
 			}

@@ -318,7 +318,7 @@ func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) err
 // intervalWorker finds intervals of rows with memory of its own.
 type intervalWorker struct {
 	lanes laneSolver
-	law   Beta
+	dist  Beta
 	rows  []int // those that the lanes have
 }
 
@@ -348,8 +348,8 @@ func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int,
 			}
 			v.rows = append(v.rows, i)
 		default:
-			v.law.fill(w, a, b, sum)
-			dst[i] = v.law.Interval(side, level)
+			v.dist.fill(w, a, b, sum)
+			dst[i] = v.dist.Interval(side, level)
 		}
 	}
 	v.lanes.solve()
@@ -360,8 +360,8 @@ func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int,
 		if math.IsNaN(e.root) { // too much for the lanes
 			w, a, b := rows.row(i)
 			sum, _ := checkMixture(w, a, b)
-			v.law.fill(w, a, b, sum)
-			e.root = v.law.solveTail(e.q, e.upper)
+			v.dist.fill(w, a, b, sum)
+			e.root = v.dist.solveTail(e.q, e.upper)
 		}
 		x, _ := special.Logistic(e.logit())
 		return x

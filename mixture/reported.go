@@ -9,20 +9,20 @@ import (
 	"credence/internal/special"
 )
 
-// Reported is what is told of an item: a law of its class probabilities, and how
+// Reported is what is told of an item: a distribution of its class probabilities, and how
 // close to 0 or 1 the votes behind it could follow a probability. Means, intervals,
 // the most probable class and the effect of further votes all come from this one
-// law, recalibrated ([Dirichlet.Rescale]) where that is known to be needed.
+// distribution, recalibrated ([Dirichlet.Rescale]) where that is known to be needed.
 //
 // Below the resolution ε nothing is told apart. An interval that would end there
 // ends at 0 instead, and the mass that this adds is taken off the other end, so that
 // intervals hold what they say and no more; see [ReportedClass.Interval].
 type Reported struct {
 	Dist *Dirichlet
-	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
+	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the distribution
 	// says, however close to 0.
 	Resolution float64
-	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
+	// Average makes what is told that of the chances of an average rater, p̄: the distribution is of p, and
 	// ends of intervals are mapped. nil if p itself is told.
 	Average *AverageRater
 	// Precision is how exactly intervals, medians and the most probable class are computed. The zero
@@ -43,12 +43,12 @@ func DefaultResolution(votes float64) float64 {
 	return min(max(0.6/math.Sqrt(votes), minResolution), defaultResolution)
 }
 
-// NewReported returns what is told of an item with the given law.
-func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
+// NewReported returns what is told of an item with the given distribution.
+func NewReported(dist *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
 		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
 	}
-	return Reported{Dist: law, Resolution: resolution}, nil
+	return Reported{Dist: dist, Resolution: resolution}, nil
 }
 
 // Mean appends the d class means to dst and returns it.
@@ -103,8 +103,8 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 // Update returns what is told after further votes were seen, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
-	law, err := r.Dist.Update(votes)
-	r.Dist = law
+	dist, err := r.Dist.Update(votes)
+	r.Dist = dist
 	return r, err
 }
 
@@ -131,7 +131,7 @@ func (r Reported) Class(i int) ReportedClass {
 	return c
 }
 
-// ReportedClass is what is told of the probability of one class. Its Law is that of p; methods tell
+// ReportedClass is what is told of the probability of one class. Its Dist is that of p; methods tell
 // of p̄ where an average rater's chances are told ([AverageRater]).
 type ReportedClass struct {
 	Dist *Beta
@@ -148,7 +148,7 @@ type ReportedClass struct {
 	class   int
 }
 
-// Reported returns what is told of a probability with the law m at a resolution, to full precision.
+// Reported returns what is told of a probability with the distribution m at a resolution, to full precision.
 func (m *Beta) Reported(resolution float64) ReportedClass {
 	c := ReportedClass{Dist: m, resolution: resolution}
 	c.begin()
@@ -172,16 +172,16 @@ func (c *ReportedClass) exactEnds() {
 	// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
 	low := special.At(c.resolution)
 	high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
-	law := c.law()
-	c.below, _ = law.tailsAt(&low)
-	_, c.above = law.tailsAt(&high)
+	dist := c.dist()
+	c.below, _ = dist.tailsAt(&low)
+	_, c.above = dist.tailsAt(&high)
 	c.rough = false
 }
 
-// law returns the law from which quantiles come where no table has them. To six digits it is made only where it is needed.
-func (c *ReportedClass) law() *Beta {
+// distribution returns the distribution from which quantiles come where no table has them. To six digits it is made only where it is needed.
+func (c *ReportedClass) dist() *Beta {
 	if c.tables != nil {
-		return c.tables.law()
+		return c.tables.dist()
 	}
 	return c.Dist
 }
@@ -192,7 +192,7 @@ func (c *ReportedClass) quantile(q, qc float64) (x, y float64) {
 		p := special.AtLogit(z)
 		return p.X, p.Y
 	}
-	return c.law().quantile(q, qc)
+	return c.dist().quantile(q, qc)
 }
 
 // ReportedInterval is an interval as it is told.
@@ -337,7 +337,7 @@ func (c ReportedClass) high(q float64) float64 {
 }
 
 // HighestDensity returns the shortest set of the given level, as
-// [Beta.HighestDensity] does, for the law that is constant on [0, ε] and on
+// [Beta.HighestDensity] does, for the distribution that is constant on [0, ε] and on
 // [1−ε, 1]; each of these is in the set as a whole or not at all, so that the mass
 // is at least the level. AtLeast says that the set consists of them alone. Of an average rater's
 // chances it is the shortest set of p, mapped.
@@ -377,7 +377,7 @@ func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Inter
 		slices.Reverse(set)
 		return set, atLeast, err
 	}
-	if c.tables != nil { // whose masses are rough, or those of a law that is a little wider
+	if c.tables != nil { // whose masses are rough, or those of a distribution that is a little wider
 		c.tables = nil
 		c.exactEnds()
 	}

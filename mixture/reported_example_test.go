@@ -7,17 +7,17 @@ import (
 	"credence/mixture"
 )
 
-// A law that is known to be too narrow, told at a resolution of 0.02.
+// A distribution that is known to be too narrow, told at a resolution of 0.02.
 func ExampleReported() {
 	m, err := mixture.NewDirichlet([]float64{0.8, 0.2}, [][]float64{{0.5, 12}, {4, 4}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	law, err := m.Rescale(1.3)
+	dist, err := m.Rescale(1.3)
 	if err != nil {
 		log.Fatal(err)
 	}
-	item, err := mixture.NewReported(law, 0.02)
+	item, err := mixture.NewReported(dist, 0.02)
 	if err != nil {
 		log.Fatal(err)
 	}

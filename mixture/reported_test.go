@@ -9,7 +9,7 @@ import (
 	"credence/internal/rng"
 )
 
-// randomReported draws a class of an item with a law over the whole range and a
+// randomReported draws a class of an item with a distribution over the whole range and a
 // resolution between 1e-4 and 0.02.
 func randomReported(m *Beta, r *rand.Rand) ReportedClass {
 	return m.Reported(math.Exp(math.Log(1e-4) + math.Log(200)*r.Float64()))
@@ -97,7 +97,7 @@ func TestReportedEndsAreContinuous(t *testing.T) {
 	})
 }
 
-// A law of U shape that tips from one side to the other: the interval is [0, 1] in
+// A distribution of U shape that tips from one side to the other: the interval is [0, 1] in
 // between, and within ε of it on both sides.
 func TestReportedTips(t *testing.T) {
 	const e = 0.01
@@ -249,22 +249,22 @@ func TestReportedOverClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		law, err := item.Dist.Update(votes)
+		dist, err := item.Dist.Update(votes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Dist: law, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
+		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Dist: dist, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
 			t.Fatalf("mixture %d after votes: %v, want %v", i, got, want)
 		}
 	}
 }
 
-// The region of a law with most of its mass next to a corner: of 20,000 other draws
+// The region of a distribution with most of its mass next to a corner: of 20,000 other draws
 // it holds at least the level but for 5.5 standard errors of both samples (a false
 // alarm in 4e7), and the corner itself is in it.
 func TestReportedRegion(t *testing.T) {
-	law := mustDirichlet(t, []float64{0.7, 0.3}, [][]float64{{0.01, 0.02, 5}, {3, 2, 2}})
-	item, err := NewReported(law, 0.01)
+	dist := mustDirichlet(t, []float64{0.7, 0.3}, [][]float64{{0.01, 0.02, 5}, {3, 2, 2}})
+	item, err := NewReported(dist, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestReportedRegion(t *testing.T) {
 		const draws = 20000
 		in := 0.0
 		for range draws {
-			ok, err := region.Contains(law.Sample(nil, r))
+			ok, err := region.Contains(dist.Sample(nil, r))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,9 +304,9 @@ func TestResolution(t *testing.T) {
 			t.Errorf("resolution of %v votes is %v, want %v", votes, got, want)
 		}
 	}
-	law := mustDirichlet(t, []float64{1}, [][]float64{{1, 1}})
+	dist := mustDirichlet(t, []float64{1}, [][]float64{{1, 1}})
 	for _, e := range []float64{-1e-9, 0.11, math.NaN(), math.Inf(1)} {
-		if _, err := NewReported(law, e); err == nil {
+		if _, err := NewReported(dist, e); err == nil {
 			t.Errorf("resolution %v: no error", e)
 		}
 	}
@@ -376,7 +376,7 @@ func BenchmarkReportedInterval(b *testing.B) {
 	})
 }
 
-// Of two classes the second mirrors the first to the bit, and agrees with its own law.
+// Of two classes the second mirrors the first to the bit, and agrees with its own distribution.
 func TestReportedMirror(t *testing.T) {
 	m, err := NewDirichlet([]float64{0.3, 0.7}, [][]float64{{0.4, 9}, {3, 2}})
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 )
 
 // widest is the largest share of 1 − Σμ_i² that [Dirichlet.Rescale] lets the
-// trace of the covariance grow to. The whole of it is the trace of a law that
+// trace of the covariance grow to. The whole of it is the trace of a distribution that
 // sits on the corners of the simplex.
 const widest = 0.95
 
-// Rescale returns the law scaled about its mean: the class means stay, and the
+// Rescale returns the distribution scaled about its mean: the class means stay, and the
 // trace of the covariance, Σ_i Var p_i, is ratio times as large. Parameters stay
-// between 1e-100 and 1e15, which limits how narrow a law can become, and the trace
+// between 1e-100 and 1e15, which limits how narrow a distribution can become, and the trace
 // grows to at most 0.95 (1 − Σμ_i²).
 //
 // With w_k the weights, m_k the mean of a component, α_k0 the sum of its
@@ -31,7 +31,7 @@ const widest = 0.95
 // No parameter becomes smaller, because g is concave. For ratio > 1 the means of
 // components move outwards by the same formula, but at most until a coordinate is
 // half of what it was, and all parameters are multiplied by one t, found by
-// bisection, which gives the rest: a law of two camps stays one, where widening each
+// bisection, which gives the rest: a distribution of two camps stays one, where widening each
 // of them alone would fill the gap between.
 func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // quantileTable is the distribution function of a Beta mixture on the logit scale as a table, from which all
-// quantiles of a law are read at the price of one or two exact ones.
+// quantiles of a distribution are read at the price of one or two exact ones.
 //
 // At its nodes it has the density f of the logit and three derivatives, which cost one exponential
 // per component. Between two nodes f is taken for the polynomial of degree 7 that has these
@@ -137,7 +137,7 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 }
 
 // tooNarrow returns by what factor parameters are to be multiplied so that the standard deviation is no less than
-// [tableSD], 1 if it is not, or if one of them is not large: the law is no longer normal then.
+// [tableSD], 1 if it is not, or if one of them is not large: the distribution is no longer normal then.
 func tooNarrow(a, b float64) float64 {
 	sum := a + b
 	return min(1, max((a/sum)*(b/sum)/(sum*(tableSD*tableSD)), tableNormal/min(a, b)))

@@ -275,7 +275,7 @@ func Guess(a, b, logA, logB, logBeta, t, logT, power, x float64) float64 {
 	return middleGuess(a, b, logA-logB, t, logT)
 }
 
-// middleGuess is the guess for a law that is nearly normal on the logit scale; mode is ln(a/b).
+// middleGuess is the guess for a distribution that is nearly normal on the logit scale; mode is ln(a/b).
 func middleGuess(a, b, mode, t, logT float64) float64 {
 	// Abramowitz and Stegun 26.5.22, with a = ½ drawn aside from its pole.
 	ra, rb := 1/max(2*a-1, 0.1), 1/max(2*b-1, 0.1)

@@ -136,7 +136,7 @@ const (
 	logitStride = 2    // nodes are looked at in steps of so many to find an end
 	logitEven   = 4    // the widest grid is for parameters up to so much, votes included
 
-	// Where a law is narrower than logitNarrow, what is integrated hardly changes within it, and
+	// Where a distribution is narrower than logitNarrow, what is integrated hardly changes within it, and
 	// fewer nodes do.
 	logitNarrow = 0.2
 	narrowRatio = 1.3
@@ -169,7 +169,7 @@ var LogitGrids = sync.OnceValue(func() []LogitGrid {
 type LogitWindow struct {
 	Grid   *LogitGrid
 	Level  int
-	A, B   float64 // parameters, those of the narrowest law that a grid resolves if theirs is narrower
+	A, B   float64 // parameters, those of the narrowest distribution that a grid resolves if theirs is narrower
 	Lo, Hi int
 	Top    int // the node nearest to the largest density
 	// Zero is the sum of all nodes below Lo in units of the weight at Lo, 0 if there are none to count,
@@ -181,7 +181,7 @@ type LogitWindow struct {
 
 // NewLogitWindow returns the window for Beta(a, b), mode = log(a/b), times a likelihood of so many
 // votes for each outcome, none of which changes faster than σ(±z) does at a distance of less than
-// shift. Laws narrower than the last grid are widened to it, with the same a/b: for m votes the
+// shift. Distributions narrower than the last grid are widened to it, with the same a/b: for m votes the
 // expectation changes by less than m²·2^−19 of itself.
 func NewLogitWindow(a, b, mode, for0, for1, shift float64) LogitWindow {
 	grids := LogitGrids()
