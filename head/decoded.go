@@ -12,51 +12,51 @@ import (
 	"credence/mixture"
 )
 
-// ErrNoDistribution is the reason when a distribution of the class probabilities
-// is asked of a method that gives none.
+// ErrNoDistribution is returned when a distribution of the class probabilities
+// is requested from a method that has none.
 var ErrNoDistribution = errors.New("the method gives no distribution of the class probabilities")
 
-// Decoded is what a method says of one item.
+// Decoded is the prediction of a method for one item.
 type Decoded struct {
 	// Mean [d] is the probability of each class; it sums to one.
 	Mean []float64
-	// Variance [d] is what the method calls its variance: of the probability between items alike for
+	// Variance [d] depends on the method: the variance of the probability between similar items for
 	// the mixture; of a label for softmax with one network, mve and qd; of the probability between
-	// networks or passes for softmax with several and dropout; of its opinion for evidential. It is
-	// nil for confidence.
+	// networks or passes for softmax with several networks and dropout; of Opinion for evidential. It
+	// is nil for confidence.
 	Variance []float64
 	// Dist is the distribution of the class probabilities, learned from the votes of many items; nil if
-	// the method gives none. A model's answers have the distribution that is reported, see [Calibration].
+	// the method has none. Predictions of a model have the calibrated distribution, see [Calibration].
 	Dist *mixture.Dirichlet
-	// Average is the average rater of a model that knows raters: Mean, Variance, Uncertainty and what
-	// is reported are of p̄, the chances that such a rater says each class, and Dist is of p. It is nil
-	// where all votes count alike, and p̄ is p.
+	// Average is the average rater of a model with raters: Mean, Variance, Uncertainty and the reported
+	// intervals are then those of p̄, the probabilities that such a rater votes for each class, while
+	// Dist is the distribution of p. It is nil for a model without raters, where p̄ = p.
 	Average *mixture.AverageRater
-	// Resolution is how close to 0 or 1 intervals of the distribution may end; see [mixture.Reported].
+	// Resolution limits how close to 0 or 1 intervals may end; see [mixture.Reported].
 	Resolution float64
-	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
-	// the class of largest mean for the mixture, softmax, dropout and mve, the width of its interval
-	// for qd, 1 − c for confidence, d/α₀ for evidential.
+	// Uncertainty summarizes the item in one number; larger means less certain. It is the variance of
+	// the class with the largest mean for the mixture, softmax, dropout and mve, the width of its
+	// interval for qd, 1 − c for confidence, and d/α₀ for evidential.
 	Uncertainty float64
-	// Lower and Upper [d] are the ends of an interval of the label (1 if the item's label is the
-	// class, 0 if not), of qd alone.
+	// Lower and Upper [d] are the ends of an interval for the label (1 if the item's label is the
+	// class, 0 if not). Only qd sets them.
 	Lower, Upper []float64
-	// Opinion is the distribution of evidential, nil for all others. It is the optimum of a
+	// Opinion is the distribution of evidential, nil for all other methods. It is the optimum of a
 	// regularized squared error, not of the likelihood of votes, so its spread is not that of the
-	// class probabilities between items alike.
+	// class probabilities between similar items.
 	Opinion *mixture.Dirichlet
-	// Err says why there is no answer, such as outputs that are not finite.
+	// Err is the reason why there is no prediction, such as outputs that are not finite.
 	Err error
 }
 
-// NewDecoded returns the answer whose distribution is m.
+// NewDecoded returns the prediction with the distribution m.
 func NewDecoded(m *mixture.Dirichlet) Decoded {
 	a := Decoded{Dist: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
 	a.Uncertainty = a.Variance[a.Top()]
 	return a
 }
 
-// Top returns the class of largest mean, the first of several.
+// Top returns the class with the largest mean, the first of them if there are several.
 func (a *Decoded) Top() int {
 	top := 0
 	for i, p := range a.Mean {
@@ -67,17 +67,17 @@ func (a *Decoded) Top() int {
 	return top
 }
 
-// After returns the answer after further votes [d] on the item have been seen.
+// After returns the prediction updated by further votes [d] on the item.
 func (a *Decoded) After(votes []float64) (Decoded, error) {
 	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return dist.Update(votes) })
 }
 
-// AfterRatings returns the answer after votes by raters of the rater model have been seen.
+// AfterRatings returns the prediction updated by votes of raters of the rater model.
 func (a *Decoded) AfterRatings(c *RaterModel, votes []Rating) (Decoded, error) {
 	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(dist, votes) })
 }
 
-// updated returns the answer for the distribution that update returns.
+// updated returns the prediction with the distribution that update returns.
 func (a *Decoded) updated(update func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Decoded, error) {
 	if a.Dist == nil {
 		return Decoded{}, ErrNoDistribution
@@ -89,7 +89,7 @@ func (a *Decoded) updated(update func(dist *mixture.Dirichlet) (*mixture.Dirichl
 	return a.with(dist), nil
 }
 
-// with returns the answer for another distribution.
+// with returns the prediction with another distribution.
 func (a *Decoded) with(dist *mixture.Dirichlet) Decoded {
 	b := NewDecoded(dist)
 	b.Resolution = a.Resolution
@@ -97,8 +97,8 @@ func (a *Decoded) with(dist *mixture.Dirichlet) Decoded {
 	return b
 }
 
-// ForAverageRater makes the answer that of an average rater's chances; nil leaves it as it is. The answer has
-// a distribution.
+// ForAverageRater changes the prediction to the vote probabilities of an average rater; nil leaves it unchanged.
+// The prediction must have a distribution.
 func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 	if average == nil {
 		return
@@ -108,8 +108,8 @@ func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 	a.Uncertainty = a.Variance[a.Top()]
 }
 
-// ReportedDist returns the distribution of what is told: of p or, about, of an average rater's chances
-// ([mixture.AverageRater.Dist]). It is nil if there is no distribution.
+// ReportedDist returns the distribution of the reported probabilities: that of p or, approximately, of an
+// average rater's vote probabilities ([mixture.AverageRater.Dist]). It is nil if there is no distribution.
 func (a *Decoded) ReportedDist() *mixture.Dirichlet {
 	if a.Dist == nil || a.Average == nil {
 		return a.Dist
@@ -117,13 +117,13 @@ func (a *Decoded) ReportedDist() *mixture.Dirichlet {
 	return a.Average.Dist(a.Dist)
 }
 
-// Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If
-// there are items without an answer, which have an Err, the error is that of the first of them.
+// Decode returns the predictions for N items from the outputs of each member or pass. It uses all cores.
+// Items that cannot be decoded have an Err; the returned error is that of the first of them.
 func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 	return decode(h.Decode, h.Outputs(), outputs, n)
 }
 
-// decode calls f for pieces of N items, on all cores.
+// decode calls f for chunks of the N items, on all cores.
 func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
 	decoded := make([]Decoded, n)
 	par.Chunks(n, 64, func(lo, hi int) {
@@ -141,7 +141,7 @@ func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output
 	return decoded, nil
 }
 
-// finite returns an error that shows the first value that is no number.
+// finite returns an error that shows the first value that is not finite.
 func finite(out []float32) error {
 	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
 		return fmt.Errorf("a network's output is %v", out[i])
@@ -149,10 +149,10 @@ func finite(out []float32) error {
 	return nil
 }
 
-// sdOf is the column of a standard deviation.
+// sdOf returns the standard deviation of class i, for a [Column].
 func sdOf(a *Decoded, i int) float64 { return math.Sqrt(a.Variance[i]) }
 
-// Dists returns the distributions of answers that have them.
+// Dists returns the distributions of predictions, nil for those without one.
 func Dists(decoded []Decoded) []*mixture.Dirichlet {
 	list := make([]*mixture.Dirichlet, len(decoded))
 	for j := range decoded {
@@ -161,25 +161,25 @@ func Dists(decoded []Decoded) []*mixture.Dirichlet {
 	return list
 }
 
-// Calibration is how distributions are reported: scaled about their means such that their spread is the one
-// that pairs of held-out votes show, and at the resolution that the votes allow. It is found by
-// training and travels with the model, so that whoever asks the model gets the same intervals.
+// Calibration adjusts distributions before they are reported: it scales them about their means to the spread
+// that pairs of held-out votes show, and limits the resolution of intervals to what the votes support. It is
+// found by training and saved with the model, so that all users of the model get the same intervals.
 type Calibration struct {
-	// Scale is by how much the variance of every distribution is multiplied; 1 leaves distributions as they are.
+	// Scale is the factor for the variance of every distribution; 1 leaves distributions unchanged.
 	Scale float64 `json:"scale"`
-	// Resolution is ε, see [mixture.Reported]; 0 lets intervals end however close to 0 or 1.
+	// Resolution is ε, see [mixture.Reported]; with 0, intervals may end arbitrarily close to 0 or 1.
 	Resolution float64 `json:"resolution"`
 
-	// Ratio is the squared error of the mean over the predicted variance that the scale was chosen
-	// by, RatioSE its standard error, Classes [d] the same class by class, and Items how many items
-	// had two votes or more to find it from. They are zero if it could not be found.
+	// Ratio is the ratio of the squared error of the mean to the predicted variance, from which the scale
+	// was chosen, RatioSE its standard error, Classes [d] the ratio of each class, and Items the number of
+	// items with at least two votes behind it. They are zero if it could not be estimated.
 	Ratio   float64   `json:"ratio,omitempty"`
 	RatioSE float64   `json:"ratio_se,omitempty"`
 	Classes []float64 `json:"classes,omitempty"`
 	Items   int       `json:"items,omitempty"`
 }
 
-// Check reports what is wrong with a calibration that was read from a file.
+// Check returns an error if a calibration read from a file is invalid.
 func (c *Calibration) Check() error {
 	switch {
 	case c == nil:
@@ -194,10 +194,10 @@ func (c *Calibration) Check() error {
 	return nil
 }
 
-// maxScale is far beyond what any distribution can be widened by.
+// maxScale is far beyond the factor by which any distribution can be widened.
 const maxScale = 1e6
 
-// Apply makes a the answer that is reported. A nil calibration leaves it as it is.
+// Apply calibrates the prediction. A nil calibration leaves it unchanged.
 func (c *Calibration) Apply(a *Decoded) {
 	if c == nil || a.Dist == nil || a.Err != nil {
 		return
@@ -213,14 +213,14 @@ func (c *Calibration) Apply(a *Decoded) {
 	a.Resolution = c.Resolution
 }
 
-// Reported returns what is told of the item: of p̄ where raters are known, see Average. The answer has
-// a distribution.
+// Reported returns the reported summary of the item: that of p̄ for a model with raters, see Average. The
+// prediction must have a distribution.
 func (a *Decoded) Reported() mixture.Reported {
 	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
 }
 
-// DecodeMeans is [Decode] for those who ask for means alone: of a method whose other numbers take time, answers
-// have only Mean and Err.
+// DecodeMeans is a faster [Decode] for callers that need means alone: only Mean and Err of the result are
+// certain to be set.
 func DecodeMeans(h Head, outputs []Output, n int) ([]Decoded, error) {
 	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok {
 		return decode(m.means, h.Outputs(), outputs, n)
@@ -237,7 +237,7 @@ func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	means, x, zeros, e := room[:n*d], room[n*d:][:n*width], room[n*d+n*width:][:n*width], room[n*d+2*n*width:]
 	for _, out := range outputs {
 		if !h.logits(x, out.Raw[:n*width]) {
-			h.Decode(dst, outputs) // which says what is wrong with which item
+			h.Decode(dst, outputs) // which reports the error of each item
 			return
 		}
 		kernel.ExpLinear(e, x, zeros, 1, 0)
@@ -259,7 +259,8 @@ func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	}
 }
 
-// logits sets x to the exponents of raw outputs, the largest weight's 0, and reports whether all are finite.
+// logits sets x to the exponents of raw outputs, shifted so that the largest weight has exponent 0, and reports
+// whether all are finite.
 func (h *mixtureHead) logits(x []float64, raw []float32) bool {
 	k, width := h.components, h.Outputs()
 	limit := h.bound
