@@ -10,12 +10,12 @@ import (
 	"credence/nn"
 )
 
-// maxFitSteps bounds the steps of Fisher scoring.
+// maxFitSteps is the maximum number of Fisher scoring steps.
 const maxFitSteps = 30
 
-// RaterModelOf returns the raters' parameters that networks have learned, the mean over networks, without
-// standard errors; own are the values of the head's tensors in each, as in [Output]. Of guessing it is
-// the mean share: where networks disagree about somebody, the mean logit would be as good as none.
+// RaterModelOf returns the raters' parameters averaged over networks, without standard errors; own are the
+// values of the head's tensors in each network, as in [Output]. Guess rates are averaged as probabilities:
+// where networks disagree about a rater, the mean logit would be close to no guessing at all.
 func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	if len(own) == 0 || t.Raters < 1 {
 		return nil, fmt.Errorf("no network knows raters")
@@ -60,7 +60,7 @@ func newRaterModel(t Task) *RaterModel {
 	return c
 }
 
-// Finalize rounds what is saved to the precision of files, and computes what follows from it.
+// Finalize rounds the parameters to the float32 precision of model files and computes the derived fields.
 func (c *RaterModel) Finalize() error {
 	for _, list := range [][]float64{c.Votes, c.Bias, c.BiasSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
 		for i, x := range list {
@@ -76,9 +76,9 @@ func (c *RaterModel) Finalize() error {
 	return err
 }
 
-// FitRaterModel finds the raters' parameters that make votes on items most probable, given the distributions of the
-// items, which should not have been learned from the same votes. b has the votes on the items of
-// distributions, with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
+// FitRaterModel returns the raters' parameters that maximize the likelihood of votes on items, given the
+// distributions of the items, which should not have been fitted to the same votes. b holds the votes on these items,
+// with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
 func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
 	h, own, out, err := raterWork(t, dists)
 	if err != nil {
@@ -98,9 +98,9 @@ func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, er
 	return RaterModelOf(t, own)
 }
 
-// AddVotes fills in the standard errors of the raters' parameters, by the votes on items of the given
-// distributions: from the information in the scores of the votes, the prior included. share is that of the
-// votes that the parameters were learned from.
+// AddVotes fills in the standard errors of the raters' parameters from the votes on items with the given
+// distributions: by the information in the scores of the votes and the prior. share is the fraction that
+// these are of the votes that the parameters were estimated from.
 func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share float64) error {
 	h, own, out, err := raterWork(t, dists)
 	if err != nil {
@@ -120,8 +120,8 @@ func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share
 	return c.Finalize()
 }
 
-// raterWork returns a head with raters, its tensors, and the raw outputs of a network that gives items
-// these distributions.
+// raterWork returns a head with raters, its tensors, and the raw outputs of a network that predicts these
+// distributions.
 func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
 	for _, dist := range dists {
@@ -138,8 +138,8 @@ func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float3
 	return h, own, rawOutputs(h, dists), nil
 }
 
-// Widen adds to the standard errors what networks disagree on, each of which has learned raters'
-// parameters of its own.
+// Widen adds the variance between networks to the standard errors. own holds the raters' parameters that
+// each network has learned.
 func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 	if len(own) < 2 {
 		return nil
@@ -169,12 +169,12 @@ func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 	return c.Finalize()
 }
 
-// settled reports whether no value differs by more than so much.
+// settled reports whether no values of a and b differ by more than most.
 func settled(a, b []float32, most float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return !(x-y > most || x-y < -most) })
 }
 
-// ownTensors gives a head tensors as a network would.
+// ownTensors allocates the tensors of a head and binds them, as a network would.
 func ownTensors(h Head) []*nn.Param {
 	var own []*nn.Param
 	for _, o := range h.Own() {
@@ -188,7 +188,7 @@ func ownTensors(h Head) []*nn.Param {
 	return own
 }
 
-// rawOutputs are those of a network that gives items these distributions.
+// rawOutputs returns the raw outputs of a network that predicts these distributions.
 func rawOutputs(h *raterHead, dists []*mixture.Dirichlet) []float32 {
 	k, d, width := h.components, h.classes, h.Outputs()
 	out := make([]float32, len(dists)*width)
@@ -208,8 +208,8 @@ func rawOutputs(h *raterHead, dists []*mixture.Dirichlet) []float32 {
 	return out
 }
 
-// jointRaters is up to how many raters the information about biases is a matrix. Beyond, what one
-// rater's bias says of another's is too little to matter.
+// jointRaters is the largest number of raters for which the information about biases is a full matrix. With
+// more raters, the covariance between their biases is too small to matter.
 const jointRaters = 100
 
 // errors fills standard errors. The information about biases is Σ_j s_j s_jᵀ over items, with the biases'
@@ -257,8 +257,8 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 	}
 }
 
-// inverse returns that of a positive definite matrix [n, n], by elimination, which needs no pivots. The
-// matrix is lost.
+// inverse returns the inverse of a positive definite matrix [n, n], by elimination, which needs no pivoting.
+// It overwrites a.
 func inverse(a []float64, n int) []float64 {
 	inv := make([]float64, n*n)
 	for i := range n {

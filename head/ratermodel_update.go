@@ -9,22 +9,23 @@ import (
 	"credence/mixture"
 )
 
-// betaPosterior is the posterior of one Beta component: its weight times the likelihood, and expectations.
+// betaPosterior is the posterior of one Beta component: its weight times the likelihood, and its expectations.
 type betaPosterior struct {
 	weight    float64
 	mean      float64 // of p
 	less      float64 // of 1 − p
 	product   float64 // of p(1−p)
 	prior     [2]float64
-	unchanged bool // narrower than any grid: votes move nothing but the weight
+	unchanged bool // narrower than any grid: votes change only the weight
 }
 
-// cast is a vote of which it may be known that it is no guess.
+// cast is a vote that may be known not to be a guess.
 type cast struct {
 	Rating
 	sure bool
 }
 
+// asCast returns votes that may all be guesses.
 func (c *RaterModel) asCast(votes []Rating) []cast {
 	list := make([]cast, len(votes))
 	for k, v := range votes {
@@ -33,16 +34,16 @@ func (c *RaterModel) asCast(votes []Rating) []cast {
 	return list
 }
 
-// way is a way in which votes may have been guesses: those that were not, and the chance of it.
+// way is one combination of votes that may have been guesses: the votes that were not, and its probability.
 type way struct {
 	votes  []cast
 	weight float64
 }
 
-// mostGuesses is how many votes are told apart into guesses and others.
+// mostGuesses is the maximum number of votes that are split into guesses and other votes.
 const mostGuesses = 5
 
-// ways returns all of them, for two classes. Votes of raters who hardly guess are left as they are.
+// ways returns all combinations, for two classes. Votes of raters who hardly ever guess are not split.
 func (c *RaterModel) ways(votes []Rating) []way {
 	list := []way{{nil, 1}}
 	apart := 0
@@ -65,7 +66,7 @@ func (c *RaterModel) ways(votes []Rating) []way {
 	return list
 }
 
-// posterior returns that of each component, for two classes.
+// posterior returns the posterior of each component, for two classes.
 func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPosterior {
 	shift := 0.0
 	var counts [2]float64
@@ -123,7 +124,7 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 	return parts
 }
 
-// beta returns the parameters of the Beta distribution with the part's mean and variance:
+// beta returns the parameters of the Beta distribution with the posterior's mean and variance:
 //
 //	E p(1−p) = μ(1−μ) κ/(κ+1),    κ = a + b.
 func (p *betaPosterior) beta() (a, b float64) {
@@ -139,7 +140,7 @@ func (p *betaPosterior) beta() (a, b float64) {
 	return within(p.mean * kappa), within(p.less * kappa)
 }
 
-// logExpansion is LogVotes for more than two classes.
+// logExpansion implements LogVotes for more than two classes.
 func (c *RaterModel) logExpansion(dist *mixture.Dirichlet, votes []Rating) float64 {
 	w := &manyWork{like: make([]float64, 1)}
 	for i, own := range c.byClass(votes) {
@@ -166,8 +167,8 @@ func (c *RaterModel) byClass(votes []Rating) [][]genuine {
 	return list
 }
 
-// term is a way in which some votes may have been guesses: how many of each class were not, and the
-// sum of the chances of all such ways.
+// term collects the combinations of guesses that leave the same counts: the number of votes for each class
+// that were not guesses, and the sum of the probabilities of these combinations.
 type term struct {
 	counts []float64
 	weight float64
@@ -198,11 +199,11 @@ func (c *RaterModel) terms(votes []Rating) []term {
 	return terms
 }
 
-// maxComponents bounds the components of a distribution after votes, and maxVotesAtOnce how many of those are taken
-// into account at a time.
+// maxComponents is the maximum number of components after an update, and maxVotesAtOnce the number of votes
+// that are multiplied out at a time.
 const maxComponents, maxVotesAtOnce = 64, 4
 
-// expand is Update for more than two classes.
+// expand implements Update for more than two classes.
 func (c *RaterModel) expand(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	for some := range slices.Chunk(votes, maxVotesAtOnce) {
 		var err error
@@ -213,6 +214,7 @@ func (c *RaterModel) expand(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 	return dist, nil
 }
 
+// expandSome is expand for at most maxVotesAtOnce votes.
 func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	var weights []float64
 	var alpha [][]float64
@@ -243,14 +245,14 @@ func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixtu
 	return merge(weights, alpha)
 }
 
-// Pairs returns what pairs of votes on an item show of the error of its distribution, and what the distribution claims,
-// class by class: the means over pairs of votes u, v of different votes of
+// Pairs compares the error of an item's distribution as shown by pairs of votes with the variance that the
+// distribution claims, class by class: it returns the means over pairs u, v of different votes of
 //
 //	(e_u − m_u)(e_v − m_v)   and   Cov(P_u, P_v),
 //
-// with P_u the chance of the class for the rater of u, which depends on p, m_u its mean, and e_u 1 if
-// u is for the class. If the distribution is right, the second is the expectation of the first, whoever the
-// raters are. With fewer than two votes both are nil.
+// with P_u the probability, given p, that the rater of u votes for the class, m_u its mean, and e_u 1 if
+// u is for the class. If the distribution is right, the second is the expectation of the first for any
+// raters. With fewer than two votes both are nil.
 func (c *RaterModel) Pairs(dist *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
 	if err := c.check(votes); err != nil || len(votes) < 2 {
 		return nil, nil, err
@@ -281,7 +283,7 @@ func (c *RaterModel) Pairs(dist *mixture.Dirichlet, votes []Rating) (shown, clai
 	return shown, claimed, nil
 }
 
-// twoPairs returns the sums over ordered pairs, of two classes.
+// twoPairs returns the sums over ordered pairs, for two classes.
 func (c *RaterModel) twoPairs(dist *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
 	type node struct{ weight, odds float64 }
 	var nodes []node
