@@ -212,8 +212,8 @@ func rawOutputs(h *raterHead, dists []*mixture.Dirichlet) []float32 {
 // more raters, the covariance between their biases is too small to matter.
 const jointRaters = 100
 
-// errors fills standard errors. The information about biases is Σ_j s_j s_jᵀ over items, with the biases'
-// sum in each group, which is fixed, taken out.
+// errors fills in standard errors. The information about biases is Σ_j s_j s_jᵀ over items, given that the
+// weighted sum of the biases in each group is fixed.
 func (h *raterHead) errors(c *RaterModel, share float64) {
 	width := h.sumsWidth()
 	for r := range h.raters {
