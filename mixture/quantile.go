@@ -11,7 +11,7 @@ import (
 
 // Quantile returns the x below which the distribution has the mass q, for q in [0, 1]; NaN for other q. It is
 // accurate to a relative 1e-10 in x; for an x close to 1, [Beta.QuantileBoth] gives 1 − x with the same accuracy. A
-// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] tells it apart.
+// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] distinguishes it from 0.
 func (m *Beta) Quantile(q float64) float64 {
 	x, _ := m.QuantileBoth(q)
 	return x
@@ -23,7 +23,7 @@ func (m *Beta) QuantileBoth(q float64) (x, complement float64) {
 }
 
 // ComplementaryQuantile returns the x above which the distribution has the mass
-// q, and 1 − x. It is QuantileBoth(1−q) for a q too small to be taken from one.
+// q, and 1 − x. It is QuantileBoth(1−q) for a q too small to be subtracted from one.
 func (m *Beta) ComplementaryQuantile(q float64) (x, complement float64) {
 	return m.quantile(1-q, q)
 }
@@ -53,15 +53,15 @@ func (m *Beta) quantile(q, qc float64) (x, y float64) {
 	return special.Logistic(m.solve(q, qc))
 }
 
-// solve returns the logit of the point with mass q below and qc above it, the smaller of which is what is solved for.
+// solve returns the logit of the point with mass q below and qc above it. It solves for the smaller of the two.
 func (m *Beta) solve(q, qc float64) float64 {
 	ends := [1]laneEnd{laneEndAt(0, q, qc)}
 	m.solveEnds(ends[:])
 	return ends[0].logit()
 }
 
-// between returns the point that leaves out the mass low on its left and that which leaves out the mass high on its right, as
-// quantile does in more time.
+// between returns the point with the mass low on its left and the point with the mass high on its right. It is faster than two
+// calls of quantile.
 func (m *Beta) between(low, high float64) (lo, hi float64) {
 	if !(low > 0 && low < 1 && high > 0 && high < 1) || len(m.components) == 0 {
 		lo, _ = m.quantile(low, 1-low)
@@ -152,8 +152,8 @@ func (m *Beta) start(q float64, upper bool) float64 {
 
 // tailRoot finds the u at which a tail has the mass q: the root of h(u) = ln(mass(u)/q), which is nearly linear far out and
 // concave for a single component. It reverts h's Taylor series to third order (so that the error is of the fourth), inside a
-// bracket that every evaluation tightens. Where the series is of no use, as on the plateau between two separated modes, the
-// bracket is halved.
+// bracket that every evaluation tightens. Where the series does not converge, as on the plateau between two separated modes,
+// the bracket is halved.
 type tailRoot struct {
 	u      float64 // where h is to be evaluated, and the root in the end
 	lo, hi float64 // the bracket
@@ -227,7 +227,7 @@ func (i Interval) Length() float64 { return i.Hi - i.Lo }
 // Contains reports whether Lo ≤ x ≤ Hi.
 func (i Interval) Contains(x float64) bool { return i.Lo <= x && x <= i.Hi }
 
-// Side says which ends of a credible interval are free. With γ = 1 − level and
+// Side specifies which ends of a credible interval are free. With γ = 1 − level and
 // Q the quantile function, the three intervals are those of Wu et al. 2019.
 type Side int
 
@@ -289,12 +289,12 @@ func (r BetaBatch) check() error {
 	return nil
 }
 
-// rowsPerPiece is how many rows one goroutine takes at a time: about 0.1 ms.
+// rowsPerPiece is the number of rows per piece of work: about 0.1 ms.
 const rowsPerPiece = 256
 
 // IntervalsInto sets dst[i] to the credible interval of row i, as [Beta.Interval] would, on all cores. The result
-// does not depend on their number, and nothing is allocated a row. If some rows are not mixtures, the error names the
-// first of them; the rows that are have their intervals.
+// does not depend on their number, and there is no allocation per row. If some rows are not mixtures, the error names
+// the first of them; the intervals of all other rows are set.
 func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) error {
 	if err := rows.check(); err != nil {
 		return err
@@ -315,14 +315,14 @@ func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) err
 	return cmp.Or(errs...)
 }
 
-// intervalWorker finds intervals of rows with memory of its own.
+// intervalWorker computes intervals of rows in its own scratch memory.
 type intervalWorker struct {
 	lanes laneSolver
 	dist  Beta
-	rows  []int // those that the lanes have
+	rows  []int // rows that were added to the lanes
 }
 
-// intervals sets those of rows from … to−1. If some are not mixtures, its error names the first of them.
+// intervals sets the intervals of rows from … to−1. If some are not mixtures, the error names the first of them.
 func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int, side Side, level float64) (err error) {
 	gamma := 1 - level
 	if side == TwoSided {
@@ -357,7 +357,7 @@ func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int,
 	next := func(i int) float64 {
 		e := &ends[0]
 		ends = ends[1:]
-		if math.IsNaN(e.root) { // too much for the lanes
+		if math.IsNaN(e.root) { // not solved by the lanes
 			w, a, b := rows.row(i)
 			sum, _ := checkMixture(w, a, b)
 			v.dist.fill(w, a, b, sum)
@@ -378,7 +378,7 @@ func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int,
 	return err
 }
 
-// row returns weights and parameters of row i.
+// row returns the weights and parameters of row i.
 func (r BetaBatch) row(i int) (w, a, b []float64) {
 	from, to := i*r.K, (i+1)*r.K
 	return r.Weights[from:to], r.A[from:to], r.B[from:to]
