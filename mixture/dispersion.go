@@ -11,7 +11,8 @@ import (
 )
 
 // Dispersion compares the variance that distributions claim for items with the squared error that
-// pairs of votes show. The votes should not be those that the distributions were fitted to.
+// pairs of votes show, by the following ratio. The votes should not be those that the
+// distributions were fitted to.
 //
 //	R = ΣD/ΣV,   D the [Dirichlet.PairError] of an item and V = Σ_i Var p_i.
 //
