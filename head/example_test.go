@@ -22,7 +22,7 @@ func ExampleMixture() {
 	// Output: 1.0986 [0.0000 -0.6667 0.8333]
 }
 
-// A network with two outputs says of an item: mean 0.5, variance about 0.25 of a
+// A network with two outputs predicts for an item: mean 0.5, variance about 0.25 of a
 // label. Its votes are two examples.
 func ExampleMVE() {
 	mve, err := head.MVE{}.New(head.Task{Classes: 2})

@@ -173,8 +173,8 @@ func TestRaterModelPosteriorShape(t *testing.T) {
 	}
 }
 
-// TestRaterModelGain: a vote of a guesser tells less than one of a rater who does not guess, and none tells
-// less than nothing.
+// TestRaterModelGain: a vote of a guesser is worth less than one of a rater who does not guess, and no vote
+// has a negative value.
 func TestRaterModelGain(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, classes := range []int{2, 4} {
@@ -244,8 +244,8 @@ func TestRaterModelRefuses(t *testing.T) {
 }
 
 // TestGuessersFound: of raters with 30 votes each, those who guess four votes in five stand out where the
-// distributions of items are known, of two classes and of three, also if nobody is taken to guess at first: steps
-// of Fisher scoring alone leave all where they are. The others are said not to guess. The seed is fixed;
+// distributions of items are known, with two classes and with three, even if all guess rates start near 0: steps
+// of Fisher scoring alone leave them there. The others are estimated not to guess. The seed is fixed;
 // over ten others the means were at most 0.023 and at least 0.399.
 func TestGuessersFound(t *testing.T) {
 	for _, classes := range []int{2, 3} {

@@ -17,7 +17,7 @@ func TestRaterGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 26))
-	bias := []float64{-1, 1, 0, 2} // of two groups of two: the second leans to the second class as a whole
+	bias := []float64{-1, 1, 0, 2} // of two groups of two: the second group as a whole is biased towards the second class
 	task := Task{Classes: 2, Raters: 4, RaterVotes: []float64{each, each, each, each}, RaterGroups: []int{0, 0, 1, 1}}
 	var dists []*mixture.Dirichlet
 	b := Batch{Counts: Counts{Classes: 2}}

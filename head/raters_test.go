@@ -98,14 +98,14 @@ func TestRatersGradient(t *testing.T) {
 				}
 			}
 			if classes == 2 {
-				near("lean", bias, at(&h.bias[rater]))
+				near("bias", bias, at(&h.bias[rater]))
 			}
 			near("guess", guess, at(&h.guess[rater]))
 		}
 	}
 }
 
-// TestRatersAlike: raters who neither lean nor guess give the loss of the mixture without raters.
+// TestRatersAlike: raters without bias who never guess give the loss of the mixture without raters.
 func TestRatersAlike(t *testing.T) {
 	for _, classes := range []int{2, 3, 8} {
 		for _, votes := range []int{3, 30} {

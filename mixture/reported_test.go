@@ -17,9 +17,9 @@ func randomReported(m *Beta, r *rand.Rand) ReportedClass {
 
 var reportedLevels = []float64{0.01, 0.2, 0.5, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 0.999}
 
-// holds returns an error if i has less mass than the level. Ends are rounded to
+// checkMass returns an error if i has less mass than the level. Ends are rounded to
 // float64, which next to a steep density costs mass.
-func holds(m *Beta, i Interval, level float64) error {
+func checkMass(m *Beta, i Interval, level float64) error {
 	below, above := 0.0, 0.0
 	if i.Lo > 0 {
 		below = m.CDF(i.Lo)
@@ -51,7 +51,7 @@ func TestReportedIntervals(t *testing.T) {
 				if side == TwoSided && !i.Contains(m.Mean()) {
 					return fmt.Errorf("two-sided at %v: [%v, %v] does not contain the mean %v", level, i.Lo, i.Hi, m.Mean())
 				}
-				if err := holds(m, i.Interval, level); err != nil {
+				if err := checkMass(m, i.Interval, level); err != nil {
 					return fmt.Errorf("%v at %v: %w", side, level, err)
 				}
 				if want := i.Hi <= e || i.Lo >= 1-e; i.AtLeast != want {
@@ -260,7 +260,7 @@ func TestReportedOverClasses(t *testing.T) {
 }
 
 // The region of a distribution with most of its mass next to a corner: of 20,000 other draws
-// it holds at least the level but for 5.5 standard errors of both samples (a false
+// it contains at least the level but for 5.5 standard errors of both samples (a false
 // alarm in 4e7), and the corner itself is in it.
 func TestReportedRegion(t *testing.T) {
 	dist := mustDirichlet(t, []float64{0.7, 0.3}, [][]float64{{0.01, 0.02, 5}, {3, 2, 2}})
@@ -287,7 +287,7 @@ func TestReportedRegion(t *testing.T) {
 		}
 		se := math.Sqrt(level * (1 - level) * (1./draws + 1./DefaultDraws))
 		if in/draws < level-5.5*se {
-			t.Errorf("level %v: the region holds %v", level, in/draws)
+			t.Errorf("level %v: the region contains %v", level, in/draws)
 		}
 		if ok, err := region.Contains([]float64{0, 0, 1}); err != nil || !ok {
 			t.Errorf("level %v: the corner is in the region: %v, %v", level, ok, err)
@@ -340,7 +340,7 @@ func FuzzReported(f *testing.F) {
 			if !(0 <= i.Lo && i.Lo <= i.Hi && i.Hi <= 1) || side == TwoSided && !i.Contains(m.Mean()) {
 				t.Fatalf("%v: [%v, %v], mean %v", side, i.Lo, i.Hi, m.Mean())
 			}
-			if err := holds(m, i.Interval, level); err != nil {
+			if err := checkMass(m, i.Interval, level); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -391,17 +391,17 @@ func TestReportedMirror(t *testing.T) {
 			}
 			own := m.Marginal(1).Reported(0.01).Interval(side, level)
 			if math.Abs(own.Lo-got.Lo) > 1e-14 || math.Abs(own.Hi-got.Hi) > 1e-14 || own.AtLeast != got.AtLeast {
-				t.Errorf("%v at %v: %v, by its own law %v", side, level, got, own)
+				t.Errorf("%v at %v: %v, by its own distribution %v", side, level, got, own)
 			}
 		}
 		got, _ := r.Class(1).HighestDensity(level)
 		own, _ := m.Marginal(1).Reported(0.01).HighestDensity(level)
 		if len(got) != len(own) {
-			t.Fatalf("highest density at %v: %v, by its own law %v", level, got, own)
+			t.Fatalf("highest density at %v: %v, by its own distribution %v", level, got, own)
 		}
 		for k := range got {
 			if math.Abs(own[k].Lo-got[k].Lo) > 1e-9 || math.Abs(own[k].Hi-got[k].Hi) > 1e-9 {
-				t.Errorf("highest density at %v: %v, by its own law %v", level, got, own)
+				t.Errorf("highest density at %v: %v, by its own distribution %v", level, got, own)
 			}
 		}
 	}
