@@ -202,11 +202,7 @@ func (t *classTables) table(q float64) *quantileTable {
 
 // quantile returns the logit of the point with mass q below and qc above it, if there is a table for it.
 func (t *classTables) quantile(q, qc float64) (z float64, ok bool) {
-	table := t.table(min(q, qc))
-	if table == nil {
-		return 0, false
-	}
-	return table.quantile(q, qc)
+	return t.table(min(q, qc)).quantile(q, qc)
 }
 
 // tails returns the mass below and above the logit z, if there is a table.

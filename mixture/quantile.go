@@ -60,8 +60,8 @@ func (m *Beta) solve(q, qc float64) float64 {
 	return ends[0].logit()
 }
 
-// between returns the point with the mass low on its left and the point with the mass high on its right. It is faster than two
-// calls of quantile.
+// between returns the point with the mass low on its left and the point with the mass high on its right. It is faster
+// than two calls of quantile.
 func (m *Beta) between(low, high float64) (lo, hi float64) {
 	if !(low > 0 && low < 1 && high > 0 && high < 1) || len(m.components) == 0 {
 		lo, _ = m.quantile(low, 1-low)
@@ -150,10 +150,10 @@ func (m *Beta) start(q float64, upper bool) float64 {
 	return best
 }
 
-// tailRoot finds the u at which a tail has the mass q: the root of h(u) = ln(mass(u)/q), which is nearly linear far out and
-// concave for a single component. It reverts h's Taylor series to third order (so that the error is of the fourth), inside a
-// bracket that every evaluation tightens. Where the series does not converge, as on the plateau between two separated modes,
-// the bracket is halved.
+// tailRoot finds the u at which a tail has the mass q: the root of h(u) = ln(mass(u)/q), which is nearly linear far out
+// and concave for a single component. It reverts h's Taylor series to third order (so that the error is of the fourth),
+// inside a bracket that every evaluation tightens. Where the series does not converge, as on the plateau between two
+// separated modes, the bracket is halved.
 type tailRoot struct {
 	u      float64 // where h is to be evaluated, and the root in the end
 	lo, hi float64 // the bracket

@@ -36,9 +36,10 @@ func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
 	return 0, false
 }
 
-// quantile returns the logit of the point with the mass q below and qc above it, if the table provides it.
+// quantile returns the logit of the point with the mass q below and qc above it, if the table provides it. A nil
+// table provides none.
 func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
-	if min(q, qc) < t.grade.quantile {
+	if t == nil || min(q, qc) < t.grade.quantile {
 		return 0, false
 	}
 	if q > qc {

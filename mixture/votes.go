@@ -71,7 +71,8 @@ func logVotes(a, votes []float64) float64 {
 }
 
 // LogVotes returns the log-probability of further votes, votes[i] of them for class
-// i, in one given order: the likelihood that mixtures are fitted with. The probability of the next vote alone is [Dirichlet.Mean].
+// i, in one given order: the likelihood that mixtures are fitted with. The
+// probability of the next vote alone is [Dirichlet.Mean].
 func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
 	if err := m.checkVotes(votes); err != nil {
 		return 0, err
