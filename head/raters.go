@@ -343,4 +343,9 @@ func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 
 }
 
 // room returns x with length n and unspecified values, reallocated if it is too short.
-func room[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
+func room[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/4)
+	}
+	return x[:n]
+}

@@ -2,7 +2,6 @@ package mixture
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"credence/internal/kernel"
@@ -116,7 +115,12 @@ func (s *laneSolver) begin(n, k, ends int) {
 }
 
 // room returns an empty slice with room for n values, the memory of x if that is enough.
-func room[T any](x []T, n int) []T { return slices.Grow(x[:0], n) }
+func room[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, 0, n)
+	}
+	return x[:0]
+}
 
 // add adds a mixture, with weights divided by sum, and reports whether lanes support it.
 func (s *laneSolver) add(w, a, b []float64, sum float64) bool {
