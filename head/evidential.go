@@ -45,7 +45,7 @@ type evidential struct {
 	dAlpha, tilde   []float64
 }
 
-// evidence is a way from a raw output to evidence, its derivative, and the
+// evidence is a function from raw outputs to evidence, its derivative, and the
 // output at which the evidence is 1.
 type evidence struct {
 	value, slope func(x float64) float64
@@ -154,7 +154,7 @@ func trigamma(x float64) float64 {
 	return sum + 1/x*(1+t*(1./6-t*(1./30-t*(1./42-t*(1./30-t*(5./66-t*691./2730)))))) + t/2
 }
 
-// criterion is the negative log-likelihood a label of the mean α/α₀.
+// criterion is the negative log-likelihood per label of the mean α/α₀.
 func (h *evidential) criterion(out, votes []float64) float64 {
 	d := h.classes
 	sum := 0.0
@@ -172,22 +172,22 @@ func (h *evidential) criterion(out, votes []float64) float64 {
 	return sum / special.Sum(votes)
 }
 
-// answer reads several networks as the equal mixture of their distributions.
+// decode combines several networks as the equal mixture of their distributions.
 // The uncertainty is the mean of the paper's u = d/α₀.
-func (h *evidential) answer(outputs [][]float64) Decoded {
+func (h *evidential) decode(outputs [][]float64) Decoded {
 	var e Decoded
 	weights, alpha := make([]float64, len(outputs)), make([][]float64, len(outputs))
 	for k, out := range outputs {
 		weights[k] = 1 / float64(len(outputs))
 		for _, x := range out {
-			// Beyond what the mixture takes for a parameter nothing changes any more.
+			// Larger parameters make no difference any more.
 			alpha[k] = append(alpha[k], min(1+h.evidence.value(x), 1e7))
 		}
 		e.Uncertainty += weights[k] * float64(h.classes) / special.Sum(alpha[k])
 	}
 	m, err := mixture.NewDirichlet(weights, alpha)
 	if err != nil {
-		// Only NaN is left to be refused, and no finite output gives one.
+		// Only NaN could be invalid here, and no finite output gives NaN.
 		panic(fmt.Sprintf("evidential: %v", err))
 	}
 	e.Opinion, e.Mean, e.Variance = m, m.Mean(nil), m.Variance(nil)
@@ -208,8 +208,8 @@ func (h *evidential) Traits() Traits {
 	}
 }
 
-// start is evidence 1 for every class: neither none, where a rectifier would be
-// dead, nor much.
+// start sets evidence 1 for every class: not 0, where a rectifier would be dead,
+// and not much more.
 func (h *evidential) start(bias, _ []float64) {
 	for i := range bias {
 		bias[i] = h.evidence.one

@@ -22,7 +22,7 @@ func ExampleMixture() {
 	// Output: 1.0986 [0.0000 -0.6667 0.8333]
 }
 
-// A network with two outputs says of an item: mean 0.5, variance about 0.25 of a
+// A network with two outputs predicts for an item: mean 0.5, variance about 0.25 of a
 // label. Its votes are two examples.
 func ExampleMVE() {
 	mve, err := head.MVE{}.New(head.Task{Classes: 2})
@@ -33,11 +33,11 @@ func ExampleMVE() {
 	out := []float32{0, -1.3867}
 	votes := head.Counts{Classes: 2, Values: []float32{1, 1}}
 	loss := mve.Loss(nil, out, head.Batch{Counts: votes}, head.Step{Epoch: 5})
-	answers, err := head.Decode(mve, []head.Output{{Raw: out}}, 1)
+	decoded, err := head.Decode(mve, []head.Output{{Raw: out}}, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("loss %.3f per label, mean %.2f, variance %.2f\n", loss.Mean, answers[0].Mean, answers[0].Variance)
+	fmt.Printf("loss %.3f per label, mean %.2f, variance %.2f\n", loss.Mean, decoded[0].Mean, decoded[0].Variance)
 	// Output: loss 0.726 per label, mean [0.50 0.50], variance [0.25 0.25]
 }

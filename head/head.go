@@ -1,11 +1,11 @@
-// Package head holds the methods: what a network's raw outputs mean, how they are scored against
-// votes, and what they say of an item.
+// Package head implements the methods: how a network's raw outputs are scored against votes, and how
+// they are decoded into the prediction for an item.
 //
-// A [Method] is a name with settings, such as [Mixture] or [Evidential]; its New makes a [Head], of
-// which each network in training has its own. A head sees a whole [Batch] at a time and owns
-// everything that depends on the method: the number of outputs, where a network starts, the loss,
-// the criterion that stops training, tensors of its own, and decoding into an [Decoded]. Nobody else
-// asks which method it is.
+// A [Method] is a name with settings, such as [Mixture] or [Evidential]; its New method returns a
+// [Head], one for each network in training. A head processes a whole [Batch] at a time and owns
+// everything that depends on the method: the number of outputs, the initial biases of the network,
+// the loss, the criterion that stops training, additional tensors, and decoding into a [Decoded]. No
+// other package branches on the method.
 //
 // [Mixture] is the method this library is about: a mixture of Dirichlet distributions of the class
 // probabilities, scored by the exact likelihood of an item's votes. The others, each from its own
@@ -19,14 +19,14 @@
 //	confidence  confidence network (DeVries and Taylor 2018)
 //	evidential  evidential classification (Sensoy, Kaplan and Kandemir 2018)
 //
-// An item with S_i votes for class i counts for these as that many examples with one label each.
-// None of them gives the distribution of the class probabilities that the mixture gives; what each
-// gives instead is what [Traits].Meaning says.
+// These treat an item with S_i votes for class i as that many examples with one label each. None of
+// them returns a distribution of the class probabilities, as the mixture does; [Traits].Meaning
+// describes what each returns instead.
 //
-// A method of one's own is a type with the two methods of [Method], whose heads embed [DefaultHead] for
-// what they do not need.
+// To add a method, implement [Method]; its heads can embed [DefaultHead] for the methods that they do
+// not need.
 //
-// Dimension letters of the package: N items, d classes, M members of an ensemble or passes through
+// Dimension letters in this package: N items, d classes, M members of an ensemble or passes through
 // a network.
 package head
 
@@ -43,22 +43,22 @@ import (
 	"credence/nn"
 )
 
-// Task is what a method is asked to learn.
+// Task describes what a method has to learn.
 type Task struct {
 	Classes int // d ≥ 2
-	Raters  int // how many raters the votes name
+	Raters  int // number of raters named in the votes
 
-	// RaterVotes [R] and ClassVotes [d] count the votes by rater and by class; nil means alike.
+	// RaterVotes [R] and ClassVotes [d] count the votes by rater and by class; nil means equal counts.
 	RaterVotes, ClassVotes []float64
 	// RaterGroups [R] is the group of raters connected by shared items that each rater belongs to, from 0;
-	// nil if all belong to one. Leans are compared within a group only: their mean over the votes of each
+	// nil if all belong to one. Biases are comparable within a group only: their mean over the votes of each
 	// group is 0.
 	RaterGroups []int
 }
 
 // Objective scores raw outputs against votes.
 type Objective interface {
-	// Outputs returns how many raw outputs the head takes for an item.
+	// Outputs returns the number of raw outputs per item.
 	Outputs() int
 
 	// Loss returns the loss of a batch and fills grad with the derivative of its mean with respect
@@ -68,83 +68,83 @@ type Objective interface {
 	Loss(grad, out []float32, b Batch, at Step) Loss
 }
 
-// Head is a method at work. It may keep scratch memory, so one value serves one goroutine at a time,
-// except that Outputs, Own, Traits and Decode may be called from any.
+// Head is an instance of a method for one network. It may keep scratch memory, so only one goroutine may
+// use it at a time, except that Outputs, Own, Traits and Decode are safe for concurrent use.
 type Head interface {
 	Objective
 
-	// Traits says what the method needs of training and what its uncertainty is.
+	// Traits returns the requirements of the method for training and the meaning of its uncertainty.
 	Traits() Traits
 
-	// Start returns biases [Outputs()] of a last layer such that an untrained network says of every
-	// item about what is true of all, whose votes are b.
+	// Start returns biases [Outputs()] of the last layer such that an untrained network predicts
+	// roughly the average of all items for every item; b holds the votes of all items.
 	Start(b Batch) []float32
 
-	// Criterion returns an empty sum of the method's measure of held-out items, by which training
-	// stops and settings are chosen; smaller is better.
+	// Criterion returns a new accumulator of the method's score on held-out items, which decides when
+	// training stops and which settings are chosen; smaller is better.
 	Criterion() Criterion
 
-	// Own returns the tensors that the head trains beside the network's, for a network that is being
-	// built: they are saved with it, and their gradients are filled by Loss. Bind tells where the
-	// values and gradients of each lie.
+	// Own describes the tensors that the head trains in addition to the network's, for a network that is
+	// being built: they are saved with it, and Loss fills in their gradients. Bind passes the head the
+	// allocated tensors, with their values and gradients.
 	Own() []nn.HeadParam
 	Bind(own []*nn.Param)
 
-	// Decode fills dst [N] with what outputs, those of each member of an ensemble or of each pass
-	// through a network, say of N items.
+	// Decode fills dst [N] with the predictions for N items, given the outputs of each member of an
+	// ensemble or of each pass through a network.
 	Decode(dst []Decoded, outputs []Output)
 
-	// State returns what the loss itself has adapted in training, for a checkpoint, or nil; SetState
-	// puts it back.
+	// State returns the parameters that the loss itself has adapted in training, for a checkpoint, or
+	// nil; SetState restores them.
 	State() []float64
 	SetState(state []float64) error
 }
 
-// Criterion adds up a measure over held-out items, batch by batch.
+// Criterion accumulates a score over held-out items, batch by batch.
 type Criterion interface {
 	Add(out []float32, b Batch)
 	Value() float64
 }
 
-// Output is what one network, or one pass through it, says of N items.
+// Output holds the outputs of one network, or of one pass through it, for N items.
 type Output struct {
 	Raw []float32   // [N, Outputs()]
 	Own [][]float32 // the values of the head's own tensors, in the order of Own
 }
 
-// Traits is what a method needs of training and what its uncertainty is. The zero value suits a
-// method that learns from single votes and needs nothing special.
+// Traits describes what a method requires of training and what its uncertainty means. The zero value
+// suits a method that learns from single votes and has no special requirements.
 type Traits struct {
-	// Joint says that the method learns from all votes of an item together: its answers have a Law,
-	// its loss is their negative log-likelihood in nats, and without two votes on some items it
+	// Joint is set if the method learns from all votes of an item together: its predictions have a
+	// Dist, its loss is their negative log-likelihood in nats, and without two votes on some items it
 	// learns nothing about spread.
 	Joint bool
-	// Passes is how often a network with dropout is sampled for an answer; 0 means that its outputs
-	// without dropout are wanted.
+	// Passes is the number of passes with dropout per prediction; 0 means a single pass without
+	// dropout.
 	Passes int
-	// Warmup is for how many epochs the loss leaves out a part of what the network learns. Weights
-	// from them are not kept if there are later ones.
+	// Warmup is the number of initial epochs in which the loss leaves some of its terms out. Weights
+	// from these epochs are not kept if there are later ones.
 	Warmup int
-	// Raters says that the loss reads Batch.Ratings.
+	// Raters is set if the loss reads Batch.Ratings.
 	Raters bool
-	// LeastBatch is the least number of items in a batch.
+	// LeastBatch is the minimum number of items in a batch.
 	LeastBatch int
-	// Coarse says that the means are no fitted probabilities, so that no likelihood judges them.
+	// Coarse is set if the means are not fitted probabilities and should not be scored by a likelihood.
 	Coarse bool
-	// Meaning says in a sentence or two what the uncertainty is; empty for a Joint method, whose
-	// intervals speak for themselves.
+	// Meaning explains in a sentence or two what the uncertainty is; empty for a Joint method, whose
+	// intervals need no explanation.
 	Meaning string
-	// Columns are what a table of answers has beside the means, for so many networks.
+	// Columns returns the columns of a table of predictions in addition to the means, given the number of members.
 	Columns func(members int) []Column
 }
 
-// Column is a column of a table of answers.
+// Column is a column of a table of predictions.
 type Column struct {
 	Name string
 	Of   func(a *Decoded, class int) float64
 }
 
-// DefaultHead gives a head that embeds it no tensors of its own, no state and no special traits.
+// DefaultHead can be embedded by heads without additional tensors, state or special traits.
 type DefaultHead struct{}
 
 // Traits returns the zero value.
@@ -167,19 +167,19 @@ func (DefaultHead) SetState(state []float64) error {
 	return nil
 }
 
-// noState is the error for a state that a loss cannot be in.
+// noState returns the error for an invalid state of a loss.
 func noState(state []float64) error { return fmt.Errorf("the loss has no state like %v", state) }
 
-// Step says where in a training run a loss is evaluated, for heads that draw random numbers or
-// change over time.
+// Step is the position in a training run at which a loss is evaluated, for heads that draw random
+// numbers or change over time.
 type Step = nn.Step
 
-// Batch is the votes on some items.
+// Batch holds the votes on a number of items.
 type Batch struct {
 	Counts Counts
-	// Weights [N] say how much items count; nil if all count alike.
+	// Weights [N] are the weights of items; nil if all are equal.
 	Weights []float64
-	// Ratings are the single votes, where it is known who cast them.
+	// Ratings are the individual votes of known raters.
 	Ratings []Rating
 }
 
@@ -191,11 +191,19 @@ type Rating struct {
 // Items returns the number of items N.
 func (b Batch) Items() int { return b.Counts.Items() }
 
-// Loss is the mean loss of a batch and what it is the mean of.
+// weight returns the weight of item j.
+func (b *Batch) weight(j int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return b.Weights[j]
+}
+
+// Loss is the mean loss of a batch and the amount of data behind it.
 type Loss struct {
 	Mean  float64
-	Over  float64 // items or votes that the mean is taken over
-	Votes float64 // by the weights that the method gives them
+	Over  float64 // number of items or votes that the mean is over
+	Votes float64 // with the weights that the method gives them
 }
 
 // Counts holds the votes of N items on d classes, row by row:
@@ -223,22 +231,22 @@ func (c Counts) Votes() float64 {
 }
 
 // Method is a name with settings, from which heads are made. Its settings are the exported fields
-// of a struct: numbers or strings with a JSON name, and the tags default and help. A field left zero
-// means its default; one with the tag setting:"-" is recorded, but nothing that a user sets.
+// of a struct: numbers or strings with a JSON name, and the tags default and help. A zero field means
+// the default; a field with the tag setting:"-" is saved, but users cannot set it.
 type Method interface {
-	// Name is how files and the command line call the method.
+	// Name returns the name of the method in files and on the command line.
 	Name() string
-	// New returns a head, or an error that says which setting is out of range.
+	// New returns a head, or an error that names the setting that is out of range.
 	New(t Task) (Head, error)
 }
 
-// Methods are those of this package, the default first.
+// Methods lists the methods of this package, the default first.
 var Methods = []Method{Mixture{}, Softmax{}, Dropout{}, MVE{}, QD{}, Confidence{}, Evidential{}}
 
 // Names returns the names of Methods.
 func Names() []string { return words.Each(Methods, Method.Name) }
 
-// MethodByName returns the method of that name with its default settings, among those given and Methods.
+// MethodByName returns the method with the given name and default settings. It searches own first, then Methods.
 func MethodByName(name string, own ...Method) (Method, error) {
 	known := slices.Concat(own, Methods)
 	for _, m := range known {
@@ -256,13 +264,13 @@ type Setting struct {
 	value reflect.Value
 }
 
-// Settings returns those of a method.
+// Settings returns the settings of a method.
 func Settings(m Method) []Setting {
 	_, list := settings(m)
 	return list
 }
 
-// settings returns a copy of m that can be changed, and its settings, whose values are the fields of the copy.
+// settings returns an addressable copy of m, and its settings, whose values are the fields of the copy.
 func settings(m Method) (v reflect.Value, list []Setting) {
 	v = reflect.New(reflect.TypeOf(m)).Elem()
 	v.Set(reflect.ValueOf(m))
@@ -276,7 +284,7 @@ func settings(m Method) (v reflect.Value, list []Setting) {
 	return v, list
 }
 
-// WithSetting returns m with the setting of that name given a value, as a user writes it.
+// WithSetting returns m with the named setting changed to a value in text form.
 func WithSetting(m Method, name, value string) (Method, error) {
 	v, list := settings(m)
 	if len(list) == 0 {
@@ -292,7 +300,7 @@ func WithSetting(m Method, name, value string) (Method, error) {
 	return nil, fmt.Errorf("method %s has no setting %q, its settings are [%s]", m.Name(), name, strings.Join(names, " "))
 }
 
-// set changes the value.
+// set parses the value and assigns it.
 func (s *Setting) set(value string) error {
 	switch s.value.Kind() {
 	case reflect.String:
@@ -313,8 +321,8 @@ func (s *Setting) set(value string) error {
 	return nil
 }
 
-// SettingValue returns the value of the setting of that name as WithSetting takes it, empty if there is no such
-// setting.
+// SettingValue returns the value of the named setting in the form that WithSetting parses, or "" if there is no
+// such setting.
 func SettingValue(m Method, name string) string {
 	for _, s := range Settings(m) {
 		switch {
@@ -328,7 +336,7 @@ func SettingValue(m Method, name string) string {
 	return ""
 }
 
-// Complete returns m with defaults where settings are zero.
+// Complete returns m with zero settings replaced by their defaults.
 func Complete(m Method) Method {
 	v, list := settings(m)
 	for _, s := range list {
@@ -348,17 +356,14 @@ func Encode(m Method) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("method %s: %w", m.Name(), err)
 	}
-	kind, err := json.Marshal(m.Name())
-	if err != nil {
-		return nil, err
-	}
+	kind, _ := json.Marshal(m.Name()) // every string has a JSON form
 	if string(settings) == "{}" {
 		return fmt.Appendf(nil, `{"kind":%s}`, kind), nil
 	}
 	return fmt.Appendf(nil, `{"kind":%s,%s`, kind, settings[1:]), nil
 }
 
-// Parse reads what [Encode] wrote, of the methods given and Methods.
+// Parse decodes the output of [Encode]. The method is looked up as in [MethodByName].
 func Parse(text []byte, own ...Method) (Method, error) {
 	var kind struct{ Kind string }
 	if err := json.Unmarshal(text, &kind); err != nil {
@@ -375,8 +380,8 @@ func Parse(text []byte, own ...Method) (Method, error) {
 	return v.Interface().(Method), nil
 }
 
-// checked returns an error unless classes are enough and every number is finite and not negative,
-// where a method does not allow -1 by negative.
+// checked returns an error unless there are at least two classes and every setting is finite and positive.
+// Settings named in negative may also be -1.
 func checked(m Method, t Task, negative ...string) error {
 	bad := func(name string, found any, want string) error {
 		return fmt.Errorf("method %s: %s %v, want %s", m.Name(), name, found, want)

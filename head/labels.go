@@ -8,8 +8,8 @@ import (
 	"credence/nn"
 )
 
-// labeled is a method that learns from one label at a time, in float64. Votes [N, d] hold at least
-// one label. What is not documented here is as in [Head].
+// labeled is a method that learns from one label at a time, in float64. Votes [N, d] contain at least
+// one label. Methods without a comment are those of [Head].
 type labeled interface {
 	Outputs() int
 	Traits() Traits
@@ -23,13 +23,13 @@ type labeled interface {
 	loss(grad, out, votes []float64, at Step) float64
 	// criterion judges all held-out items at once.
 	criterion(out, votes []float64) float64
-	// answer reads the raw outputs [M, outputs()] for one item, which are finite.
-	answer(outputs [][]float64) Decoded
+	// decode returns the prediction for one item, given its raw outputs [M, outputs()], which are finite.
+	decode(outputs [][]float64) Decoded
 	start(bias, shares []float64)
 }
 
-// labels brings a method to the float32 of networks. The loss is the mean over the labels of a
-// batch, fractional counts being fractions of a label, and an item's weight multiplies its labels.
+// labels adapts a labeled method to the float32 of networks. The loss is the mean over the labels of a
+// batch, where a fractional count is a fraction of a label and an item's weight multiplies its labels.
 type labels struct {
 	labeled
 	classes          int
@@ -79,7 +79,7 @@ func appendVotes(dst []float64, b Batch) []float64 {
 // Criterion implements [Head].
 func (r *labels) Criterion() Criterion { return &labelsCriterion{of: r.labeled} }
 
-// labelsCriterion keeps all held-out items: qd's criterion is no sum over them.
+// labelsCriterion keeps all held-out items, because qd's criterion is not a sum over them.
 type labelsCriterion struct {
 	of         labeled
 	out, votes []float64
@@ -114,7 +114,7 @@ func (r *labels) Decode(dst []Decoded, outputs []Output) {
 			dst[j] = Decoded{Err: err}
 			continue
 		}
-		dst[j] = r.answer(wide)
+		dst[j] = r.decode(wide)
 	}
 }
 
@@ -136,7 +136,8 @@ func (r *labels) Start(b Batch) []float32 {
 	return bias
 }
 
-// paired has two outputs for each class against all others; of two classes the second is the first one's mirror image.
+// paired has two outputs for each class against all others; with two classes one pair is enough, because the second
+// class mirrors the first.
 type paired struct {
 	DefaultHead
 	classes, pairs int
@@ -158,7 +159,7 @@ func append64(dst []float64, x []float32) []float64 {
 	return dst
 }
 
-// logit is the inverse of sigmoid, held within ±5.
+// logit returns the inverse of the sigmoid, clamped to ±5.
 func logit(p float64) float64 { return min(max(math.Log(p/(1-p)), -5), 5) }
 
 // logSoftmax fills dst with the logarithms of the softmax of x.
@@ -170,10 +171,10 @@ func logSoftmax(dst, x []float64) {
 	}
 }
 
-// mirrored makes the means and variances of d classes of those of the pairs of
-// outputs: one pair stands for two classes; several means, each that of its
-// class against all others, are scaled to sum to one. Means are held a
-// millionth away from 0 and 1, so that no label is called impossible.
+// mirrored returns the means and variances of d classes, given those of the
+// pairs of outputs: one pair stands for two classes; several means, each that of
+// its class against all others, are scaled to sum to one. Means are kept a
+// millionth away from 0 and 1, so that no label is impossible.
 func mirrored(mean, variance []float64) (means, variances []float64) {
 	const least = 1e-6
 	means = make([]float64, 0, len(mean)+1)

@@ -55,7 +55,7 @@ func TestLearning(t *testing.T) {
 			near(t, "mve mean", e.Mean[0], 0.5, 1e-3)
 			near(t, "mve variance", e.Variance[1], 0.21, 1e-3)
 		}},
-		// Both labels are plausible: no interval narrower than [0, 1] holds 95%.
+		// Both labels are plausible: no interval narrower than [0, 1] contains 95%.
 		{QD{}, []float64{70, 30}, 0.01, func(e Decoded) {
 			near(t, "qd lower", e.Lower[0], 0, 0.05)
 			near(t, "qd upper", e.Upper[0], 1, 0.05)
@@ -86,6 +86,6 @@ func TestLearning(t *testing.T) {
 		}},
 	} {
 		h, out := descend(t, c.method, c.votes, c.rate)
-		c.check(h.answer([][]float64{out}))
+		c.check(h.decode([][]float64{out}))
 	}
 }

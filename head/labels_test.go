@@ -19,8 +19,8 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// answerTo returns what a head says of one item by the outputs of each member.
-func answerTo(h Head, outputs [][]float32) Decoded {
+// decodeOne returns the prediction of a head for one item from the outputs of each member.
+func decodeOne(h Head, outputs [][]float32) Decoded {
 	var list []Output
 	for _, out := range outputs {
 		list = append(list, Output{Raw: out})
@@ -54,25 +54,25 @@ func TestMVEGaussian(t *testing.T) {
 // acts only below the level.
 func TestQD(t *testing.T) {
 	h := made(t, QD{}, 2)
-	// Item by item: holds both labels; only 1; neither; ends on the label.
+	// Item by item: contains both labels; only 1; neither; ends on the label.
 	out := []float64{-0.5, 1.5, 0.6, 1.2, 0.2, 0.8, 0, 1}
 	ones := []float64{1, 0, 1, 0, 1, 0, 1, 0} // all labels are of the first class
 	n, lambda, level := 4.0, 15.0, 0.95
-	width := (2.0 + 0.6) / 2 // of the two that hold the label
+	width := (2.0 + 0.6) / 2 // of the two that contain the label
 	soft := (1 + 1 + 0 + 0.5) / n
 	near(t, "loss", h.loss(nil, out, ones, Step{}), width+lambda*n/(level*(1-level))*(level-soft)*(level-soft), 1e-9)
 	near(t, "criterion below the level", h.criterion(out, ones), missed+level-0.5, 1e-12)
 	near(t, "loss of wide intervals", h.loss(nil, []float64{-1, 2, -1, 3}, []float64{1, 1, 0, 1}, Step{}), (2*3.0+4)/3, 1e-9)
 	near(t, "criterion of wide intervals", h.criterion([]float64{-1, 2, -1, 3}, []float64{1, 1, 0, 1}), (2*3.0+4)/3, 1e-12)
-	// An interval upside down holds nothing and has no width.
+	// An inverted interval contains nothing and has no width.
 	near(t, "criterion upside down", h.criterion([]float64{2, -1}, []float64{1, 0}), missed+level, 1e-12)
 	near(t, "z", h.labeled.(*qd).normal(), 1.959963984540054, 1e-12)
 
-	e := answerTo(h, [][]float32{{-0.1, 1.1}})
+	e := decodeOne(h, [][]float32{{-0.1, 1.1}})
 	near(t, "variance", e.Variance[1], math.Pow(1.2/(2*1.959963984540054), 2), 1e-7)
 	near(t, "uncertainty", e.Uncertainty, 1.2, 1e-7)
 	near(t, "mean", e.Mean[0], 0.5, 1e-7)
-	e = answerTo(h, [][]float32{{0.5, 1}, {0.7, 1.2}})
+	e = decodeOne(h, [][]float32{{0.5, 1}, {0.7, 1.2}})
 	sd := math.Sqrt(0.02) // of the ends, with n−1
 	near(t, "lower", e.Lower[0], 0.6-1.959963984540054*sd, 1e-6)
 	near(t, "upper", e.Upper[0], 1.1+1.959963984540054*sd, 1e-6)
@@ -111,7 +111,7 @@ func TestConfidence(t *testing.T) {
 	if made(t, QD{}, 2).SetState([]float64{1}) == nil {
 		t.Error("qd takes a state")
 	}
-	e := answerTo(h, [][]float32{{0, 0, 0}, {0, 0, float32(math.Log(3))}})
+	e := decodeOne(h, [][]float32{{0, 0, 0}, {0, 0, float32(math.Log(3))}})
 	near(t, "uncertainty", e.Uncertainty, (0.5+0.25)/2, 1e-7)
 	if e.Variance != nil || e.Lower != nil || e.Opinion != nil {
 		t.Errorf("estimate %+v", e)
@@ -149,11 +149,11 @@ func TestEvidential(t *testing.T) {
 	near(t, "loss, annealed", h.loss(nil, some, []float64{1, 0}, Step{Epoch: 30}), squares+math.Log(3)-2./3, 1e-12)
 	near(t, "criterion", h.criterion(some, []float64{1, 1}), -(math.Log(0.4)+math.Log(0.6))/2, 1e-12)
 
-	e := answerTo(h, [][]float32{{1, 2}})
+	e := decodeOne(h, [][]float32{{1, 2}})
 	near(t, "mean", e.Mean[0], 0.4, 1e-12)
 	near(t, "variance", e.Variance[0], 0.4*0.6/6, 1e-12)
 	near(t, "uncertainty", e.Uncertainty, 2./5, 1e-12)
-	e = answerTo(h, [][]float32{{1, 2}, {-5, -5}})
+	e = decodeOne(h, [][]float32{{1, 2}, {-5, -5}})
 	near(t, "mean of two", e.Mean[0], 0.45, 1e-12)
 	if e.Opinion.K() != 2 {
 		t.Errorf("%d components, want 2", e.Opinion.K())
@@ -185,7 +185,7 @@ func TestAnswers(t *testing.T) {
 				for i := range out {
 					out[i] = float32(4 * r.NormFloat64())
 				}
-				e := answerTo(h, [][]float32{out})
+				e := decodeOne(h, [][]float32{out})
 				near(t, "sum of means", special.Sum(e.Mean), 1, 1e-12)
 				if len(e.Mean) != classes || slices.Min(e.Mean) < 0 || e.Uncertainty < 0 {
 					t.Errorf("%s: %+v", v.Name(), e)
@@ -199,7 +199,7 @@ func TestAnswers(t *testing.T) {
 				if classes == 2 && e.Variance != nil {
 					near(t, "variance of the second class", e.Variance[1], e.Variance[0], 1e-12)
 				}
-				twice := answerTo(h, [][]float32{out, out})
+				twice := decodeOne(h, [][]float32{out, out})
 				for i := range e.Mean {
 					near(t, "mean of two alike", twice.Mean[i], e.Mean[i], 1e-12)
 				}
@@ -212,23 +212,23 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	h := made(t, Softmax{}, 2)
-	e := answerTo(h, [][]float32{{0, 0}, {float32(math.Log(3)), 0}})
+	e := decodeOne(h, [][]float32{{0, 0}, {float32(math.Log(3)), 0}})
 	near(t, "mean", e.Mean[0], 0.625, 1e-7)
 	near(t, "variance between", e.Variance[0], 0.125*0.125, 1e-7)
-	e = answerTo(h, [][]float32{{float32(math.Log(3)), 0}})
+	e = decodeOne(h, [][]float32{{float32(math.Log(3)), 0}})
 	near(t, "variance of a label", e.Variance[0], 0.75*0.25, 1e-7)
 	m := made(t, MVE{}, 2)
-	e = answerTo(m, [][]float32{{0, float32(math.Log(0.2))}, {float32(math.Log(3)), float32(math.Log(0.1))}})
+	e = decodeOne(m, [][]float32{{0, float32(math.Log(0.2))}, {float32(math.Log(3)), float32(math.Log(0.1))}})
 	near(t, "variance of a mixture of two", e.Variance[0], 0.15+1e-4+0.125*0.125, 1e-7)
 }
 
-// TestStart: an untrained network says what is true of all items.
+// TestStart: an untrained network predicts the average of all items.
 func TestStart(t *testing.T) {
 	shares := []float64{0.2, 0.5, 0.3}
 	for _, v := range variants {
 		h := made(t, v, 3)
 		bias := h.Start(Batch{Counts: Counts{Classes: 3, Values: []float32{2, 5, 3}}})
-		e := answerTo(h, [][]float32{bias})
+		e := decodeOne(h, [][]float32{bias})
 		for i, p := range shares {
 			if v.Name() == "evidential" {
 				near(t, "mean", e.Mean[i], 1./3, 1e-6)
@@ -256,7 +256,7 @@ func TestStart(t *testing.T) {
 // TestEvidentialIsMixture: the distribution is that of package mixture.
 func TestEvidentialIsMixture(t *testing.T) {
 	h := made(t, Evidential{Evidence: "exp"}, 3)
-	got := answerTo(h, [][]float32{{0, 1, 30}})
+	got := decodeOne(h, [][]float32{{0, 1, 30}})
 	want, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 1 + math.E, 1 + math.Exp(largestExponent)}})
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestSettingsRefused(t *testing.T) {
 }
 
 // TestMethods: what Get gives, Set takes; what Encode writes, Parse reads; every method that gives no
-// distribution says what it gives.
+// distribution explains what it returns.
 func TestMethods(t *testing.T) {
 	for _, m := range Methods {
 		full := Complete(m)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMeans: means alone are those of the whole answers, for outputs beyond the limit too, and an output that is no
+// TestMeans: means alone equal those of full predictions, for outputs beyond the limit too, and an output that is no
 // number has its item's error.
 func TestMeans(t *testing.T) {
 	h, err := Mixture{Components: 3}.New(Task{Classes: 4})

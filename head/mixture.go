@@ -3,13 +3,12 @@ package head
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"credence/internal/special"
 	"credence/mixture"
 )
 
-// maxOutputs bounds the raw outputs of an item, whatever a damaged file asks for.
+// maxOutputs is the maximum number of raw outputs per item, a guard against damaged files.
 const maxOutputs = 1 << 20
 
 // Mixture is the deep Dirichlet mixture network (Wu et al. 2019). The raw outputs of an item are K
@@ -29,15 +28,15 @@ const maxOutputs = 1 << 20
 type Mixture struct {
 	Components int     `json:"components" default:"3" help:"components of the mixture"`
 	Limit      float64 `json:"limit" default:"20" help:"largest |log alpha|, at most 20"`
-	// Raters is "on" for a likelihood that knows who cast a vote; empty for one in which all count
-	// alike.
+	// Raters is "on" for a likelihood with rater parameters; empty for one that treats all raters the
+	// same.
 	Raters string `json:"raters,omitempty" setting:"-"`
 }
 
 // Name returns "mixture".
 func (Mixture) Name() string { return "mixture" }
 
-// WithRaters returns the method with a likelihood that knows who cast a vote.
+// WithRaters returns the method with a likelihood that has rater parameters.
 func (m Mixture) WithRaters() Method {
 	m.Raters = "on"
 	return m
@@ -105,10 +104,7 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 	for j := range b.Items() {
 		one := Counts{Classes: h.classes, Values: b.Counts.Item(j)}
 		loss, _ := h.mean(nil, out[j*width:(j+1)*width], one)
-		if b.Weights != nil {
-			loss *= b.Weights[j]
-		}
-		dst = append(dst, loss)
+		dst = append(dst, loss*b.weight(j))
 	}
 	return dst
 }
@@ -137,15 +133,10 @@ func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 	}
 }
 
-// read turns the raw outputs of one network for one item into K weights, which
+// read converts the raw outputs of one network for one item to K weights, which
 // sum to 1/members, and K rows of parameters.
 func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members int) {
-	top := float64(slices.Max(out[:h.components]))
-	sum := 0.0
-	for k, x := range out[:h.components] {
-		weights[k] = math.Exp(float64(x) - top)
-		sum += weights[k]
-	}
+	sum := expShifted(weights, out[:h.components])
 	for k := range weights {
 		weights[k] /= sum * float64(members)
 	}
@@ -160,7 +151,7 @@ func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, 
 
 // startConcentration is the least α₀ = Σα that a network starts with. That of
 // the constant Dirichlet can be far smaller, because features explain much of
-// the spread between items; where votes are unanimous nothing then tells the
+// the spread between items; where votes are unanimous nothing then shows the
 // network that its components are too wide. Measured on the simulation of Wu et
 // al. (1,000 items, two votes): nominal 75% and 95% intervals covered 38% and 82%
 // when started at the constant Dirichlet, 65% and 98% from 8, without harm to
@@ -187,7 +178,7 @@ func (h *mixtureHead) Start(b Batch) []float32 {
 	return bias
 }
 
-// startItems bounds how many items the constant Dirichlet is fitted to.
+// startItems is the maximum number of items that the constant Dirichlet is fitted to.
 const startItems = 20000
 
 // ConstantDirichlet fits one Dirichlet distribution to the votes of all
@@ -196,8 +187,8 @@ const startItems = 20000
 //
 //	α_i ← α_i Σ_j h(α_i, S_ji) / Σ_j h(α₀, m_j),    h(a, s) = ψ(a+s) − ψ(a)
 //
-// Parameters are held between 1e-3 and 1e3, within which few votes leave them
-// anyway. It also returns the joint negative log-likelihood per vote.
+// Parameters are clamped to the range from 1e-3 to 1e3, within which few votes
+// leave them anyway. It also returns the joint negative log-likelihood per vote.
 func ConstantDirichlet(votes Counts) (alpha []float64, nll float64) {
 	counts, d := votes.Values, votes.Classes
 	stride := max(1, len(counts)/d/startItems)

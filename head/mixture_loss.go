@@ -34,14 +34,14 @@ type mixtureHead struct {
 	few   func(worker, p int)
 	many  func(worker, p int)
 
-	// The batch in hand, for these four.
+	// The current batch, for these four functions.
 	out, grad []float32
 	votes     Counts
 	scale     float64
 }
 
-// lossPart is what comes of some items of a batch: the largest raw output in absolute
-// value, how many values of log α were outside the limits, and the sum of the losses of
+// lossPart is the result for a chunk of a batch: the largest raw output in absolute
+// value, the number of values of log α outside the limits, and the sum of the losses of
 // items with few votes.
 type lossPart struct {
 	top     float32
@@ -49,8 +49,8 @@ type lossPart struct {
 	sum     float64
 }
 
-// partItems is how many items make a part: some microseconds of work, and a power
-// of two, as sizes of batches often are.
+// partItems is the number of items per chunk: some microseconds of work, and a power
+// of two, as batch sizes often are.
 func (h *mixtureHead) partItems() int {
 	n := 64
 	for n > 4 && n*h.Outputs() > 2048 {
@@ -59,7 +59,7 @@ func (h *mixtureHead) partItems() int {
 	return n
 }
 
-// part returns the items of part p.
+// part returns the range of items of chunk p.
 func (h *mixtureHead) part(p int) (lo, hi int) {
 	per := h.partItems()
 	return p * per, min((p+1)*per, len(h.out)/h.Outputs())
@@ -68,7 +68,7 @@ func (h *mixtureHead) part(p int) (lo, hi int) {
 // Outputs returns K(d+1).
 func (h *mixtureHead) Outputs() int { return h.components * (h.classes + 1) }
 
-// Clamped returns how many values of log α were outside the limits, and how many there were at all,
+// Clamped returns the number of values of log α outside the limits, and the number of all values,
 // since the last call of ResetClamped.
 func (h *mixtureHead) Clamped() (outside, seen int64) { return h.clamped, h.seen }
 
@@ -95,8 +95,8 @@ func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
 // its result.
 type DeviceLoss interface{ Loss() Loss }
 
-// MixtureShape is what the loss of a mixture depends on beside votes: there are K logits of weights
-// and K·d values of log α for an item.
+// MixtureShape holds the parameters of the loss of a mixture: an item has K logits of weights and K·d
+// values of log α.
 type MixtureShape struct {
 	Components, Classes int
 	Limit               float32 // largest |log α|
@@ -117,8 +117,8 @@ type MixtureLoss struct {
 	head *mixtureHead
 }
 
-// OnDevice returns the loss of a batch for an engine that computes it itself, or nil: it takes whole
-// counts only.
+// OnDevice returns the loss of a batch for an engine that computes it itself, or nil: engines support
+// whole counts only.
 func (h *mixtureHead) OnDevice(b Batch) DeviceLoss {
 	l := &h.device
 	*l = MixtureLoss{MixtureShape: MixtureShape{h.components, h.classes, h.limit}, Counts: b.Counts.Values, Weights: b.Weights, head: h}
@@ -138,7 +138,7 @@ func (h *mixtureHead) OnDevice(b Batch) DeviceLoss {
 	return l
 }
 
-// Loss implements [DeviceLoss]. The head takes note of the clamped values.
+// Loss implements [DeviceLoss]. It also adds to the head's count of clamped values.
 func (l *MixtureLoss) Loss() Loss {
 	votes := Counts{Values: l.Counts, Classes: l.Classes}
 	l.head.clamped += l.Clamped
@@ -146,7 +146,7 @@ func (l *MixtureLoss) Loss() Loss {
 	return Loss{Mean: l.Sum / float64(l.Voted), Over: float64(l.Voted), Votes: votes.Votes()}
 }
 
-// mean returns the mean loss of a batch and over how many items it is taken.
+// mean returns the mean loss of a batch and the number of items that it is over.
 func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float64) {
 	n, width := votes.Items(), h.Outputs()
 	if votes.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
@@ -192,11 +192,11 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	return sum * h.scale, float64(voted)
 }
 
-// isFew tells whether m votes are multiplied out.
+// isFew reports whether the likelihood of m votes is multiplied out.
 func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 
-// fewLoss computes the exponentials of the items of part p, and the losses of those that
-// have few votes or none. Their likelihoods are multiplied, so that many share a logarithm.
+// fewLoss computes the exponentials of the items of chunk p, and the losses of those with
+// few votes or none. Their likelihoods are multiplied, so that many share a logarithm.
 func (h *mixtureHead) fewLoss(worker, p int) {
 	h.exponentialsOf(p)
 	width := h.Outputs()
@@ -220,7 +220,7 @@ func (h *mixtureHead) fewLoss(worker, p int) {
 	h.parts[p].sum = sum + math.Log(product)
 }
 
-// row returns row j of a matrix of the given width, nil of a nil matrix.
+// row returns row j of a matrix of the given width, or nil for a nil matrix.
 func row(x []float32, j, width int) []float32 {
 	if x == nil {
 		return nil
@@ -228,8 +228,8 @@ func row(x []float32, j, width int) []float32 {
 	return x[j*width:][:width]
 }
 
-// survey takes a batch in hand and sees whether all of its raw outputs are inside the
-// limits.
+// survey makes a batch the current one and checks whether all of its raw outputs are
+// within the limits.
 func (h *mixtureHead) survey(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
 	h.out, h.exps = out, exps
@@ -246,15 +246,15 @@ func (h *mixtureHead) survey(exps, out []float32) {
 	}
 }
 
-// largestOf finds the largest raw output of part p.
+// largestOf finds the largest raw output of chunk p.
 func (h *mixtureHead) largestOf(p int) {
 	lo, hi := h.part(p)
 	h.parts[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
-// exponentialsOf fills exps of the items of part p with the weights, unnormalized, and with α, and
+// exponentialsOf fills exps of the items of chunk p with the unnormalized weights and with α, and
 // counts the values of log α outside the limits. Nearly always all raw outputs
-// are inside, where neither can overflow.
+// are within the limits, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
 	edge := math.Float32bits(limit)
@@ -330,7 +330,7 @@ func (h *mixtureHead) turn(g, out []float32) {
 	}
 }
 
-// beyond tells whether |x| is larger than the number with the bits of edge, or x
+// beyond reports whether |x| is larger than the number with the bits of edge, or x
 // is NaN: without their sign, floats are ordered as the integers of their bits.
 func beyond(x float32, edge uint32) bool { return math.Float32bits(x)&(1<<31-1) > edge }
 
@@ -340,7 +340,7 @@ type longItem struct {
 	nll float64
 }
 
-// longItems is how many of them make a piece of work.
+// longItems is the number of long items per piece of work.
 const longItems = 4
 
 // longLoss computes the losses of piece p of the long items, in float64 throughout:

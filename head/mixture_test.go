@@ -78,7 +78,7 @@ func TestFewAgainstMany(t *testing.T) {
 	}
 }
 
-// TestNLLGradient holds the gradient against central differences, for whole,
+// TestNLLGradient compares the gradient with central differences, for whole,
 // fractional and very many votes.
 func TestNLLGradient(t *testing.T) {
 	r := rand.New(rng.New(2, "test"))
@@ -146,7 +146,7 @@ func TestDominantClass(t *testing.T) {
 	}
 }
 
-// TestFaintComponent: a component whose weight float32 cannot hold explains the
+// TestFaintComponent: a component whose weight is out of the range of float32 explains the
 // votes, and gets the gradient.
 func TestFaintComponent(t *testing.T) {
 	h := newMixture(t, 2, 2)

@@ -9,7 +9,7 @@ import (
 
 // NLL returns the negative log-likelihood of one item's votes under a mixture
 // of Dirichlet distributions, in float64: the reference for the fast paths of
-// [Mixture], and what code outside training uses. outputs holds K logits, then
+// [Mixture], and for use outside training. outputs holds K logits, then
 // K·d values of log α; counts has length d; grad, if not nil, receives the
 // derivative with respect to outputs. No votes give zero.
 func NLL(grad, outputs, counts []float64) float64 {
@@ -141,11 +141,21 @@ func sumExp(x []float64) (top, sum float64) {
 	return top, sum
 }
 
-// fewVotes is up to how many votes an item's likelihood is multiplied out. The
-// products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
+// expShifted fills dst with exp(x_i − largest) and returns the sum.
+func expShifted(dst []float64, x []float32) (sum float64) {
+	top := float64(slices.Max(x))
+	for i, v := range x {
+		dst[i] = math.Exp(float64(v) - top)
+		sum += dst[i]
+	}
+	return sum
+}
+
+// fewVotes is the largest number of votes for which an item's likelihood is
+// multiplied out. The products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
 const fewVotes = 16
 
-// faintest is the least weight taken from exponentials in float32.
+// faintest is the smallest weight that is taken from exponentials in float32.
 const faintest = 1e-34
 
 // fewWork is the scratch of one worker for items with few votes.
@@ -154,8 +164,8 @@ type fewWork struct {
 	like, rising []float64 // likelihood [K] and gradient of its log [K·d]
 }
 
-// newFewWork keeps all of it in memory of its own, two cache lines beyond which no other
-// worker writes: what two cores write in one line goes back and forth between them.
+// newFewWork allocates the scratch memory with two unused cache lines on either side, so that no
+// two workers write to the same line (false sharing).
 func newFewWork(k, d int) *fewWork {
 	const apart = 16
 	n := 2*k + k*d
@@ -193,10 +203,7 @@ func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 	if faint && !(total > 1e-14) {
 		// A component whose weight is beyond the range of float32 may be the
 		// only one that explains the votes.
-		top := float64(slices.Max(out[:k]))
-		for c, x := range out[:k] {
-			w[c] = math.Exp(float64(x) - top)
-		}
+		expShifted(w, out[:k])
 		weight, total = sums(w, like)
 	}
 	if g == nil {
@@ -236,8 +243,8 @@ func sums(w, p []float64) (weight, total float64) {
 }
 
 // flush returns x ≥ 0, or zero where it is too small to matter. Gradients near
-// the smallest float32 make a network's products subnormal, and those take a
-// processor a hundred times longer.
+// the smallest float32 make a network's products subnormal, which are a hundred
+// times slower.
 func flush(x float64) float64 {
 	if x < 1e-30 {
 		return 0
@@ -291,8 +298,8 @@ func (h *fewWork) products(alpha, s []float32, m int) {
 	}
 }
 
-// two is products for two classes and two votes, the smallest case of
-// interest and the one timed most.
+// two is a fast path of products for two classes and two votes, the most
+// common case.
 func (h *fewWork) two(alpha, s []float32) {
 	like := h.like
 	alpha = alpha[:2*len(like)]

@@ -45,7 +45,7 @@ type mve struct {
 	MVE
 }
 
-// startVariance is what the warm-up takes for σ²: that of a fair coin.
+// startVariance is the σ² that the warm-up assumes: that of a fair coin.
 const startVariance = 0.25
 
 // largestLog bounds the log variance, so that exp cannot overflow.
@@ -85,14 +85,14 @@ func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
 	return sum * scale
 }
 
-// read turns a pair of raw outputs into mean and variance.
+// read converts a pair of raw outputs to mean and variance.
 func (h *mve) read(a, b float64) (mean, variance float64) {
 	return special.Sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.Floor
 }
 
-// answer reads several networks as an equal mixture of their Gaussians
-// (Lakshminarayanan et al. 2017): its mean and variance.
-func (h *mve) answer(outputs [][]float64) Decoded {
+// decode combines several networks as an equal mixture of their Gaussians
+// (Lakshminarayanan et al. 2017) and returns its mean and variance.
+func (h *mve) decode(outputs [][]float64) Decoded {
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	each := 1 / float64(len(outputs))
 	for i := range h.pairs {
@@ -177,7 +177,7 @@ func (h *qd) loss(grad, out, votes []float64, _ Step) float64 {
 	return sum / float64(h.pairs)
 }
 
-// labels are those of one item for a pair: ones and zeros, so many of each.
+// labels returns the numbers of zeros and of ones among the labels of one item for a pair.
 func (h *qd) labels(votes []float64, j, pair int) [2]float64 {
 	s := votes[j*h.classes : (j+1)*h.classes]
 	return [2]float64{special.Sum(s) - s[pair], s[pair]}
@@ -228,11 +228,11 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 	return loss
 }
 
-// missed is the criterion of intervals that hold too few labels, before the
+// missed is the criterion of intervals that contain too few labels, before the
 // shortfall is added: more than any width.
 const missed = 1000
 
-// criterion is the mean width if the intervals of each class hold at least the
+// criterion is the mean width if the intervals of each class contain at least the
 // level's share of the labels; otherwise it grows with the shortfall.
 func (h *qd) criterion(out, votes []float64) float64 {
 	n := special.Sum(votes)
@@ -257,14 +257,14 @@ func (h *qd) criterion(out, votes []float64) float64 {
 	return widths / (n * float64(h.pairs))
 }
 
-// normal returns z such that mean ± z sd holds the level's share of a Gaussian:
+// normal returns z such that mean ± z sd contains the level's share of a Gaussian:
 // 1.96 for 0.95.
 func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.Level) }
 
-// answer makes one interval of several networks' as the paper does: the mean
-// of an end, moved outwards by z standard deviations between the networks. The
-// variance is that of the Gaussian of which the interval holds the level's share.
-func (h *qd) answer(outputs [][]float64) Decoded {
+// decode combines the intervals of several networks as the paper does: the mean
+// of each end, moved outwards by z standard deviations between the networks. The
+// variance is that of the Gaussian whose central interval of this level it is.
+func (h *qd) decode(outputs [][]float64) Decoded {
 	z := h.normal()
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	lower, upper := make([]float64, h.pairs), make([]float64, h.pairs)
@@ -294,7 +294,7 @@ func (h *qd) answer(outputs [][]float64) Decoded {
 	return e
 }
 
-// spread returns mean and standard deviation, with n−1; of one number, 0.
+// spread returns the mean and the standard deviation (with n−1, and 0 for one number).
 func spread(x []float64) (mean, sd float64) {
 	mean = special.Sum(x) / float64(len(x))
 	if len(x) < 2 {
@@ -323,9 +323,9 @@ func (h *qd) Traits() Traits {
 	}
 }
 
-// start is mean ± 3 standard deviations of all labels: the paper's start, which
-// is 3 and −3 for labels standardized. It captures everything, so that training
-// narrows intervals rather than looks for them.
+// start sets mean ± 3 standard deviations of all labels, as the paper does with 3
+// and −3 for standardized labels. It captures all labels, so that training only
+// has to narrow intervals.
 func (h *qd) start(bias, shares []float64) {
 	for i := range h.pairs {
 		p := shares[i]

@@ -10,31 +10,32 @@ import (
 	"credence/nn"
 )
 
-// Raters in the likelihood. Votes of an item are independent given its class probabilities p, but
-// who casts a vote matters. Of two classes, with z = log(p/(1−p)) and p that of the second,
+// The likelihood with raters. Votes on an item are independent given its class probabilities p, but
+// their distribution depends on the rater. For two classes, with z = log(p/(1−p)) and p that of the second,
 //
 //	P(v = 1 | p, r) = (1−g_r) σ(z + b_r) + g_r/2,
 //
-// where b_r is how far rater r leans towards the second class and g_r is how often she guesses; of
+// where b_r is the bias of rater r towards the second class and g_r is the rate at which she guesses; for
 // more classes
 //
 //	P(v | p, r) = (1−g_r) p_v + g_r π_rv,
 //
-// where π_r is what she says when she guesses. Σ b_r = 0 over the votes of raters whom items connect
-// ([Task.RaterGroups]). The priors are
-// logit g_r ~ N(−7, 3²), b_r ~ N(0, τ²) and a Dirichlet one for π_r, around how often classes are
-// voted for; τ² is the mean of b̂² + s² over raters, with s the standard error of b_r (an EM step:
-// maximizing over τ² and b together collapses to 0).
+// where π_r is the distribution of her guesses. Σ b_r = 0 over the votes of raters who are connected by
+// shared items ([Task.RaterGroups]). The priors are
+// logit g_r ~ N(−7, 3²), b_r ~ N(0, τ²) and a Dirichlet distribution for π_r, centered on the frequencies of
+// the classes in the votes; τ² is the mean of b̂² + s² over raters, with s the standard error of b_r (an EM
+// step: maximizing over τ² and b together collapses to 0).
 //
-// What is identified. Votes tell raters from each other, and the chance that an average rater of the
-// training set says a class, p̄. What all raters do alike cannot be told from p: if all of them
-// guessed every fifth time, p would merely have less spread. "A rater without error" exists by the
-// prior alone, so intervals are of p̄ unless p itself is asked for.
+// Identification. Votes identify the differences between raters, and the probability p̄ that an average
+// rater of the training set votes for a class. What all raters have in common cannot be separated from p: if
+// all of them guessed one time in five, p would merely have less spread. "A rater without error" is defined
+// by the prior alone, so intervals are those of p̄ unless p itself is requested.
 //
-// The parameters are states of the network (nn.HeadParam): the loss adds up their score and information
-// over an epoch, and the next one begins with a step of Fisher scoring or, for g, with a jump to where
-// the votes are more probable (see jumps). So they need no learning
-// rate, no weight decay pulls at them, and a step of the network costs nothing more for many raters.
+// The parameters are states of the network (nn.HeadParam): the loss accumulates their score and information
+// over an epoch, and the next epoch begins with a step of Fisher scoring or, for g, with a jump to where
+// the votes are more probable (see jumps). They therefore need no learning
+// rate, weight decay does not apply to them, and the cost of a training step does not grow with the number of
+// raters.
 
 // raterHead is the head of a [Mixture] with raters.
 type raterHead struct {
@@ -47,30 +48,30 @@ type raterHead struct {
 	usual  []float64 // [d] share of each class
 
 	// The tensors.
-	lean, guess []float32 // [R]
+	bias, guess []float32 // [R]
 	taste       []float32 // [R, d], of more than two classes
 	sums        []float32 // [R, sumsWidth]: see add
 	mark        []float32 // the epoch that sums are of, and τ²
 
-	// The batch in hand, beside what the mixture's head has of it.
+	// The current batch, in addition to what mixtureHead keeps of it.
 	batch   Batch
-	first   []int // of each item, its first rating; [N+1]
+	first   []int // [N+1] index of the first rating of each item
 	train   bool
 	nll     []float64
 	scores  []score // of each rating
 	works   []itemWork
 	piece   func(worker, p int)
 	average average
-	known   []rater // of those in the batch; others may be out of date
+	known   []rater // up to date for raters in the batch only
 }
 
-// rater is what votes need of a rater's parameters, and the parameters that it was found from.
+// rater caches the values that votes need, and the parameters that they were computed from.
 type rater struct {
 	from        [2]float32
 	odds, guess float64 // e^b, g
 }
 
-// recall finds what votes need of the raters in the batch.
+// recall updates the cache for the raters in the batch.
 func (h *raterHead) recall(ratings []Rating) {
 	if h.known == nil {
 		h.known = make([]rater, h.raters)
@@ -80,8 +81,8 @@ func (h *raterHead) recall(ratings []Rating) {
 	}
 	for _, v := range ratings {
 		at := [2]float32{h.guess[v.Rater], 0}
-		if h.lean != nil {
-			at[1] = h.lean[v.Rater]
+		if h.bias != nil {
+			at[1] = h.bias[v.Rater]
 		}
 		if x := &h.known[v.Rater]; x.from != at {
 			*x = rater{at, math.Exp(float64(at[1])), special.Sigmoid(float64(at[0]))}
@@ -91,12 +92,12 @@ func (h *raterHead) recall(ratings []Rating) {
 
 // score is the derivative of the log-likelihood with respect to the parameters of a vote's rater.
 type score struct {
-	lean, guess float64 // b and logit g
+	bias, guess float64 // b and logit g
 	guessed     float64 // probability that the vote was a guess
 }
 
-// average is the rater that votes without a name are taken to be by: one who guesses as often as is
-// usual and whose bias is drawn from the prior, of two classes.
+// average is the rater to whom votes without a name are attributed: one with the mean guess rate and, for
+// two classes, a bias drawn from the prior.
 type average struct {
 	guess float64
 	odds  [len(normalNodes)]float64 // e^b at the nodes of the prior
@@ -110,7 +111,7 @@ var (
 	normalWeights = [...]float64{0.011257411327720689, 0.22207592200561264, 0.5333333333333333, 0.22207592200561264, 0.011257411327720689}
 )
 
-// update makes the average rater one of the parameters as they are.
+// update computes the average rater from the current parameters.
 func (a *average) update(h *raterHead) {
 	a.guess = 0
 	for r, w := range h.weight {
@@ -163,7 +164,7 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 	return h, nil
 }
 
-// divide sets each rater's share in the votes of the group.
+// divide sets each rater's share of the votes of the group.
 func (h *raterHead) divide(groups []int) error {
 	h.group, h.groups, h.within = groups, 1, h.weight
 	if groups == nil {
@@ -208,7 +209,7 @@ func (h *raterHead) Own() []nn.HeadParam {
 func (h *raterHead) Bind(own []*nn.Param) {
 	h.guess, h.sums, h.mark = own[0].Value, own[1].Value, own[2].Value
 	if h.classes == 2 {
-		h.lean = own[3].Value
+		h.bias = own[3].Value
 		return
 	}
 	h.taste = own[3].Value
@@ -238,7 +239,7 @@ func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
 	return loss
 }
 
-// OnDevice says that no engine but the CPU knows raters.
+// OnDevice returns nil: only the CPU engine supports raters.
 func (h *raterHead) OnDevice(Batch) DeviceLoss { return nil }
 
 // compute fills nll and, with a grad, gradients and scores.
@@ -288,7 +289,7 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	par.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
 }
 
-// ratedItems is how many items make a piece of work.
+// ratedItems is the number of items per piece of work.
 const ratedItems = 8
 
 // some computes the items of piece p.
@@ -323,10 +324,7 @@ type raterCriterion struct {
 func (c *raterCriterion) Add(out []float32, b Batch) {
 	c.h.compute(nil, out, b)
 	for j, x := range c.h.nll {
-		w := 1.0
-		if b.Weights != nil {
-			w = b.Weights[j]
-		}
+		w := b.weight(j)
 		m, _ := tally(b.Counts.Item(j))
 		c.sum += w * x
 		c.votes += w * m
@@ -339,15 +337,12 @@ func (c *raterCriterion) Value() float64 { return c.sum / c.votes }
 func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 {
 	h.compute(nil, out, b)
 	for j, x := range h.nll {
-		if b.Weights != nil {
-			x *= b.Weights[j]
-		}
-		dst = append(dst, x)
+		dst = append(dst, x*b.weight(j))
 	}
 	return dst
 }
 
-// room returns x with length n, its content lost where it has to grow.
+// room returns x with length n and unspecified values, reallocated if it is too short.
 func room[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n, n+n/4)

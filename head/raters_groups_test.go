@@ -12,18 +12,18 @@ import (
 // are of differences within a group: those of two groups are what each has by itself.
 func TestRaterGroups(t *testing.T) {
 	const each = 400
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{1.5, 1.5}})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{1.5, 1.5}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 26))
-	bias := []float64{-1, 1, 0, 2} // of two groups of two: the second leans to the second class as a whole
+	bias := []float64{-1, 1, 0, 2} // of two groups of two: the second group as a whole is biased towards the second class
 	task := Task{Classes: 2, Raters: 4, RaterVotes: []float64{each, each, each, each}, RaterGroups: []int{0, 0, 1, 1}}
-	var laws []*mixture.Dirichlet
+	var dists []*mixture.Dirichlet
 	b := Batch{Counts: Counts{Classes: 2}}
 	for j := range 2 * each {
-		laws = append(laws, law)
-		p := law.Sample(nil, r)
+		dists = append(dists, dist)
+		p := dist.Sample(nil, r)
 		counts := [2]float32{}
 		for k := range 2 {
 			rater, class := j/each*2+k, 0
@@ -35,11 +35,11 @@ func TestRaterGroups(t *testing.T) {
 		}
 		b.Counts.Values = append(b.Counts.Values, counts[:]...)
 	}
-	both, err := FitRaterModel(task, laws, b)
+	both, err := FitRaterModel(task, dists, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := both.AddVotes(task, laws, b, 1); err != nil {
+	if err := both.AddVotes(task, dists, b, 1); err != nil {
 		t.Fatal(err)
 	}
 	for g := range 2 {
@@ -57,7 +57,7 @@ func TestRaterGroups(t *testing.T) {
 	copy(alone.GuessLogit, both.GuessLogit[:2])
 	alone.BiasSD = both.BiasSD
 	first := Batch{Counts: Counts{Classes: 2, Values: b.Counts.Values[:2*each]}, Ratings: b.Ratings[:2*each]}
-	if err := alone.AddVotes(one, laws[:each], first, 1); err != nil {
+	if err := alone.AddVotes(one, dists[:each], first, 1); err != nil {
 		t.Fatal(err)
 	}
 	if d := alone.BiasSE[0]/both.BiasSE[0] - 1; math.Abs(d) > 1e-5 {
@@ -65,7 +65,7 @@ func TestRaterGroups(t *testing.T) {
 	}
 	for _, groups := range [][]int{{0, 0, 1}, {0, 0, -1, 1}} {
 		task.RaterGroups = groups
-		if _, err := FitRaterModel(task, laws, b); err == nil {
+		if _, err := FitRaterModel(task, dists, b); err == nil {
 			t.Errorf("groups %v of 4 raters: no error", groups)
 		}
 	}

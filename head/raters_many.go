@@ -20,7 +20,7 @@ import (
 // Rising factorials are divided by powers of α₀ + m, which keeps them in range.
 type manyWork struct {
 	h       *raterHead
-	train   bool      // whether slopes are wanted
+	train   bool      // whether to compute slopes
 	alpha   []float64 // [d]
 	weights []float64 // [K]
 	like    []float64 // [K]
@@ -43,8 +43,8 @@ type votedClass struct {
 	back   []float64 // Σ_k w_k ∂L_k/∂e_t
 }
 
-// genuine is a vote: the chance that it is no guess, that times what it then says, and which rating
-// it is, −1 if nobody is named.
+// genuine is a vote: the probability that it is not a guess, the probability that it is a guess for this
+// class, and the index of the rating, −1 if the rater is not named.
 type genuine struct {
 	sure, guess float64 // 1 − g, g π
 	rating      int
@@ -104,7 +104,7 @@ func (w *manyWork) gather(counts []float32, ratings []Rating) {
 	}
 }
 
-// ready multiplies the class's votes out.
+// ready computes the coefficients of the class's votes.
 func (v *votedClass) ready() {
 	n := len(v.votes) + 1
 	v.e, v.a, v.rising, v.back = room(v.e, n), room(v.a, n), room(v.rising, n), room(v.back, n)
@@ -129,8 +129,8 @@ func multiply(e []float64, votes []genuine, but int) {
 	}
 }
 
-// component returns the likelihood under one Dirichlet distribution and, in training, fills its
-// slopes and adds to what the coefficients of classes are worth.
+// component returns the likelihood under one Dirichlet distribution and, in training, fills in its
+// slopes and adds to the derivatives with respect to the classes' coefficients.
 func (w *manyWork) component(c int, alpha []float64) float64 {
 	m, a0 := 0, special.Sum(alpha)
 	for i := range w.voted {
@@ -157,9 +157,7 @@ func (w *manyWork) component(c int, alpha []float64) float64 {
 		}
 		n := degree + len(v.votes)
 		to := len(w.partial)
-		for range n + 1 {
-			w.partial = append(w.partial, 0)
-		}
+		w.partial = append(w.partial, make([]float64, n+1)...)
 		product, by := w.partial[to:], w.partial[from:][:degree+1]
 		for s, x := range by {
 			for t, y := range v.a {
@@ -183,7 +181,7 @@ func (w *manyWork) component(c int, alpha []float64) float64 {
 	return like
 }
 
-// backward fills the slopes of component c, whose product of all classes begins at from.
+// backward fills in the slopes of component c; the product of all classes begins at w.partial[from].
 func (w *manyWork) backward(c int, alpha []float64, from int, like, slope0 float64) {
 	d := len(alpha)
 	slopes := w.slopes[c*d:][:d]

@@ -41,14 +41,14 @@ func TestRatersOracle(t *testing.T) {
 			w := mul(bits.Pow(p, bits.New(alpha[1])), bits.Pow(q, bits.New(alpha[0])))
 			whole = add(whole, w)
 			for _, v := range b.Ratings {
-				o := mul(odds, bits.Exp(bits.New(float64(h.lean[v.Rater]))))
+				o := mul(odds, bits.Exp(bits.New(float64(h.bias[v.Rater]))))
 				g := quo(one, add(one, bits.Exp(bits.New(-float64(h.guess[v.Rater])))))
-				said := quo(o, add(one, o))
+				chance := quo(o, add(one, o))
 				if v.Class == 0 {
-					said = quo(one, add(one, o))
+					chance = quo(one, add(one, o))
 				}
 				sure := add(one, new(big.Float).Neg(g))
-				w = mul(w, add(mul(sure, said), quo(g, bits.New(2))))
+				w = mul(w, add(mul(sure, chance), quo(g, bits.New(2))))
 			}
 			like = add(like, w)
 		}

@@ -27,7 +27,7 @@ func ratedHead(t testing.TB, components, classes, raters int, r *rand.Rand) *rat
 	for i := range raters {
 		head.guess[i] = float32(-3 + 2*r.NormFloat64())
 		if classes == 2 {
-			head.lean[i] = float32(r.NormFloat64())
+			head.bias[i] = float32(r.NormFloat64())
 		} else {
 			sum := float32(0)
 			taste := head.taste[i*classes:][:classes]
@@ -90,22 +90,22 @@ func TestRatersGradient(t *testing.T) {
 			near("output", float64(grad[i]), at(&out[i]))
 		}
 		for rater := range h.raters {
-			lean, guess := 0.0, 0.0
+			bias, guess := 0.0, 0.0
 			for k, rating := range b.Ratings {
 				if int(rating.Rater) == rater {
-					lean -= scores[k].lean * h.scale
+					bias -= scores[k].bias * h.scale
 					guess -= scores[k].guess * h.scale
 				}
 			}
 			if classes == 2 {
-				near("lean", lean, at(&h.lean[rater]))
+				near("bias", bias, at(&h.bias[rater]))
 			}
 			near("guess", guess, at(&h.guess[rater]))
 		}
 	}
 }
 
-// TestRatersAlike: raters who neither lean nor guess give the loss of the mixture without raters.
+// TestRatersAlike: raters without bias who never guess give the loss of the mixture without raters.
 func TestRatersAlike(t *testing.T) {
 	for _, classes := range []int{2, 3, 8} {
 		for _, votes := range []int{3, 30} {
@@ -114,7 +114,7 @@ func TestRatersAlike(t *testing.T) {
 			for i := range h.guess {
 				h.guess[i] = -40
 			}
-			clear(h.lean)
+			clear(h.bias)
 			out, b := ratedBatch(h, 40, votes, r)
 			for i := range out {
 				out[i] *= 2

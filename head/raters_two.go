@@ -27,9 +27,9 @@ type twoWork struct {
 	masses  []float64             // [K] Σu
 	at      []int                 // [K+1] where the nodes of a component begin
 	u       []float32             // of all components
-	parts   []gridWork            // of grids, [K] of which some are used
+	parts   []gridWork            // [K] sections of grids, of which the first `used` are in use
 	used    int
-	in      []int // [K] the part that a component lies in
+	in      []int // [K] index into parts of each component
 }
 
 // voter is a vote, and who cast it.
@@ -71,7 +71,7 @@ func (w *twoWork) loss(j int) float64 {
 	shift := 0.0
 	extra := [2]float64{float64(s[0]), float64(s[1])}
 	for _, r := range ratings {
-		shift = max(shift, math.Abs(float64(h.lean[r.Rater])))
+		shift = max(shift, math.Abs(float64(h.bias[r.Rater])))
 		known := &h.known[r.Rater]
 		w.voters = append(w.voters, voter{known.odds, known.guess, r.Class == 1})
 		extra[r.Class]--
@@ -110,20 +110,15 @@ func weigh(w []float64, e, out []float32) {
 		sum += w[k]
 	}
 	if !(sum > 1e-30) || math.IsInf(sum, 1) {
-		top := float64(slices.Max(out))
-		sum = 0
-		for k, x := range out {
-			w[k] = math.Exp(float64(x) - top)
-			sum += w[k]
-		}
+		sum = expShifted(w, out)
 	}
 	for k := range w {
 		w[k] /= sum
 	}
 }
 
-// place finds the windows of components with parameters alpha [K, 2], whose logarithms before any
-// clamp are logs, the weights of their nodes, and what part of which grids they need.
+// place computes the windows of components with parameters alpha [K, 2], whose logarithms before any
+// clamp are logs, the weights of their nodes, and the sections of grids that they need.
 func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 	limit := w.h.limit
 	w.used = 0
@@ -152,7 +147,7 @@ func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 	kernel.Exp(w.u, w.u)
 }
 
-// partOf returns the part of a grid that a window lies in: one that it overlaps, extended, or a new one.
+// partOf returns the index of the grid section for a window: one that it overlaps, extended, or a new one.
 func (w *twoWork) partOf(win *special.LogitWindow) int {
 	for l := range w.parts[:w.used] {
 		g := &w.parts[l]
@@ -167,8 +162,8 @@ func (w *twoWork) partOf(win *special.LogitWindow) int {
 	return w.used - 1
 }
 
-// likelihood fills like with that of the votes, extra of which have no rater's name and are taken to
-// be by the average rater.
+// likelihood fills like with the likelihood of the votes; extra are the votes without a rater, which are
+// attributed to the average rater.
 func (g *gridWork) likelihood(grid *special.LogitGrid, voters []voter, extra [2]float64, by *average) {
 	n := g.hi - g.lo + 3
 	g.like = room(g.like, n)
@@ -243,7 +238,7 @@ func (g *gridWork) rescale() {
 	}
 }
 
-// align gives the likelihoods of all grids one common factor, and returns its logarithm.
+// align rescales the likelihoods of all grids to one common factor, and returns its logarithm.
 func (w *twoWork) align() float64 {
 	if len(w.voters) < 16 {
 		return 0
@@ -307,8 +302,8 @@ func (w *twoWork) components() float64 {
 	return max(sum, 1e-300)
 }
 
-// gradient fills that of the raw outputs, times the scale of the batch, given the components' weights [K], likelihoods
-// [K] and slopes [K, d], and the likelihood of all.
+// gradient fills in the gradient of the raw outputs, times the scale of the batch, given the components' weights [K],
+// likelihoods [K] and slopes [K, d], and the likelihood of the mixture.
 func gradient(grad []float32, weights, likes, slopes []float64, like, scale float64) {
 	k := len(weights)
 	d := len(slopes) / k
@@ -321,10 +316,10 @@ func gradient(grad []float32, weights, likes, slopes []float64, like, scale floa
 	}
 }
 
-// flushed is flush for either sign.
+// flushed applies flush to a number of either sign.
 func flushed(x float64) float32 { return float32(math.Copysign(flush(math.Abs(x)), x)) }
 
-// score fills the scores of the votes: expectations under the item's posterior.
+// score fills in the scores of the votes: expectations under the item's posterior.
 func (w *twoWork) score(scores []score, like float64) {
 	for c := range w.windows {
 		win := &w.windows[c]
@@ -357,7 +352,7 @@ func (w *twoWork) score(scores []score, like float64) {
 			if !voter.one {
 				slope = -slope
 			}
-			scores[v].lean += slope
+			scores[v].bias += slope
 			scores[v].guessed += inverse * voter.guess / 2
 		}
 	}
@@ -366,8 +361,8 @@ func (w *twoWork) score(scores []score, like float64) {
 	}
 }
 
-// others makes before, of each vote, the posterior mass of nodes over the likelihood of that vote: the
-// likelihood of all others times the mass before. Few votes need no division.
+// others replaces before, for each vote, by the posterior mass of the nodes divided by the likelihood of that
+// vote: the likelihood of all other votes times the prior mass. With few votes no division is needed.
 func (g *gridWork) others(votes int) {
 	n := len(g.like)
 	if votes >= 16 || g.unnamed {

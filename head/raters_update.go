@@ -6,26 +6,26 @@ import (
 	"credence/internal/special"
 )
 
-// The parameters of raters, and how they move from epoch to epoch. In the first, nobody guesses: were
-// votes that a network gives no probability taken for guesses from the start, one that a few large
-// steps made certain of a single class would have nothing to correct it.
+// Bounds, priors and updates of the raters' parameters. In the first epoch guess rates are at their minimum: if
+// votes that are improbable under an untrained network counted as guesses, nothing would correct a network
+// that a few large steps have made certain of a single class.
 const (
 	guessMean, guessSD = -7, 3 // prior of logit g
-	tasteVotes         = 2     // how many votes the prior of π counts for
-	leanMost           = 8     // largest |b|
-	guessMost          = 8     // largest logit g; the smallest is −15
-	guessLeast         = -15
-	guessMany          = -1.2 // from here on somebody is said to guess
-	guessStart         = guessLeast
+	tasteVotes         = 2     // weight of the prior of π, in votes
+	maxBias            = 8     // largest |b|
+	maxGuess           = 8     // largest logit g; the smallest is −15
+	minGuess           = -15
+	guessMany          = -1.2 // from here on a rater counts as guessing
+	guessStart         = minGuess
 	guessPrecision     = 1 / float64(guessSD*guessSD)
 )
 
-// jumps are where else logit g may lie. A few votes of somebody who guesses leave two modes, one of
-// them at the prior's, and steps uphill from there never reach the other: networks that know nothing
-// yet take everybody to the first.
+// jumps are alternative values of logit g. A few votes of a rater who guesses leave a posterior with two modes,
+// one of them at the prior's, and steps uphill from there never reach the other; an untrained network moves
+// all raters to the first.
 var jumps = [...]float64{guessMean, guessMany, 1.2}
 
-// jumpGuess are the same as shares.
+// jumpGuess are the guess rates of jumps.
 var jumpGuess = func() (g [len(jumps)]float64) {
 	for k, u := range jumps {
 		g[k] = special.Sigmoid(u)
@@ -34,11 +34,12 @@ var jumpGuess = func() (g [len(jumps)]float64) {
 }()
 
 // sumsWidth is the width of the sums of a rater: votes, score and squared score of b, the same of
-// logit g, guessed votes by class, then of each of jumps how much more likely the votes are there, as a
+// logit g, guessed votes by class, then for each of jumps the likelihood ratio of the votes there, as a
 // [product].
 func (h *raterHead) sumsWidth() int { return 5 + h.classes + 2*len(jumps) }
 
-// product is a product of many factors, x 2ⁿ, with x = 0 of none: a sum of logarithms that takes one only.
+// product is a product of many factors, x 2ⁿ, with x = 0 if there are none: a sum of logarithms that needs a
+// single call of math.Log.
 type product []float32
 
 func (p product) times(factor float64) {
@@ -65,18 +66,15 @@ func (p product) log() float64 {
 func (h *raterHead) add() {
 	width := h.sumsWidth()
 	for k, r := range h.batch.Ratings {
-		s, w := h.scores[k], 1.0
-		if h.batch.Weights != nil {
-			w = h.batch.Weights[r.Item]
-		}
+		s, w := h.scores[k], h.batch.weight(int(r.Item))
 		sums := h.sums[int(r.Rater)*width:][:width]
 		sums[0] += float32(w)
-		sums[1] += float32(w * s.lean)
-		sums[2] += float32(w * s.lean * s.lean)
+		sums[1] += float32(w * s.bias)
+		sums[2] += float32(w * s.bias * s.bias)
 		sums[3] += float32(w * s.guess)
 		sums[4] += float32(w * s.guess * s.guess)
 		sums[5+r.Class] += float32(w * s.guessed)
-		// P(v) is linear in g, and s.guessed says what part of it guesses are.
+		// P(v) is linear in g, and s.guessed is the fraction of it that is due to guesses.
 		sure, guess := (1-s.guessed)/(1-h.known[r.Rater].guess), s.guessed/h.known[r.Rater].guess
 		for k, g := range jumpGuess {
 			factor := (1-g)*sure + g*guess
@@ -88,10 +86,10 @@ func (h *raterHead) add() {
 	}
 }
 
-// elsewhere is how much more likely the votes of a rater are at one of jumps.
+// elsewhere returns the likelihood ratio of a rater's votes at jump k.
 func elsewhere(sums []float32, classes, k int) product { return sums[5+classes+2*k:][:2] }
 
-// turnEpoch makes a step of the raters' parameters if a new epoch begins.
+// turnEpoch updates the raters' parameters if a new epoch begins.
 func (h *raterHead) turnEpoch(epoch uint64) {
 	if h.mark[0] == float32(epoch)+1 {
 		return
@@ -117,10 +115,10 @@ func (h *raterHead) update() {
 		seenIn[h.group[r]]++
 		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d, jump))
 		if d == 2 {
-			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
+			b, information := float64(h.bias[r]), float64(s[2])+1/tau2
 			step := (float64(s[1]) - b/tau2) / information
-			b = min(max(b+min(max(step, -1), 1), -leanMost), leanMost)
-			h.lean[r] = float32(b)
+			b = min(max(b+min(max(step, -1), 1), -maxBias), maxBias)
+			h.bias[r] = float32(b)
 			second += b*b + 1/information
 			continue
 		}
@@ -137,10 +135,10 @@ func (h *raterHead) update() {
 	}
 	mean := make([]float64, h.groups)
 	for r, w := range h.within {
-		mean[h.group[r]] += w * float64(h.lean[r])
+		mean[h.group[r]] += w * float64(h.bias[r])
 	}
-	for r := range h.lean {
-		h.lean[r] -= float32(mean[h.group[r]])
+	for r := range h.bias {
+		h.bias[r] -= float32(mean[h.group[r]])
 	}
 	moved := 0.0
 	for g, m := range mean {
@@ -149,9 +147,9 @@ func (h *raterHead) update() {
 	h.mark[1] = float32(max(second/float64(seen)-moved, 1e-4))
 }
 
-// fewGuess reports whether the raters who would be said to guess after a jump have cast less than half
-// of the votes. If they have more, it is the network that is wrong, as one that has seen little is:
-// whether all guess cannot be told from votes, and with all of them guessing it would not be corrected.
+// fewGuess reports whether the raters who would count as guessing after a jump have cast less than half
+// of the votes. If they have cast more, the network is wrong, as it is early in training: votes do not identify
+// whether all raters guess, and if all of them were taken to guess, the network would not be corrected.
 func (h *raterHead) fewGuess() bool {
 	width := h.sumsWidth()
 	var all, guess float64
@@ -165,7 +163,7 @@ func (h *raterHead) fewGuess() bool {
 	return guess < all/2
 }
 
-// bestJump returns where the posterior of logit g is highest, of u and jumps.
+// bestJump returns which of u and jumps has the highest posterior as the value of logit g.
 func bestJump(u float64, sums []float32, classes int) float64 {
 	best, at := 0.0, u
 	for k, there := range jumps {
@@ -176,8 +174,8 @@ func bestJump(u float64, sums []float32, classes int) float64 {
 	return at
 }
 
-// nextGuess returns logit g after u by the sums of a rater: the best of jumps if that is better than u,
-// else a step of Fisher scoring. Without jump nobody comes to guess: who would stays at u.
+// nextGuess returns the logit g that follows u, given the sums of a rater: the best of jumps if that is better
+// than u, else the result of a Fisher scoring step. If jump is false, a rater who would begin to guess stays at u.
 func nextGuess(u float64, sums []float32, classes int, jump bool) float64 {
 	if at := bestJump(u, sums, classes); at != u {
 		if !jump && at >= guessMany {
@@ -186,5 +184,5 @@ func nextGuess(u float64, sums []float32, classes int, jump bool) float64 {
 		return at
 	}
 	step := (float64(sums[3]) - (u-guessMean)*guessPrecision) / (float64(sums[4]) + guessPrecision)
-	return min(max(u+min(max(step, -1.5), 1.5), guessLeast), guessMost)
+	return min(max(u+min(max(step, -1.5), 1.5), minGuess), maxGuess)
 }

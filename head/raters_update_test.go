@@ -13,7 +13,7 @@ func TestRatersErringNetwork(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	h := ratedHead(t, 1, 2, raters, r)
 	for i := range raters {
-		h.guess[i], h.lean[i] = guessStart, 0
+		h.guess[i], h.bias[i] = guessStart, 0
 	}
 	plain, err := Mixture{Components: 1}.New(Task{Classes: 2})
 	if err != nil {
@@ -57,7 +57,7 @@ func TestRatersUnseen(t *testing.T) {
 	for k := range b.Ratings {
 		b.Ratings[k].Rater %= 2
 	}
-	h.guess[2], h.lean[2] = guessStart, 0
+	h.guess[2], h.bias[2] = guessStart, 0
 	grad := make([]float32, len(out))
 	h.Loss(grad, out, b, Step{Epoch: 0})
 	h.Loss(grad, out, b, Step{Epoch: 1})

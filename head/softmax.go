@@ -41,9 +41,9 @@ func (m Dropout) New(t Task) (Head, error) {
 //
 //	loss = −(1/n) Σ_labels log p_y,    ∂/∂out_i = (m·p_i − S_i)/n
 //
-// for an item with m of the n labels. It reads the outputs of several networks
-// as a deep ensemble and those of several passes through a network with dropout
-// as Monte Carlo dropout: the mean of the probabilities, and their variance
+// for an item with m of the n labels. Outputs of several networks are combined
+// as a deep ensemble, those of several passes through a network with dropout as
+// Monte Carlo dropout: the mean of the probabilities, and their variance
 // (1/M) Σ (p − mean)².
 type softmax struct {
 	DefaultHead
@@ -81,7 +81,7 @@ func (h *softmax) criterion(out, votes []float64) float64 {
 	return h.loss(nil, out, votes, Step{})
 }
 
-func (h *softmax) answer(outputs [][]float64) Decoded {
+func (h *softmax) decode(outputs [][]float64) Decoded {
 	d := h.classes
 	e := Decoded{Mean: make([]float64, d), Variance: make([]float64, d)}
 	p := make([][]float64, len(outputs))
@@ -129,7 +129,7 @@ func (h *softmax) Traits() Traits {
 
 func (h *softmax) start(bias, shares []float64) { logShares(bias, shares) }
 
-// logShares sets logits whose softmax are the shares.
+// logShares sets logits whose softmax is the shares.
 func logShares(bias, shares []float64) {
 	for i, p := range shares {
 		bias[i] = max(math.Log(p), -5)
@@ -158,8 +158,8 @@ func (m Confidence) New(t Task) (Head, error) {
 //
 //	p' = c·p + (1−c)·y,    loss = −log p'_y − λ log c
 //
-// averaged over labels. Hints are given to half of the labels at random, each
-// label by a draw of its own; the others have p' = p. After each step λ grows by
+// averaged over labels. Each label gets a hint with probability ½; the others
+// have p' = p. After each step λ grows by
 // 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
 	DefaultHead
@@ -168,12 +168,12 @@ type confidence struct {
 	log, hints []float64 // scratch
 }
 
-// confidenceStep is by how much λ changes after a step.
+// confidenceStep is the factor by which λ changes after a step.
 const confidenceStep = 1.01
 
 func (h *confidence) Outputs() int { return h.classes + 1 }
 
-// State is λ, which training adapts.
+// State returns λ, which training adapts.
 func (h *confidence) State() []float64 { return []float64{h.Lambda} }
 
 func (h *confidence) SetState(state []float64) error {
@@ -207,8 +207,8 @@ func (h *confidence) loss(grad, out, votes []float64, at Step) float64 {
 	return loss
 }
 
-// half returns how many of so many labels get a hint: a fair draw for each, and
-// one for what is left of per label.
+// half returns the number of labels that get a hint: a fair draw for each whole
+// label, and one for the remaining fraction.
 func half(s *rng.Stream, labels float64) float64 {
 	whole := math.Floor(labels)
 	hinted := 0.0
@@ -225,9 +225,9 @@ func half(s *rng.Stream, labels float64) float64 {
 	return hinted
 }
 
-// hinted returns the mean of −log p'_y over the labels, of which so many have
-// hints [N, d], and the mean of −log c. The gradient is that of their sum, the
-// latter times λ.
+// hinted returns the mean of −log p'_y over the labels, and the mean of −log c;
+// hints [N, d] are the numbers of labels with a hint. The gradient is that of
+// their sum, the latter times λ.
 func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price float64) {
 	d, width := h.classes, h.Outputs()
 	if h.log == nil {
@@ -268,13 +268,13 @@ func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price floa
 	return loss, price
 }
 
-// criterion is the negative log-likelihood a label, without hints.
+// criterion is the negative log-likelihood per label, without hints.
 func (h *confidence) criterion(out, votes []float64) float64 {
 	loss, _ := h.hinted(nil, out, votes, make([]float64, len(votes)))
 	return loss
 }
 
-func (h *confidence) answer(outputs [][]float64) Decoded {
+func (h *confidence) decode(outputs [][]float64) Decoded {
 	e := Decoded{Mean: make([]float64, h.classes)}
 	log := make([]float64, h.classes)
 	each := 1 / float64(len(outputs))

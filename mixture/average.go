@@ -10,23 +10,23 @@ import (
 	"credence/internal/special"
 )
 
-// AverageRater is the average rater: it maps class probabilities p to p̄, the chances that a rater drawn
-// at random says each class. Each p̄_i is an increasing function of p_i alone, so quantiles and
-// intervals of p become those of p̄ by mapping their ends.
+// AverageRater maps class probabilities p to p̄, the probabilities that a rater drawn at random votes for
+// each class. Each p̄_i is an increasing function of p_i alone, so quantiles and intervals of p are
+// mapped to those of p̄ by mapping their ends.
 //
-// Of two classes, with z = log(p/(1−p)), raters of weight w_r who lean by b_r and guess with
-// probability g_r say the second with the chance
+// For two classes, with z = log(p/(1−p)), raters of weight w_r with the bias b_r and the guess rate g_r
+// vote for the second class with the probability
 //
 //	p̄ = Σ_r w_r ((1−g_r) σ(z + b_r) + g_r/2);
 //
-// of more classes raters only guess, and p̄_i = (1−ḡ) p_i + Σ_r w_r g_r π_ri.
+// for more classes raters have no bias, and p̄_i = (1−ḡ) p_i + Σ_r w_r g_r π_ri.
 //
-// It is safe for use by several goroutines.
+// It is safe for concurrent use.
 type AverageRater struct {
 	scale  float64   // 1 − ḡ
 	offset []float64 // [d] Σ_r w_r g_r π_ri
-	shares []float64 // of leaning raters, of two classes; they sum to scale
-	odds   []float64 // e^b of each
+	shares []float64 // shares of groups of raters, for two classes; they sum to scale
+	odds   []float64 // e^b of each group
 	shift  float64   // largest |b|
 	tables []averageTable
 }
@@ -37,17 +37,17 @@ type averageTable struct {
 	values []float64
 }
 
-// averageGroups is to how many groups of like leans raters are reduced. Within a group leans differ
-// by the 64th part of their range at most where raters are many, and p̄ by less than a tenth of the
-// square of that.
+// averageGroups is the number of bins that raters of similar bias are pooled into. If there are more raters,
+// biases within a bin differ by at most a 64th of their range, and the error of p̄ is less than a tenth of
+// the square of that.
 const averageGroups = 64
 
-// NewAverage returns the average of raters of the given weights, of which not all are 0: for two classes
-// their leans, for more what each says when she guesses, taste [R, d]; and how often each guesses.
-func NewAverage(classes int, weights, leans, taste, guesses []float64) (*AverageRater, error) {
+// NewAverage returns the average of raters with the given weights, not all 0, and guess rates. For two
+// classes raters have biases; for more, the distributions of their guesses, taste [R, d].
+func NewAverage(classes int, weights, biases, taste, guesses []float64) (*AverageRater, error) {
 	n := len(weights)
-	if len(guesses) != n || classes == 2 && len(leans) != n || classes > 2 && len(taste) != n*classes {
-		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(leans), len(guesses), len(taste))
+	if len(guesses) != n || classes == 2 && len(biases) != n || classes > 2 && len(taste) != n*classes {
+		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(biases), len(guesses), len(taste))
 	}
 	whole := special.Sum(weights)
 	if !(whole > 0) || math.IsInf(whole, 1) {
@@ -73,24 +73,24 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 		}
 	}
 	if classes == 2 {
-		a.group(order, weights, leans, guesses, whole)
+		a.group(order, weights, biases, guesses, whole)
 		a.tables = make([]averageTable, len(special.LogitGrids()))
 	}
 	return a, nil
 }
 
-// group reduces raters, all of weight above 0, to groups that lean alike.
-func (a *AverageRater) group(order []int, weights, leans, guesses []float64, whole float64) {
-	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(leans[x], leans[y]), x-y) })
-	low, high := leans[order[0]], leans[order[len(order)-1]]
+// group pools raters of similar bias; all have positive weight.
+func (a *AverageRater) group(order []int, weights, biases, guesses []float64, whole float64) {
+	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(biases[x], biases[y]), x-y) })
+	low, high := biases[order[0]], biases[order[len(order)-1]]
 	a.shift = max(math.Abs(low), math.Abs(high))
 	bin := -1
-	var sums []float64 // of share times lean
+	var sums []float64 // Σ share·bias of each group
 	for _, r := range order {
 		share := weights[r] / whole * (1 - guesses[r])
 		at := len(a.shares)
 		if len(order) > averageGroups {
-			at = min(int((leans[r]-low)/(high-low)*averageGroups), averageGroups-1)
+			at = min(int((biases[r]-low)/(high-low)*averageGroups), averageGroups-1)
 			if high == low {
 				at = 0
 			}
@@ -100,14 +100,14 @@ func (a *AverageRater) group(order []int, weights, leans, guesses []float64, who
 			a.shares, sums = append(a.shares, 0), append(sums, 0)
 		}
 		a.shares[len(a.shares)-1] += share
-		sums[len(sums)-1] += share * leans[r]
+		sums[len(sums)-1] += share * biases[r]
 	}
 	for k, share := range a.shares {
 		a.odds = append(a.odds, math.Exp(sums[k]/share))
 	}
 }
 
-// At returns p̄ of a class whose probability is p.
+// At returns p̄ of a class with the probability p.
 func (a *AverageRater) At(class int, p float64) float64 {
 	if a.shares == nil {
 		return a.scale*p + a.offset[class]
@@ -116,19 +116,19 @@ func (a *AverageRater) At(class int, p float64) float64 {
 	if class == 0 {
 		p, q = q, p
 	}
-	said := 0.0 // of the class asked for
+	mean := 0.0 // over the groups, for the given class
 	for k, share := range a.shares {
 		x := p * a.odds[k]
 		if class == 0 {
-			said += share * q / (q + x)
+			mean += share * q / (q + x)
 		} else {
-			said += share * x / (q + x)
+			mean += share * x / (q + x)
 		}
 	}
-	return said + a.offset[class]
+	return mean + a.offset[class]
 }
 
-// Inverse returns the p that At maps to x: 0 or 1 if none does.
+// Inverse returns the p that At maps to x, or 0 or 1 if x is out of range.
 func (a *AverageRater) Inverse(class int, x float64) float64 {
 	if a.shares == nil {
 		return min(max((x-a.offset[class])/a.scale, 0), 1)
@@ -171,40 +171,40 @@ func (a *AverageRater) table(level int) []float64 {
 	return t.values
 }
 
-// Moments appends the mean and the variance of p̄ to those of the classes, under a law of p.
-func (a *AverageRater) Moments(means, variances []float64, law *Dirichlet) ([]float64, []float64) {
+// Moments appends the means and the variances of p̄ of all classes, given the distribution of p.
+func (a *AverageRater) Moments(means, variances []float64, dist *Dirichlet) ([]float64, []float64) {
 	if a.shares == nil {
-		for i, m := range law.Mean(nil) {
+		for i, m := range dist.Mean(nil) {
 			means = append(means, a.scale*m+a.offset[i])
 		}
-		for _, v := range law.Variance(nil) {
+		for _, v := range dist.Variance(nil) {
 			variances = append(variances, a.scale*a.scale*v)
 		}
 		return means, variances
 	}
-	mean, variance := a.second(law.Marginal(1))
+	mean, variance := a.second(dist.Marginal(1))
 	return append(means, 1-mean, mean), append(variances, variance, variance)
 }
 
-// class returns the moments of p̄ of a class whose probability has the given law.
-func (a *AverageRater) class(i int, law *Beta) (mean, variance float64) {
+// class returns the mean and the variance of p̄_i, given the distribution of p_i.
+func (a *AverageRater) class(i int, dist *Beta) (mean, variance float64) {
 	switch {
 	case a.shares == nil:
-		mean, variance = law.Moments()
+		mean, variance = dist.Moments()
 		return a.scale*mean + a.offset[i], a.scale * a.scale * variance
 	case i == 0:
-		mean, variance = a.second(law.Reflect())
+		mean, variance = a.second(dist.Reflect())
 		return 1 - mean, variance
 	}
-	return a.second(law)
+	return a.second(dist)
 }
 
-// second returns the moments of the second class, of two.
-func (a *AverageRater) second(law *Beta) (mean, variance float64) {
-	center := a.At(1, law.Mean())
+// second returns the mean and the variance of p̄ of the second of two classes.
+func (a *AverageRater) second(dist *Beta) (mean, variance float64) {
+	center := a.At(1, dist.Mean())
 	first, square := 0.0, 0.0
-	for k := range law.K() {
-		w, x, y := law.Component(k)
+	for k := range dist.K() {
+		w, x, y := dist.Component(k)
 		m, s := a.component(x, y, center)
 		first += w * m
 		square += w * s
@@ -234,14 +234,14 @@ func (a *AverageRater) component(x, y, center float64) (m, s float64) {
 	return m, s
 }
 
-// Dist returns about the law of p̄: each component becomes the Dirichlet distribution with the means and
-// the trace of the covariance that p̄ has in it. For what is computed from a law as a whole, such as
-// the probability of votes by raters whose names are not known; means, quantiles and intervals are
-// exact without it.
-func (a *AverageRater) Dist(law *Dirichlet) *Dirichlet {
-	d := law.Classes()
-	out := &Dirichlet{weights: slices.Clone(law.weights)}
-	for _, alpha := range law.alpha {
+// Dist returns an approximation of the distribution of p̄: each component becomes the Dirichlet distribution with
+// the means and the trace of the covariance that p̄ has in it. It is for computations that need a whole
+// distribution, such as the probability of votes by unknown raters; means, quantiles and intervals are computed
+// exactly without it.
+func (a *AverageRater) Dist(dist *Dirichlet) *Dirichlet {
+	d := dist.Classes()
+	out := &Dirichlet{weights: slices.Clone(dist.weights)}
+	for _, alpha := range dist.alpha {
 		total := special.Sum(alpha)
 		mean, trace := make([]float64, d), 0.0
 		if a.shares != nil {
@@ -268,9 +268,9 @@ func (a *AverageRater) Dist(law *Dirichlet) *Dirichlet {
 	return out
 }
 
-// mapped returns the interval of p̄ for one of p. How often raters guess, and so how close p̄ comes to
-// 0 and 1, is itself an estimate: an end at 0 or 1 is moved out by the resolution, no farther than
-// there.
+// mapped returns the interval of p̄ for an interval of p. The guess rates, and so how close p̄ comes to 0 and 1,
+// are themselves estimates: the image of an end at 0 or 1 is moved outwards by the resolution, but not beyond
+// 0 or 1.
 func (c *ReportedClass) mapped(i Interval) Interval {
 	m := Interval{c.average.At(c.class, i.Lo), c.average.At(c.class, i.Hi)}
 	if i.Lo == 0 {
@@ -282,8 +282,9 @@ func (c *ReportedClass) mapped(i Interval) Interval {
 	return m
 }
 
-// seen returns the interval of what is told, which contains its mean, and whether that of p lies within the resolution.
-func (c *ReportedClass) seen(of Interval) ReportedInterval {
+// reported returns the reported interval for an interval of p; that of p̄ contains its mean. AtLeast is set if the
+// interval of p lies within the resolution.
+func (c *ReportedClass) reported(of Interval) ReportedInterval {
 	e := c.resolution
 	i := ReportedInterval{of, e > 0 && (of.Hi <= e || of.Lo >= 1-e)}
 	if c.average != nil {
@@ -294,7 +295,7 @@ func (c *ReportedClass) seen(of Interval) ReportedInterval {
 	return i
 }
 
-// Moments returns the mean and the variance of what is told.
+// Moments returns the mean and the variance of the reported probability.
 func (c *ReportedClass) Moments() (mean, variance float64) {
 	switch {
 	case c.average != nil:
@@ -305,7 +306,7 @@ func (c *ReportedClass) Moments() (mean, variance float64) {
 	return c.Dist.Moments()
 }
 
-// QuantileBoth returns the quantile of what is told, and one less it.
+// QuantileBoth returns the q-quantile x of the reported probability, and 1 − x.
 func (c *ReportedClass) QuantileBoth(q float64) (x, complement float64) {
 	if c.mirrors != nil && c.mirrors.tables != nil {
 		x, complement = c.mirrors.QuantileBoth(1 - q)
@@ -319,13 +320,13 @@ func (c *ReportedClass) QuantileBoth(q float64) (x, complement float64) {
 	return x, complement
 }
 
-// CDF returns the probability that what is told is at most x.
+// CDF returns the probability that the reported probability is at most x.
 func (c *ReportedClass) CDF(x float64) float64 {
 	lower, _ := c.tails(x)
 	return lower
 }
 
-// Survival returns the probability that what is told is more than x.
+// Survival returns the probability that the reported probability exceeds x.
 func (c *ReportedClass) Survival(x float64) float64 {
 	_, upper := c.tails(x)
 	return upper

@@ -28,21 +28,21 @@ func TestAverage(t *testing.T) {
 		{two, [][]float64{{0.02, 0.4}, {4e4, 5e4}}},
 		{three, [][]float64{{1, 2, 3}, {0.4, 20, 7}}},
 	} {
-		law, err := NewDirichlet([]float64{0.4, 0.6}, c.alpha)
+		dist, err := NewDirichlet([]float64{0.4, 0.6}, c.alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := Reported{Dist: law, Resolution: 0.005, Average: c.average}
-		means, variances := c.average.Moments(nil, nil, law)
-		sds := told.SD(nil)
+		reported := Reported{Dist: dist, Resolution: 0.005, Average: c.average}
+		means, variances := c.average.Moments(nil, nil, dist)
+		sds := reported.SD(nil)
 		const draws = 20_000
-		for i := range law.Classes() {
-			class := told.Class(i)
+		for i := range dist.Classes() {
+			class := reported.Class(i)
 			in := class.Interval(TwoSided, 0.8)
 			median, _ := class.QuantileBoth(0.5)
 			mean, square, inside, below := 0.0, 0.0, 0.0, 0.0
 			for range draws {
-				p := law.Sample(nil, r)
+				p := dist.Sample(nil, r)
 				x := c.average.At(i, p[i])
 				mean += x / draws
 				square += (x - means[i]) * (x - means[i]) / draws
@@ -80,11 +80,11 @@ func TestAverage(t *testing.T) {
 func TestAverageGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n = 5000
-	weights, leans, guesses := make([]float64, n), make([]float64, n), make([]float64, n)
+	weights, biases, guesses := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
-		weights[i], leans[i], guesses[i] = float64(1+r.IntN(50)), 1.5*r.NormFloat64(), 0.1*r.Float64()
+		weights[i], biases[i], guesses[i] = float64(1+r.IntN(50)), 1.5*r.NormFloat64(), 0.1*r.Float64()
 	}
-	a, err := NewAverage(2, weights, leans, nil, guesses)
+	a, err := NewAverage(2, weights, biases, nil, guesses)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestAverageGroups(t *testing.T) {
 	for _, p := range []float64{0, 0.001, 0.2, 0.5, 0.97, 1} {
 		want, whole := 0.0, special.Sum(weights)
 		for i := range n {
-			e := math.Exp(leans[i])
+			e := math.Exp(biases[i])
 			want += weights[i] / whole * ((1-guesses[i])*p*e/(1-p+p*e) + guesses[i]/2)
 		}
 		if got := a.At(1, p); math.Abs(got-want) > 1e-4 {

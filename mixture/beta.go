@@ -1,9 +1,9 @@
-// Package mixture is about one object: the distribution of the probabilities of
-// an item's classes, as a mixture of Beta distributions (two classes) or of
-// Dirichlet distributions (any number).
+// Package mixture implements the distribution of an item's class probabilities
+// as a mixture of Beta distributions (two classes) or of Dirichlet distributions
+// (any number).
 //
-// A [Dirichlet] describes all classes jointly; [Dirichlet.Marginal] is the
-// one-versus-all distribution of a single class, a [Beta]. From them come
+// A [Dirichlet] describes all classes jointly; [Dirichlet.Marginal] returns the
+// one-versus-all distribution of a single class, a [Beta]. They provide
 //
 //   - densities, distribution and survival functions, quantiles:
 //     [Beta.LogPDF], [Beta.CDF], [Beta.Survival], [Beta.QuantileBoth],
@@ -13,20 +13,20 @@
 //     [Dirichlet.Region] for all classes at once;
 //   - moments and entropies: [Beta.Moments], [Dirichlet.Covariance],
 //     [Dirichlet.Entropy];
-//   - decisions: P(p > t) is [Beta.Survival], [Dirichlet.TopClass] says how
-//     likely each class is to be the most probable;
+//   - decisions: P(p > t) is [Beta.Survival], [Dirichlet.TopClass] returns the
+//     probability that each class is the most probable one;
 //   - the effect of further votes: [Dirichlet.Update] conditions on them,
 //     [Dirichlet.LogVotes], [Dirichlet.LogCounts] and [Beta.VoteCounts] predict
-//     them, [Dirichlet.Gain] is the variance that they are expected to take away;
-//   - calibration: [Dirichlet.PairError] is what pairs of votes say of the error of
-//     a mean, [Dirichlet.PairVariance] how far chance alone moves it, [Dispersion]
-//     compares many items' pairs with their laws, and [Dirichlet.Rescale] scales a
-//     law about its mean.
+//     them, [Dirichlet.Gain] is the expected reduction in variance;
+//   - calibration: [Dirichlet.PairError] estimates the squared error of a mean from
+//     pairs of votes, [Dirichlet.PairVariance] is its sampling variance,
+//     [Dispersion] compares the pairs of many items with their distributions, and
+//     [Dirichlet.Rescale] scales a distribution about its mean.
 //
-// [Reported] is what users are told of an item: a law, recalibrated, at the
-// resolution that the votes behind it support.
+// [Reported] is the distribution of an item as users see it: recalibrated, and at
+// the resolution that the votes behind it support.
 //
-// The package knows nothing of networks. Everything is float64.
+// The package does not depend on networks. All numbers are float64.
 //
 // # Accuracy
 //
@@ -38,14 +38,14 @@
 // distribution function it inverts. The tests compare with sums of 256 bits.
 //
 // A probability that is too close to 0 to be a float64 is returned as 0;
-// [Beta.QuantileLogit] still tells it apart. One close to 1 loses its digits as
-// 1 − x would, so [Beta.QuantileBoth] returns both.
+// [Beta.QuantileLogit] still distinguishes it from 0. A probability close to 1
+// loses digits of 1 − x, so [Beta.QuantileBoth] returns both.
 //
 // # Votes
 //
 // Votes are counts, one per class, and need not be whole numbers. Likelihoods are
 // those of votes in a given order; only [Dirichlet.LogCounts] and
-// [Beta.VoteCounts] count the orders.
+// [Beta.VoteCounts] include the number of orders.
 //
 // # Concurrency
 //
@@ -62,14 +62,14 @@ import (
 
 // ErrInvalid is wrapped by every error about parameters that describe no
 // mixture: weights that do not sum to one, a parameter that is not positive,
-// lengths that do not match. The message says which and where.
+// lengths that do not match. The message names the value and its place.
 var ErrInvalid = errors.New("invalid mixture")
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
-// weightTolerance is how far from one the weights may sum.
+// weightTolerance is the largest deviation of the sum of the weights from one.
 const weightTolerance = 1e-9
 
 // checkWeights returns the sum of the weights.
@@ -90,8 +90,8 @@ func checkWeights(weights []float64) (float64, error) {
 	return sum, nil
 }
 
-// Parameters beyond these bounds have no meaning that float64 could carry: the
-// distribution is a point, or sits at the ends alone.
+// Parameters beyond these bounds cannot be represented usefully in float64: the
+// distribution is a point, or has all of its mass at the ends.
 const minParameter, maxParameter = 1e-100, 1e15
 
 func checkParameter(v float64, format string, args ...any) error {
@@ -111,8 +111,8 @@ func checkParameter(v float64, format string, args ...any) error {
 //
 //	f(p) = Σ_k w_k Beta(p; a_k, b_k).
 //
-// It is immutable once made and safe for use by several goroutines. The zero
-// value holds no distribution; use [NewBeta] or [Dirichlet.Marginal].
+// It is immutable and safe for concurrent use. The zero
+// value is not a distribution; use [NewBeta] or [Dirichlet.Marginal].
 type Beta struct {
 	components []component
 }
@@ -156,7 +156,7 @@ func checkMixture(weights, a, b []float64) (sum float64, err error) {
 	return sum, nil
 }
 
-// fill makes m the mixture with weights of the given sum.
+// fill sets m to the mixture with weights of the given sum.
 func (m *Beta) fill(weights, a, b []float64, sum float64) {
 	m.components = m.components[:0]
 	for k, w := range weights {
@@ -164,7 +164,7 @@ func (m *Beta) fill(weights, a, b []float64, sum float64) {
 	}
 }
 
-// add appends the component w Beta(a, b); one without weight is left out.
+// add appends the component w Beta(a, b) unless w is 0.
 func (m *Beta) add(w, a, b float64) {
 	if w == 0 {
 		return
@@ -173,7 +173,7 @@ func (m *Beta) add(w, a, b float64) {
 	m.components[len(m.components)-1].Init(a, b)
 }
 
-// K returns the number of components that carry weight.
+// K returns the number of components with positive weight.
 func (m *Beta) K() int { return len(m.components) }
 
 // Component returns the weight and parameters of component k, 0 ≤ k < K.
@@ -218,8 +218,8 @@ func (m *Beta) logPDF(p *special.Point) float64 {
 	return l.value()
 }
 
-// logPDF is the log-density of one component. The ends are taken apart because
-// there the powers of 0 meet exponents that may be 0 or negative.
+// logPDF is the log-density of one component. The ends are treated separately,
+// because there 0 is raised to powers that may be 0 or negative.
 func (c *component) logPDF(p *special.Point) float64 {
 	if p.LogX == math.Inf(-1) {
 		return endLogPDF(c.A, c.B)
@@ -241,13 +241,13 @@ func endLogPDF(a, b float64) float64 {
 	return math.Log(b)
 }
 
-// CDF returns P(p ≤ x), accurate to a relative 1e-12 however small it is.
+// CDF returns P(p ≤ x) with a relative error below 1e-12, however small it is.
 func (m *Beta) CDF(x float64) float64 {
 	lower, _ := m.tails(x)
 	return lower
 }
 
-// Survival returns P(p > x), accurate to a relative 1e-12 however small it is.
+// Survival returns P(p > x) with a relative error below 1e-12, however small it is.
 func (m *Beta) Survival(x float64) float64 {
 	_, upper := m.tails(x)
 	return upper
@@ -292,7 +292,7 @@ func (m *Beta) Variance() float64 {
 // and total variance; every term is non-negative, so the variance is too.
 func (m *Beta) Moments() (mean, variance float64) { return moments(m.K(), m.Component) }
 
-// moments returns those of n components.
+// moments returns the mean and the variance of a mixture of n components.
 func moments(n int, component func(k int) (weight, a, b float64)) (mean, variance float64) {
 	for k := range n {
 		w, a, b := component(k)

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// cellSet finds highest-density sets of a law that is constant on the cells [0, ε]
-// and [1−ε, 1]: as the threshold falls, the part between them grows with it, and
-// each cell joins as a whole at its own density.
+// cellSet computes highest-density sets of a distribution that is constant on the cells [0, ε]
+// and [1−ε, 1]: as the threshold falls, the set between them grows continuously, and
+// each cell is added as a whole at its own density.
 type cellSet struct {
 	c      ReportedClass
 	middle *levelSet
@@ -38,7 +38,7 @@ func newCellSet(ctx context.Context, c ReportedClass, sh shape) *cellSet {
 func (s *cellSet) find(level float64) (set []Interval, atLeast bool) {
 	in := 0.0 // mass of the cells in the set
 	for n, cell := range s.cells {
-		// What the middle holds where its density is above the cell's.
+		// The mass of the middle where its density is above the cell's.
 		_, above, _ := s.middle.masses(math.Log(cell.mass / s.c.resolution))
 		if in+above >= level {
 			return s.with(n, level-in)
@@ -57,10 +57,10 @@ func (s *cellSet) with(n int, mass float64) ([]Interval, bool) {
 		return s.join(n, s.middle.intervals(1e-12*mass))
 	}
 	e := s.c.resolution
-	return s.join(n, []Interval{{e, 1 - e}}) // rounding alone leaves a rest
+	return s.join(n, []Interval{{e, 1 - e}}) // only rounding leaves a rest
 }
 
-// join puts the first n cells and pieces of the middle together.
+// join returns the union of the first n cells and pieces of the middle.
 func (s *cellSet) join(n int, pieces []Interval) ([]Interval, bool) {
 	e := s.c.resolution
 	// The ends of the middle are logits, which may round to a neighbour of ε or 1−ε.

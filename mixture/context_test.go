@@ -33,7 +33,7 @@ func TestContext(t *testing.T) {
 			alpha[k] = append(alpha[k], 20+math.Abs(float64((k+i)%7)))
 		}
 	}
-	law, err := NewBeta(weights, a, b)
+	dist, err := NewBeta(weights, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestContext(t *testing.T) {
 	}
 	for name, f := range map[string]func(ctx context.Context) error{
 		"highest density": func(ctx context.Context) error {
-			_, err := law.HighestDensityContext(ctx, 0.9)
+			_, err := dist.HighestDensityContext(ctx, 0.9)
 			return err
 		},
 		"reported highest density": func(ctx context.Context) error {
-			_, _, err := law.Reported(0.01).HighestDensityContext(ctx, 0.9)
+			_, _, err := dist.Reported(0.01).HighestDensityContext(ctx, 0.9)
 			return err
 		},
 		"top class": func(ctx context.Context) error {
@@ -68,7 +68,7 @@ func TestContext(t *testing.T) {
 			return err
 		},
 		"levels": func(ctx context.Context) error {
-			_, err := Reported{Dist: law.Dirichlet()}.Summarize(ctx, levels, false)
+			_, err := Reported{Dist: dist.Dirichlet()}.Summarize(ctx, levels, false)
 			return err
 		},
 	} {

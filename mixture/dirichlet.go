@@ -12,8 +12,8 @@ import (
 //
 //	f(p) = Σ_k w_k Dirichlet(p; α_k1, …, α_kd).
 //
-// It is immutable once made and safe for use by several goroutines. The zero
-// value holds no distribution; use [NewDirichlet].
+// It is immutable and safe for concurrent use. The zero
+// value is not a distribution; use [NewDirichlet].
 type Dirichlet struct {
 	weights []float64
 	alpha   [][]float64 // K × d
@@ -55,7 +55,7 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 	return m, nil
 }
 
-// K returns the number of components that carry weight.
+// K returns the number of components with positive weight.
 func (m *Dirichlet) K() int { return len(m.weights) }
 
 // Classes returns the number of classes, d.
@@ -78,12 +78,12 @@ func (m *Dirichlet) Marginal(i int) *Beta {
 	return b
 }
 
-// fewClasses is the largest number of classes for which sums over pairs of classes are taken term by term,
-// so that their last digits stay as they are; beyond it, they are found from sums over classes.
+// fewClasses is the largest number of classes for which sums over pairs of classes are computed term by term,
+// which keeps their last digits; with more classes, they are computed from sums over classes.
 const fewClasses = 16
 
-// sumOthers is [special.SumExcept], given the sum of all: of many classes at most one is added up
-// again, that which makes up more than half.
+// sumOthers is a faster [special.SumExcept], given the sum of all: with many classes, only the one that makes
+// up more than half of the total, if any, needs a new sum.
 func sumOthers(a []float64, i int, total float64) float64 {
 	if len(a) > fewClasses && a[i] <= total/2 {
 		return total - a[i]
@@ -91,7 +91,7 @@ func sumOthers(a []float64, i int, total float64) float64 {
 	return special.SumExcept(a, i)
 }
 
-// onSimplex is how far from one the coordinates of a point may sum.
+// onSimplex is the largest deviation of the sum of a point's coordinates from one.
 const onSimplex = 1e-9
 
 // LogPDF returns the log-density at p, a point of the simplex: d non-negative numbers that sum to one within 1e-9.
@@ -250,9 +250,9 @@ func (m *Beta) Dirichlet() *Dirichlet {
 type Entropy struct {
 	// Predictive is the entropy of the label itself, −Σ μ_i ln μ_i, with μ the mean probabilities.
 	Predictive float64
-	// Expected is E[−Σ p_i ln p_i]: what would be left if p were known, the disagreement among raters.
+	// Expected is E[−Σ p_i ln p_i]: what would remain if p were known, the disagreement among raters.
 	Expected float64
-	// Information is their difference, the mutual information between the label and p: what knowing p would tell.
+	// Information is their difference, the mutual information between the label and p.
 	Information float64
 }
 

@@ -10,63 +10,64 @@ import (
 	"credence/internal/special"
 )
 
-// Dispersion compares the variance that laws claim for items with the squared error
-// that pairs of votes show, for votes that the laws were not fitted to:
+// Dispersion compares the variance that distributions claim for items with the squared error that
+// pairs of votes show, by the following ratio. The votes should not be those that the
+// distributions were fitted to.
 //
 //	R = ΣD/ΣV,   D the [Dirichlet.PairError] of an item and V = Σ_i Var p_i.
 //
 // Above 1, probabilities lie farther from their predicted means than claimed and
-// intervals are too narrow; below 1 they are too wide. Both a wrong spread and wrong
-// means show.
+// intervals are too narrow; below 1 they are too wide. R depends on errors of the
+// means as well as of the spread.
 type Dispersion struct {
-	Items int     // that have two votes or more
+	Items int     // number of items with at least two votes
 	Ratio float64 // R
-	SE    float64 // of R, if the laws rescaled by R are right
-	// NullSE is the standard error of R if the laws are right as they are, for a test
-	// of that: (R − 1)/NullSE is then about normal, also where few votes differ.
+	SE    float64 // of R, if the distributions rescaled by R are right
+	// NullSE is the standard error of R if the distributions are right, for a test of that
+	// hypothesis: (R − 1)/NullSE is then approximately normal, even if few votes differ.
 	NullSE float64
 
 	at       []float64 // ratios, increasing
-	variance []float64 // of R, if the laws rescaled by at[i] are right
+	variance []float64 // of R, if the distributions rescaled by at[i] are right
 }
 
-// dispersionRatios are where the variance of R is computed; it is interpolated
-// between.
+// dispersionRatios are the ratios at which the variance of R is computed; it is
+// interpolated between them.
 var dispersionRatios = []float64{0.05, 0.2, 0.5, 1, 2, 4, 8}
 
-// nullRatio is the place of 1 among them.
+// nullRatio is the index of 1 in dispersionRatios.
 const nullRatio = 3
 
-// dispersionPiece is how many items one goroutine takes at a time.
+// dispersionPiece is the number of items per piece of work.
 const dispersionPiece = 128
 
-// NewDispersion compares laws with votes; votes(j) are those of item j, one count a
-// class. Items without a law (nil) or with fewer than two votes are left out; if
-// none remains, it is an error.
-func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion, error) {
+// NewDispersion compares distributions with votes; votes(j) returns the votes of item j, one count
+// per class. Items without a distribution (nil) or with fewer than two votes are skipped; it is an
+// error if none remains.
+func NewDispersion(dists []*Dirichlet, votes func(j int) []float64) (*Dispersion, error) {
 	type sums struct {
 		items         int
 		shown, claims float64
 		variance      []float64
 		err           error
 	}
-	pieces := make([]sums, (len(laws)+dispersionPiece-1)/dispersionPiece)
+	pieces := make([]sums, (len(dists)+dispersionPiece-1)/dispersionPiece)
 	par.For(len(pieces), func(p int) {
 		s := sums{variance: make([]float64, len(dispersionRatios))}
-		for j := p * dispersionPiece; j < min(len(laws), (p+1)*dispersionPiece) && s.err == nil; j++ {
-			if laws[j] == nil {
+		for j := p * dispersionPiece; j < min(len(dists), (p+1)*dispersionPiece) && s.err == nil; j++ {
+			if dists[j] == nil {
 				continue
 			}
 			counts := votes(j)
-			d, err := laws[j].PairError(counts)
+			d, err := dists[j].PairError(counts)
 			switch {
 			case err != nil:
 				s.err = fmt.Errorf("item %d: %w", j, err)
 			case !math.IsNaN(d):
 				s.items++
 				s.shown += d
-				s.claims += special.Sum(laws[j].Variance(nil))
-				s.err = laws[j].pairVariances(s.variance, special.Sum(counts))
+				s.claims += special.Sum(dists[j].Variance(nil))
+				s.err = dists[j].pairVariances(s.variance, special.Sum(counts))
 			}
 		}
 		pieces[p] = s
@@ -95,15 +96,15 @@ func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion,
 	return d, nil
 }
 
-// pairVariances adds to dst the variance of the pair error over n votes, for the law
+// pairVariances adds to dst the variance of the pair error over n votes, for the distribution
 // rescaled by each of dispersionRatios.
 func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
 	for i, ratio := range dispersionRatios {
-		law, err := m.Rescale(ratio)
+		dist, err := m.Rescale(ratio)
 		if err != nil {
 			return err
 		}
-		dst[i] += law.PairVariance(n)
+		dst[i] += dist.PairVariance(n)
 	}
 	return nil
 }
@@ -119,8 +120,8 @@ func (d *Dispersion) StdErrAt(ratio float64) float64 {
 	return math.Sqrt(d.variance[i-1] + t*(d.variance[i]-d.variance[i-1]))
 }
 
-// Interval returns the ratios at which R is within the given level of what chance
-// allows, each by its own standard error.
+// Interval returns the confidence interval of the true ratio at the given level: all ratios from
+// which R differs by no more than sampling error, each with its own standard error.
 func (d *Dispersion) Interval(level float64) Interval {
 	z := math.Sqrt2 * math.Erfinv(level)
 	// solve finds where R − x = ±z se(x), between a ratio that is too far from R and
@@ -149,7 +150,7 @@ func (d *Dispersion) Interval(level float64) Interval {
 	return i
 }
 
-// Inflate returns d with standard errors larger by a factor, as where items are not
+// Inflate returns d with standard errors multiplied by a factor, for items that are not
 // independent of each other.
 func (d *Dispersion) Inflate(factor float64) *Dispersion {
 	w := &Dispersion{Items: d.Items, Ratio: d.Ratio, SE: factor * d.SE, NullSE: factor * d.NullSE, at: d.at}
@@ -159,7 +160,7 @@ func (d *Dispersion) Inflate(factor float64) *Dispersion {
 	return w
 }
 
-// At returns the dispersion of so many items of which these are like a sample, whose ratio is given.
+// At returns the dispersion that a given number of similar items with the given ratio would have.
 func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	share := float64(d.Items) / float64(items)
 	e := &Dispersion{Items: items, Ratio: ratio, NullSE: d.NullSE * math.Sqrt(share), at: d.at}
@@ -170,7 +171,7 @@ func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	return e
 }
 
-// Ensemble returns the dispersion of the laws of an ensemble, given that of the laws
+// Ensemble returns the dispersion of the distributions of an ensemble, given that of the distributions
 // of its members and the share q of its variance that is within members, the rest
 // being between their means:
 //
@@ -191,18 +192,18 @@ func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	return e, nil
 }
 
-// scaleAllowance is how far above 1 a ratio may lie without laws being widened:
-// intervals that move their tails, and the shapes of fitted laws, err on the wide
+// scaleAllowance is the excess of a ratio over 1 up to which distributions are not widened:
+// intervals at a limited resolution, and the shapes of fitted distributions, err on the wide
 // side by more than that.
 const scaleAllowance = 0.05
 
-// Scale returns the ratio by which to rescale laws ([Dirichlet.Rescale]) so that their
-// intervals hold what they say on average,
+// Scale returns the ratio by which to rescale distributions ([Dirichlet.Rescale]) so that their
+// intervals have their nominal coverage on average,
 //
 //	max(R, 0) − min(max(R − 1, 0), 0.05) + min(SE/4, SE²/R),   at least 0.1.
 //
-// The last term is what not knowing R costs: of laws that are as often too wide as too
-// narrow, the intervals hold less than they say.
+// The last term accounts for the uncertainty of R: if distributions are as often too wide as too
+// narrow, the coverage of their intervals is below the nominal level.
 func (d *Dispersion) Scale() float64 {
 	r := max(d.Ratio, 0)
 	more := d.SE / 4

@@ -9,9 +9,9 @@ import (
 	"credence/internal/rng"
 )
 
-// simulateVotes draws votes of n raters from a law.
-func simulateVotes(law *Dirichlet, n int, r *rand.Rand) []float64 {
-	p := law.Sample(nil, r)
+// simulateVotes draws votes of n raters from a distribution.
+func simulateVotes(dist *Dirichlet, n int, r *rand.Rand) []float64 {
+	p := dist.Sample(nil, r)
 	votes := make([]float64, len(p))
 	for range n {
 		votes[pick(p, r)]++
@@ -19,7 +19,7 @@ func simulateVotes(law *Dirichlet, n int, r *rand.Rand) []float64 {
 	return votes
 }
 
-// Over 1,000 sets of 200 items drawn from known laws (300 for ratios other than 1):
+// Over 1,000 sets of 200 items drawn from known distributions (300 for ratios other than 1):
 // the test that the ratio is 1 rejects in 3 to 8% of the sets at 5% where it is, and
 // intervals of 95% hold the ratio in at least 92%. Rare classes and few votes are
 // what a bootstrap fails at. A rate of 5% has a standard error of 0.7 points over
@@ -28,7 +28,7 @@ func TestDispersionOfKnownLaws(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		votes int
-		law   func(r *rand.Rand) *Dirichlet
+		dist  func(r *rand.Rand) *Dirichlet
 	}{
 		{"spread", 2, func(r *rand.Rand) *Dirichlet {
 			mu, total := r.Float64(), math.Exp(1+r.NormFloat64())
@@ -53,17 +53,17 @@ func TestDispersionOfKnownLaws(t *testing.T) {
 			rejected, held, sum := make([]float64, sets), make([]float64, sets), make([]float64, sets)
 			par.For(sets, func(s int) {
 				r := rand.New(rng.New(26, c.name, uint64(s)))
-				laws, votes := make([]*Dirichlet, 200), make([][]float64, 200)
-				for j := range laws {
-					laws[j] = c.law(r)
-					right, err := laws[j].Rescale(truth)
+				dists, votes := make([]*Dirichlet, 200), make([][]float64, 200)
+				for j := range dists {
+					dists[j] = c.dist(r)
+					right, err := dists[j].Rescale(truth)
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					votes[j] = simulateVotes(right, c.votes, r)
 				}
-				d, err := NewDispersion(laws, func(j int) []float64 { return votes[j] })
+				d, err := NewDispersion(dists, func(j int) []float64 { return votes[j] })
 				if err != nil {
 					t.Error(err)
 					return
@@ -93,7 +93,7 @@ func TestDispersionOfKnownLaws(t *testing.T) {
 	}
 }
 
-// Two members with known laws: the error of the mean of their means is that of a
+// Two members with known distributions: the error of the mean of their means is that of a
 // member less the variance between them.
 func TestDispersionOfEnsemble(t *testing.T) {
 	d := &Dispersion{Ratio: 1.3, SE: 0.2, at: dispersionRatios, variance: []float64{1, 1, 1, 1, 1, 1, 1}}
@@ -128,23 +128,23 @@ func TestDispersionScale(t *testing.T) {
 }
 
 func TestDispersionRefuses(t *testing.T) {
-	law := mustDirichlet(t, []float64{1}, [][]float64{{2, 3}})
+	dist := mustDirichlet(t, []float64{1}, [][]float64{{2, 3}})
 	one := func(votes ...float64) func(int) []float64 { return func(int) []float64 { return votes } }
 	for name, votes := range map[string]func(int) []float64{"one vote": one(1, 0), "three classes": one(1, 1, 1), "a negative count": one(-1, 3)} {
-		if _, err := NewDispersion([]*Dirichlet{law, nil}, votes); err == nil {
+		if _, err := NewDispersion([]*Dirichlet{dist, nil}, votes); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	d, err := NewDispersion([]*Dirichlet{nil, law}, one(2, 0))
+	d, err := NewDispersion([]*Dirichlet{nil, dist}, one(2, 0))
 	if err != nil || d.Items != 1 {
 		t.Errorf("%+v, %v, want one item", d, err)
 	}
 }
 
 func BenchmarkDispersion(b *testing.B) {
-	laws := ensembles(b, 1000, 2)
+	dists := ensembles(b, 1000, 2)
 	for b.Loop() {
-		if _, err := NewDispersion(laws, func(int) []float64 { return []float64{1, 1} }); err != nil {
+		if _, err := NewDispersion(dists, func(int) []float64 { return []float64{1, 1} }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -70,7 +70,7 @@ func ExampleDirichlet() {
 	// after two votes for the last: [0.159 0.316 0.524], its 90% interval [0.197, 0.801]
 }
 
-// The smallest region of the simplex that holds 90% of the mass.
+// The smallest region of the simplex that contains 90% of the mass.
 func ExampleRegion() {
 	m, err := mixture.NewDirichlet([]float64{1}, [][]float64{{10, 5, 5}})
 	if err != nil {

@@ -56,7 +56,7 @@ func TestGainOfOneDirichlet(t *testing.T) {
 	}
 }
 
-// Two sharp camps: one vote tells little of which, many tell it all, and the gain
+// Two sharp modes: one vote hardly distinguishes them, many do, and the gain
 // of the second exceeds half that of both together.
 func TestGainCanRise(t *testing.T) {
 	m := mustDirichlet(t, []float64{0.02, 0.98}, [][]float64{{900, 100}, {400, 600}})

@@ -10,8 +10,8 @@ import (
 // HighestDensity returns the shortest set of the given level: all x whose
 // density exceeds a threshold, a union of disjoint intervals in increasing
 // order, more than one if the density has several modes. A flat density has no
-// unique such set; the two-sided interval is returned. Pieces that hold less
-// than 1e-12 of it, as around a pole of minute weight, are left out. The
+// unique such set; the two-sided interval is returned. Pieces with less than
+// 1e-12 of its mass, as around a pole of minute weight, are left out. The
 // result is nil unless 0 < level < 1.
 func (m *Beta) HighestDensity(level float64) []Interval {
 	set, _ := m.HighestDensityContext(context.Background(), level)
@@ -38,23 +38,23 @@ func (m *Beta) HighestDensityContext(ctx context.Context, level float64) ([]Inte
 
 // A branch is a stretch between two turns, where the density is monotone.
 type branch struct {
-	lo, hi    end // its ends
+	lo, hi    end // the ends of the branch
 	rises     bool
 	at        end     // where the density crosses the threshold, between lo and hi
 	slope     float64 // of the log-density there; 0 if it does not cross
 	threshold float64 // for which at was found
 }
 
-// end is a point with what is known of it.
+// end is a point with its log-density and the mass on either side.
 type end struct {
 	z            float64 // its logit; ±Inf at 0 and 1
 	log          float64 // the log-density
 	lower, upper float64 // the mass on either side
 }
 
-// levelSet is {x : ln f(x) ≥ threshold}, with the threshold still to be found.
+// levelSet is the set {x : ln f(x) ≥ threshold}; solve finds the threshold.
 //
-// Once ctx is done nothing is computed any more: what the set holds then has no meaning.
+// Once ctx is done nothing more is computed, and the set is meaningless.
 type levelSet struct {
 	ctx      context.Context
 	m        *Beta
@@ -146,7 +146,7 @@ func (s *levelSet) solve(level, gamma float64) {
 
 // start returns a first guess for the threshold: the density at the end of the
 // upper or lower bound if the density falls or rises throughout, between those at
-// the ends of the two-sided interval if it falls to both sides, and something
+// the ends of the two-sided interval if it falls to both sides, and slightly
 // above the lowest dip if it rises to both.
 func (s *levelSet) start(gamma, lowest float64) float64 {
 	m := s.m
@@ -192,7 +192,7 @@ func (s *levelSet) masses(t float64) (outside, inside, rate float64) {
 }
 
 // cross finds where the log-density crosses t on the branch, by Halley's method
-// within a bracket, from where the crossing found last would move to.
+// within a bracket, starting from the previous crossing, extrapolated to t.
 func (s *levelSet) cross(b *branch, t float64) {
 	sign := -1.0
 	if b.rises {

@@ -8,19 +8,19 @@ import (
 	"credence/internal/special"
 )
 
-// laneSolver finds quantiles of many mixtures, as many at a time as vectors have lanes (kernel.BetaTails): each lane takes the
-// next mixture when it is done with one. A lane's result does not depend on what the others do, so that a mixture has the same
-// quantiles alone as among others.
+// laneSolver computes quantiles of many mixtures, one in each lane of a vector (kernel.BetaTails): a lane that is done
+// continues with the next mixture. The result of a lane does not depend on the other lanes, so that a mixture has the
+// same quantiles alone as among others.
 type laneSolver struct {
 	k       int       // components per mixture, those without weight included
 	w, a, b []float64 // [n, k]
 	logs    kernel.BetaLogs
 	ends    []laneEnd
 
-	power, x []float64 // [ends, k]: ln x and x of the point by the leading power of a component alone
+	power, x []float64 // [ends, k]: ln x and x of the point according to the leading power of a component alone
 	nought   []float64
 
-	// Of the lanes: components, points, masses, and what was found there.
+	// The state of the lanes: components, points, masses, and the results at these points.
 	terms []kernel.BetaTailTerm // [k]
 	z, q  kernel.BetaPoints
 	out   [4]kernel.BetaPoints
@@ -32,7 +32,7 @@ type laneEnd struct {
 	q     float64
 	upper bool
 	logQ  float64
-	root  float64 // logit of the point, of one less it for an upper end; NaN if it was not found
+	root  float64 // logit of the point x, or of 1 − x for an upper end; NaN if it was not found
 }
 
 // laneEndAt returns the end of a mixture with the mass q below and qc above it.
@@ -40,7 +40,7 @@ func laneEndAt(row int, q, qc float64) laneEnd {
 	return laneEnd{row: row, q: min(q, qc), upper: q > qc}
 }
 
-// logit returns that of the point.
+// logit returns the logit of the point.
 func (e *laneEnd) logit() float64 {
 	if e.upper {
 		return -e.root
@@ -48,8 +48,8 @@ func (e *laneEnd) logit() float64 {
 	return e.root
 }
 
-// What lanes can do: smaller parameters need more exact differences of log-gamma functions, larger ones a density that
-// is taken relative to its peak.
+// The limits of lanes: smaller parameters require more accurate differences of log-gamma functions, larger ones a
+// density that is computed relative to its peak.
 const (
 	laneLeast = 1. / 32
 	laneSum   = 128
@@ -58,14 +58,14 @@ const (
 	laneSteps = 200
 )
 
-// laneComponent reports whether lanes can have the component.
+// laneComponent reports whether lanes support the component.
 func laneComponent(a, b float64) bool {
 	return a >= laneLeast && b >= laneLeast && a+b <= laneSum
 }
 
 var laneSolvers = sync.Pool{New: func() any { return new(laneSolver) }}
 
-// solveEnds finds the roots of ends of the mixture, by lanes where they can.
+// solveEnds finds the roots of ends of the mixture, by lanes where they support it.
 func (m *Beta) solveEnds(ends []laneEnd) {
 	lanes := m.solveLanes(ends)
 	for i := range ends {
@@ -75,7 +75,7 @@ func (m *Beta) solveEnds(ends []laneEnd) {
 	}
 }
 
-// solveLanes finds roots by lanes, and reports whether they can have the mixture. Those that they did not find are NaN.
+// solveLanes finds roots by lanes, and reports whether they support the mixture. Roots that were not found are NaN.
 func (m *Beta) solveLanes(ends []laneEnd) bool {
 	s := laneSolvers.Get().(*laneSolver)
 	defer laneSolvers.Put(s)
@@ -102,7 +102,7 @@ func (m *Beta) solveLanes(ends []laneEnd) bool {
 	return true
 }
 
-// begin makes room for n mixtures of k components, with so many ends each.
+// begin makes room for n mixtures of k components, with the given number of ends each.
 func (s *laneSolver) begin(n, k, ends int) {
 	s.k = k
 	for _, x := range []*[]float64{&s.w, &s.a, &s.b, &s.logs.W, &s.logs.A, &s.logs.B, &s.logs.Beta} {
@@ -122,7 +122,7 @@ func room[T any](x []T, n int) []T {
 	return x[:0]
 }
 
-// add adds a mixture if lanes can have it, with weights that are divided by sum.
+// add adds a mixture, with weights divided by sum, and reports whether lanes support it.
 func (s *laneSolver) add(w, a, b []float64, sum float64) bool {
 	for i := range w {
 		if w[i] > 0 && !laneComponent(a[i], b[i]) {
@@ -181,8 +181,8 @@ func (s *laneSolver) start() {
 	}
 }
 
-// share returns the mass beyond the end if component j has all of it, or as much of the component's as of the whole where
-// the component has too little.
+// share returns the mass of component j beyond the end if the component had all of the mass q there, or q itself if the
+// component has too little weight for that.
 func (s *laneSolver) share(end *laneEnd, j int) (t, logT float64) {
 	if end.q < 0.95*s.w[j] {
 		return end.q / s.w[j], end.logQ - s.logs.W[j]
@@ -226,7 +226,7 @@ func (s *laneSolver) run() {
 	lanes := min(kernel.BetaLanes, len(s.ends))
 	next, busy := lanes, lanes
 	for l := range lane {
-		s.load(&lane[l], l, min(l, lanes-1)) // what is left over repeats the last one
+		s.load(&lane[l], l, min(l, lanes-1)) // unused lanes repeat the last end
 	}
 	for busy > 0 {
 		kernel.BetaTails(out, &s.z, &s.q, s.terms, lanes)
@@ -261,14 +261,14 @@ func (s *laneSolver) run() {
 	}
 }
 
-// laneState is where a lane stands.
+// laneState is the state of a lane.
 type laneState struct {
-	end  int // which it solves, −1 for none
-	left int // how many steps it may take
+	end  int // index of the end that it solves, −1 for none
+	left int // remaining steps
 	root tailRoot
 }
 
-// load lets lane l begin with an end.
+// load starts lane l on end e.
 func (s *laneSolver) load(st *laneState, l, e int) {
 	end := &s.ends[e]
 	*st = laneState{e, laneSteps, newTailRoot(min(max(end.root, -laneReach), laneReach))}

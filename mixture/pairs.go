@@ -6,16 +6,16 @@ import (
 	"credence/internal/special"
 )
 
-// PairError returns what the pairs among an item's votes say of the error of the
-// mean,
+// PairError returns the squared error of the mean as estimated from the pairs among
+// an item's votes,
 //
 //	D = Σ_i (S_i(S_i−1)/(m(m−1)) − 2μ_i S_i/m + μ_i²),
 //
 // the mean of (e_u − μ)·(e_v − μ) over pairs of votes u, v, with e_u the vector
 // that is 1 at the class of u. If the votes are independent given p, its
-// expectation is that of |p − μ|², whatever the law of p: a mean that is off counts
-// as much as spread. Σ_i Var p_i is what the mixture expects of it. It takes
-// m ≥ 2 votes; with fewer it is NaN.
+// expectation is that of |p − μ|² for any distribution of p: an error of the mean counts
+// as much as spread. The mixture predicts Σ_i Var p_i for it. It requires m ≥ 2
+// votes; with fewer it is NaN.
 func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 	if err := m.checkVotes(votes); err != nil {
 		return 0, err
@@ -33,8 +33,8 @@ func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 }
 
 // PairVariance returns the variance of [Dirichlet.PairError] over n votes of an
-// item whose p has the law m, exactly; NaN for n < 2. It costs some 50 K·d operations
-// for d > 16 classes, K·d² + d³ for fewer, whatever n.
+// item with the distribution m of p, exactly; NaN for n < 2. It takes some 50 K·d operations
+// for d > 16 classes and K·d² + d³ for fewer, independent of n.
 //
 // PairError is a U-statistic with the kernel h(u, v) = (e_u − μ)·(e_v − μ). Given p
 // its expectation is θ = |p − μ|², and with ζ₁ = Σ_v p_v (Σ_u p_u h(u, v))² and
@@ -42,9 +42,9 @@ func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 //
 //	Var D = Var θ + (4(n−2) E[ζ₁ − θ²] + 2 E[ζ₂ − θ²])/(n(n−1)).
 //
-// The expectations are moments of Dirichlet laws up to the fourth, in forms without
+// The expectations are moments of Dirichlet distributions up to the fourth, in forms without
 // cancellation: central moments by sums over the cycles of permutations, and ζ₁ by
-// the law that a vote for v leaves.
+// the posterior distribution after a vote for v.
 func (m *Dirichlet) PairVariance(n float64) float64 {
 	if !(n >= 2) || math.IsInf(n, 1) {
 		return math.NaN()
@@ -63,8 +63,8 @@ func (m *Dirichlet) PairVariance(n float64) float64 {
 	return v + (4*(n-2)*max(0, zeta1-theta2)+2*max(0, zeta2-theta2))/(n*(n-1))
 }
 
-// pairKernel is h(u, v) = (e_u − μ)·(e_v − μ) for a mean μ. Of few classes it is a matrix; of many
-// it follows from two numbers per class,
+// pairKernel is h(u, v) = (e_u − μ)·(e_v − μ) for a mean μ. With few classes it is a matrix; with many
+// it is computed from two numbers per class,
 //
 //	h(v, v) = (1 − μ_v)² + Σ_{i≠v} μ_i²   and   h(u, v) = apart_v − μ_u,   apart_v = Σ_{i≠v} μ_i² − μ_v (1 − μ_v).
 type pairKernel struct {
@@ -73,7 +73,7 @@ type pairKernel struct {
 	same, apart []float64 // [d], without a matrix
 }
 
-// newPairKernel computes it, as a matrix or not.
+// newPairKernel computes the kernel of a mean, as a matrix or not.
 func newPairKernel(mean []float64, matrix bool) *pairKernel {
 	if matrix {
 		return &pairKernel{mean: mean, matrix: kernelMatrix(mean)}
@@ -187,7 +187,7 @@ func newPairMoments(a []float64, h *pairKernel) pairMoments {
 	r.theta2 = fourth + 8*y2dy/(total+1)/(total+2) + 4*dy2/(total+1) + 2*delta2*y2/(total+1) + delta2*delta2
 	rest := newAfterVote(h, mu, total)
 	for v := range d {
-		// E p_v f(p) = m_v E f(p) under the law after a vote for v, whose mean is
+		// E p_v f(p) = m_v E f(p) under the distribution after a vote for v, whose mean is
 		// (A m + e_v)/(A+1). There Σ_u p_u h(u, v) has this mean and variance.
 		at := total/(total+1)*(delta[v]-meanDelta) + h.at(v, v)/(total+1)
 		spread, second := rest.around(v, at, direct(v)), rest.around(v, 0, direct(v))
@@ -197,7 +197,7 @@ func newPairMoments(a []float64, h *pairKernel) pairMoments {
 	return r
 }
 
-// afterVote computes second moments of the kernel under the law that a vote leaves of Dirichlet(A m).
+// afterVote computes second moments of the kernel under the posterior of Dirichlet(A m) after a vote.
 type afterVote struct {
 	*pairKernel
 	mu             []float64 // m

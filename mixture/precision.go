@@ -8,21 +8,21 @@ import (
 	"credence/internal/special"
 )
 
-// Precision is how exactly what is told of an item is computed. It decides the bits of the result: whoever asks for
-// the same precision is told the same, alone or beside other items, on any number of cores.
+// Precision is the accuracy of reported numbers. Results depend only on the mixture and the precision, to the last
+// bit, not on batching or the number of cores.
 type Precision int
 
 const (
 	// Full has relative errors below 1e-10, as [Beta.Quantile] and [Dirichlet.TopClass] have them.
 	Full Precision = iota
-	// SixDigits is for numbers of which at most six digits are shown, and several times as fast. The
-	// end Q̂ of an interval, or the median, is off by at most 1e-7 or, where a law is so flat that
-	// this says little, |F(Q̂) − F(Q)| ≤ 1e-7 min(F(Q), 1−F(Q)) with F the distribution function. The
-	// probabilities of being the most probable class are off by at most 1e-7.
+	// SixDigits is for numbers that are shown with at most six digits, and several times as fast. The
+	// error of the end Q̂ of an interval, or of the median, is at most 1e-7 or, where the distribution is too
+	// flat for that, |F(Q̂) − F(Q)| ≤ 1e-7 min(F(Q), 1−F(Q)) with F the distribution function. The
+	// error of the probabilities of being the most probable class is at most 1e-7.
 	SixDigits
 )
 
-// PrecisionOf returns the precision for numbers of which so many significant digits are shown.
+// PrecisionOf returns the precision for numbers shown with the given number of significant digits.
 func PrecisionOf(digits int) Precision {
 	if digits <= 6 {
 		return SixDigits
@@ -30,16 +30,16 @@ func PrecisionOf(digits int) Precision {
 	return Full
 }
 
-// WithPrecision returns what is told with the given precision.
+// WithPrecision returns r with the given precision.
 func (r Reported) WithPrecision(p Precision) Reported {
 	r.Precision = p
 	return r
 }
 
-// ClassSummary is what is told of one class.
+// ClassSummary summarizes the reported distribution of one class.
 type ClassSummary struct {
 	Mean, SD, Median float64
-	// Top is the probability that the class is the most probable one, 0 if it was not asked for.
+	// Top is the probability that the class is the most probable one, 0 if it was not requested.
 	Top float64
 	// Intervals has one entry for each level.
 	Intervals []ClassIntervals
@@ -48,14 +48,14 @@ type ClassSummary struct {
 // ClassIntervals are the intervals of a class at one level.
 type ClassIntervals struct{ TwoSided, Upper, Lower ReportedInterval }
 
-// Mirror returns those of 1 − p.
+// Mirror returns the intervals of 1 − p.
 func (i ClassIntervals) Mirror() ClassIntervals {
 	return ClassIntervals{i.TwoSided.Mirror(), i.Lower.Mirror(), i.Upper.Mirror()}
 }
 
-// Summarize returns what is told of all classes; top says whether to add the probabilities of being the most
-// probable one. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time apart.
-// It takes long for many classes or levels: when ctx is done, it stops and returns the context's error.
+// Summarize returns the summaries of all classes; top requests the probabilities of being the most probable
+// class. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time separately.
+// With many classes or levels it can take long: when ctx is done, it stops and returns the context's error.
 func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
 	d := r.Dist.Classes()
 	list := make([]ClassSummary, d)
@@ -107,7 +107,7 @@ func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]
 	return list, nil
 }
 
-// classIn returns what is told of class i, before begin, in the memory of work.
+// classIn returns the reported class i in the memory of work. The caller has to call begin.
 func (r Reported) classIn(work *classTables, i int) ReportedClass {
 	c := ReportedClass{resolution: r.Resolution, average: r.Average, class: i}
 	if r.Precision != Full {
@@ -125,30 +125,30 @@ func (c *ReportedClass) topOfTwo() (first, second float64) {
 	lower, upper, ok := c.tables.tails(0)
 	if !ok {
 		half := special.At(0.5)
-		lower, upper = c.law().tailsAt(&half)
+		lower, upper = c.dist().tailsAt(&half)
 	}
 	return upper / (upper + lower), lower / (upper + lower)
 }
 
-// sixDigitsTop bounds the error of the probabilities of being on top, to six digits.
+// sixDigitsTop bounds the error of TopClass with SixDigits.
 const sixDigitsTop = 1e-7
 
-// summaryWork keeps the memory of tables.
+// summaryWork recycles the memory of tables.
 var summaryWork = sync.Pool{New: func() any { return new(classTables) }}
 
-// classTables are the tables of one class, made when they are first needed. All methods may be called of nil,
-// which has none.
+// classTables are the tables of one class, constructed when they are first needed. All methods work on a nil
+// receiver, which has no tables.
 type classTables struct {
 	w, a, b []float64 // [K]: the mixture
 
 	mu     sync.Mutex
 	tables [len(tableGrades)]quantileTable
 	made   [len(tableGrades)]bool
-	good   [len(tableGrades)]bool // tables that were made and can be used
-	exact  *Beta                  // see law
+	good   [len(tableGrades)]bool // tables that were constructed and can be used
+	exact  *Beta                  // see dist
 }
 
-// set makes them those of a class.
+// set prepares the tables of a class.
 func (t *classTables) set(m *Dirichlet, class int) {
 	t.w, t.a, t.b = t.w[:0], t.a[:0], t.b[:0]
 	for k, w := range m.weights {
@@ -158,9 +158,9 @@ func (t *classTables) set(m *Dirichlet, class int) {
 	t.exact = nil
 }
 
-// law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
-// their masses.
-func (t *classTables) law() *Beta {
+// dist returns the mixture, with its narrowest components as wide as in a table, so that quantiles from both are in
+// the order of their masses.
+func (t *classTables) dist() *Beta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.exact == nil {
@@ -178,7 +178,7 @@ func (t *classTables) moments() (mean, variance float64) {
 	return moments(len(t.w), func(k int) (w, a, b float64) { return t.w[k], t.a[k], t.b[k] })
 }
 
-// table returns the table for a q-quantile, nil if there is none.
+// table returns the table for a q-quantile, or nil if there is none.
 func (t *classTables) table(q float64) *quantileTable {
 	if t == nil {
 		return nil
@@ -200,16 +200,12 @@ func (t *classTables) table(q float64) *quantileTable {
 	return nil
 }
 
-// quantile returns the logit of the point with mass q below and qc above it, if a table can tell.
+// quantile returns the logit of the point with mass q below and qc above it, if there is a table for it.
 func (t *classTables) quantile(q, qc float64) (z float64, ok bool) {
-	table := t.table(min(q, qc))
-	if table == nil {
-		return 0, false
-	}
-	return table.quantile(q, qc)
+	return t.table(min(q, qc)).quantile(q, qc)
 }
 
-// tails returns the mass below and above the logit z, if a table can tell.
+// tails returns the mass below and above the logit z, if there is a table.
 func (t *classTables) tails(z float64) (lower, upper float64, ok bool) {
 	table := t.table(0.5)
 	if table == nil {
@@ -219,7 +215,7 @@ func (t *classTables) tails(z float64) (lower, upper float64, ok bool) {
 	return lower, upper, true
 }
 
-// ends sets the masses at the ends of a class, if a table can tell.
+// ends sets the masses at the ends of a class, if there is a table, and reports whether it did.
 func (t *classTables) ends(c *ReportedClass) bool {
 	z := math.Log(c.resolution) - math.Log1p(-c.resolution)
 	below, _, ok := t.tails(z)
@@ -230,11 +226,11 @@ func (t *classTables) ends(c *ReportedClass) bool {
 	return ok
 }
 
-// endsError bounds the error of masses from a table, and endsLeast is the smallest that may have it.
+// endsError bounds the error of masses from a table, and endsLeast is the smallest mass for which that is enough.
 const endsError, endsLeast = 1e-8, 0.01
 
-// unsure reports whether it takes more exact masses to tell the interval of a level: where cases of
-// [ReportedClass.Interval] meet, and where the mass left out at an end is a difference of them.
+// unsure reports whether the interval of a level requires more accurate masses: where cases of
+// [ReportedClass.Interval] meet, and where the mass outside an end is a difference of masses.
 func (c *ReportedClass) unsure(gamma float64) bool {
 	if !c.rough {
 		return false

@@ -13,8 +13,8 @@ import (
 	"credence/internal/special"
 )
 
-// drawLaw draws a law of d classes of one of the kinds that models give, or of an extreme one.
-func drawLaw(r *rand.Rand, d int) *Dirichlet {
+// drawDist draws a distribution of d classes of one of the kinds that models give, or of an extreme one.
+func drawDist(r *rand.Rand, d int) *Dirichlet {
 	kind := r.IntN(7)
 	k := []int{15, 15, 3, 6, 1 + r.IntN(4), 30, 15}[kind]
 	weights, alpha := make([]float64, k), make([][]float64, k)
@@ -35,7 +35,7 @@ func drawLaw(r *rand.Rand, d int) *Dirichlet {
 				weights[c] = math.Exp(-12 * r.Float64())
 			case 2: // those of credence bench intervals
 				alpha[c][i] = 1 + 1.5*r.NormFloat64()
-			case 3: // camps far apart, some of them narrow
+			case 3: // modes far apart, some of them narrow
 				alpha[c][i] = 3 * (r.NormFloat64() + 1)
 				weights[c] = math.Exp(3 * r.NormFloat64())
 			case 4: // all of the range
@@ -64,7 +64,7 @@ func drawLaw(r *rand.Rand, d int) *Dirichlet {
 	return m
 }
 
-// sameEnd returns an error if the end of an interval is farther from the exact one than [SixDigits] says.
+// sameEnd returns an error if the end of an interval is farther from the exact one than [SixDigits] allows.
 func sameEnd(m *Beta, got, want float64) error {
 	if math.Abs(got-want) <= 1e-7 {
 		return nil
@@ -76,7 +76,7 @@ func sameEnd(m *Beta, got, want float64) error {
 	return fmt.Errorf("%.12g, want %.12g: mass below it %.12g, want %.12g", got, want, m.CDF(got), f)
 }
 
-// sameSummary returns an error if what is told to six digits is farther from what is told in full than it may be.
+// sameSummary returns an error if a summary to six digits differs from the full one by more than is allowed.
 func sameSummary(r Reported, levels []float64) error {
 	want, _ := r.WithPrecision(Full).Summarize(context.Background(), levels, true)
 	got, _ := r.WithPrecision(SixDigits).Summarize(context.Background(), levels, true)
@@ -105,7 +105,7 @@ func sameSummary(r Reported, levels []float64) error {
 					return fmt.Errorf("class %d, level %v: at least: %v", i, level, ends[0].AtLeast)
 				}
 			}
-			// Of two classes the second is told one less the ends of the first, which rounds.
+			// The ends of the second of two classes are one minus those of the first, which rounds.
 			if g.Mean < a.TwoSided.Lo-1e-14 || g.Mean > a.TwoSided.Hi+1e-14 {
 				return fmt.Errorf("class %d, level %v: %v leaves out the mean %v", i, level, a.TwoSided, g.Mean)
 			}
@@ -122,35 +122,35 @@ func sameSummary(r Reported, levels []float64) error {
 	return nil
 }
 
-// TestSixDigits holds what is told to six digits against what is told in full: a hundred thousand laws of two
+// TestSixDigits compares summaries to six digits with full ones: a hundred thousand distributions of two
 // classes, and some of more.
 func TestSixDigits(t *testing.T) {
-	for _, c := range []struct{ classes, laws int }{{2, mixtures()}, {3, mixtures() / 50}, {10, mixtures() / 100}} {
+	for _, c := range []struct{ classes, dists int }{{2, mixtures()}, {3, mixtures() / 50}, {10, mixtures() / 100}} {
 		const each = 100
 		var mu sync.Mutex
 		failed := 0
-		par.For((c.laws+each-1)/each, func(piece int) {
+		par.For((c.dists+each-1)/each, func(piece int) {
 			r := rand.New(rng.New(7, "six digits", uint64(c.classes), uint64(piece)))
 			for i := range each {
-				told := Reported{Dist: drawLaw(r, c.classes), Resolution: 0.02 * r.Float64()}
+				reported := Reported{Dist: drawDist(r, c.classes), Resolution: 0.02 * r.Float64()}
 				levels := []float64{0.95}
 				switch i % 10 {
 				case 0:
-					levels, told.Resolution = []float64{0.5, 0.9, 0.99}, 0
+					levels, reported.Resolution = []float64{0.5, 0.9, 0.99}, 0
 				case 1:
 					levels = []float64{0.2, 0.95, 0.999, 0.9999}
 				}
-				if err := sameSummary(told, levels); err != nil {
+				if err := sameSummary(reported, levels); err != nil {
 					mu.Lock()
 					if failed++; failed <= 5 {
-						t.Errorf("%d classes, law %d of piece %d, resolution %v: %v", c.classes, i, piece, told.Resolution, err)
+						t.Errorf("%d classes, distribution %d of piece %d, resolution %v: %v", c.classes, i, piece, reported.Resolution, err)
 					}
 					mu.Unlock()
 				}
 			}
 		})
 		if failed > 0 {
-			t.Errorf("%d classes: %d of %d laws", c.classes, failed, c.laws)
+			t.Errorf("%d classes: %d of %d distributions", c.classes, failed, c.dists)
 		}
 	}
 }
@@ -165,19 +165,19 @@ func TestSixDigitsSymmetric(t *testing.T) {
 	}
 }
 
-// TestSixDigitsSameBits: a class asked for alone is told the same bits, by several goroutines at once.
+// TestSixDigitsSameBits: a class requested alone has the same bits, by several goroutines at once.
 func TestSixDigitsSameBits(t *testing.T) {
 	r := rand.New(rng.New(8, "six digits"))
 	for range 200 {
-		told := Reported{Dist: drawLaw(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
+		reported := Reported{Dist: drawDist(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
 		levels := []float64{0.8, 0.95, 0.999}
-		all, _ := told.Summarize(t.Context(), levels, true)
-		top := told.TopClass(nil)
+		all, _ := reported.Summarize(t.Context(), levels, true)
+		top := reported.TopClass(nil)
 		for i := range all {
 			if top[i] != all[i].Top {
 				t.Fatalf("class %d on top with %v, alone %v", i, all[i].Top, top[i])
 			}
-			c := told.Class(i)
+			c := reported.Class(i)
 			if x, _ := c.QuantileBoth(0.5); x != all[i].Median {
 				t.Fatalf("median of class %d is %v, alone %v", i, all[i].Median, x)
 			}
@@ -192,7 +192,7 @@ func TestSixDigitsSameBits(t *testing.T) {
 	}
 }
 
-// TestTableRange: beyond the ends that a table gives a component there is no more mass than it says.
+// TestTableRange: beyond the ends that a table gives a component there is no more mass than claimed.
 func TestTableRange(t *testing.T) {
 	r := rand.New(rng.New(9, "table"))
 	for range 20000 {

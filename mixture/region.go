@@ -14,14 +14,14 @@ import (
 // Region is a joint credible region on the simplex: all p whose log-density
 // reaches Threshold. It is the smallest region of its level.
 type Region struct {
-	// Level is the mass asked for; StandardError is that of the mass the region
-	// really has, from the finite number of draws.
+	// Level is the requested mass; StandardError is the standard error of the actual
+	// mass of the region, due to the finite number of draws.
 	Level, StandardError float64
 	// Threshold is the log-density at the region's boundary.
 	Threshold float64
 
 	m          *Dirichlet
-	resolution float64 // coordinates below are taken as this
+	resolution float64 // smaller coordinates are raised to this
 }
 
 // DefaultDraws is the number of draws behind a [Region] if none is given: its

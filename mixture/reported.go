@@ -9,32 +9,32 @@ import (
 	"credence/internal/special"
 )
 
-// Reported is what is told of an item: a law of its class probabilities, and how
-// close to 0 or 1 the votes behind it could follow a probability. Means, intervals,
+// Reported is the distribution of an item's class probabilities as it is reported, with a limit
+// on how close to 0 or 1 the votes behind it can determine a probability. Means, intervals,
 // the most probable class and the effect of further votes all come from this one
-// law, recalibrated ([Dirichlet.Rescale]) where that is known to be needed.
+// distribution, recalibrated ([Dirichlet.Rescale]) where that is known to be needed.
 //
-// Below the resolution ε nothing is told apart. An interval that would end there
-// ends at 0 instead, and the mass that this adds is taken off the other end, so that
-// intervals hold what they say and no more; see [ReportedClass.Interval].
+// Probabilities below the resolution ε are not distinguished. An interval that would end
+// there ends at 0 instead, and the mass that this adds is removed at the other end, so that
+// intervals have their nominal mass and no more; see [ReportedClass.Interval].
 type Reported struct {
 	Dist *Dirichlet
-	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
-	// says, however close to 0.
+	// Resolution is ε, between 0 and 0.1; with 0, intervals end at the quantiles of the
+	// distribution, however close to 0.
 	Resolution float64
-	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
-	// ends of intervals are mapped. nil if p itself is told.
+	// Average, if not nil, selects the vote probabilities of an average rater, p̄, for all reported numbers: Dist
+	// remains the distribution of p, and ends of intervals are mapped.
 	Average *AverageRater
-	// Precision is how exactly intervals, medians and the most probable class are computed. The zero
+	// Precision is the accuracy of intervals, medians and the most probable class. The zero
 	// value is [Full].
 	Precision Precision
 }
 
-// Smallest and largest resolution that [DefaultResolution] gives, and the largest
-// that there is.
+// The smallest and the largest resolution that [DefaultResolution] returns, and the
+// largest valid one.
 const minResolution, defaultResolution, maxResolution = 1e-4, 0.02, 0.1
 
-// DefaultResolution returns the ε of a model that was fitted to so many votes,
+// DefaultResolution returns the ε of a model that was fitted to the given number of votes,
 // 0.6/√votes, between 1e-4 and 0.02.
 func DefaultResolution(votes float64) float64 {
 	if !(votes > 0) {
@@ -43,12 +43,12 @@ func DefaultResolution(votes float64) float64 {
 	return min(max(0.6/math.Sqrt(votes), minResolution), defaultResolution)
 }
 
-// NewReported returns what is told of an item with the given law.
-func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
+// NewReported returns the reported form of a distribution at a resolution.
+func NewReported(dist *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
 		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
 	}
-	return Reported{Dist: law, Resolution: resolution}, nil
+	return Reported{Dist: dist, Resolution: resolution}, nil
 }
 
 // Mean appends the d class means to dst and returns it.
@@ -100,24 +100,24 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 	return append(dst, first, second), nil
 }
 
-// Update returns what is told after further votes were seen, votes[i] of them for
+// Update returns r conditioned on further votes, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
-	law, err := r.Dist.Update(votes)
-	r.Dist = law
+	dist, err := r.Dist.Update(votes)
+	r.Dist = dist
 	return r, err
 }
 
 // Region finds the joint credible region of the given level as
-// [Dirichlet.Region] does, with the density at a point taken where coordinates
-// below the resolution are raised to it.
+// [Dirichlet.Region] does, with coordinates below the resolution raised to it before the
+// density is evaluated.
 func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error) {
 	return r.Dist.region(level, draws, seed, r.Resolution)
 }
 
-// Class returns what is told of class i, 0 ≤ i < d. Of two classes the intervals of the second are
-// exactly those of the first, mirrored ([ReportedInterval.Mirror]), if there is a resolution: their
-// ends then lie where one less a number loses no digits that matter.
+// Class returns the reported distribution of class i, 0 ≤ i < d. With two classes and a resolution above 0,
+// the intervals of the second class are exactly those of the first, mirrored ([ReportedInterval.Mirror]): their
+// ends are then far enough from 0 and 1 that 1 − x loses no relevant digits.
 func (r Reported) Class(i int) ReportedClass {
 	if i == 1 && r.Dist.Classes() == 2 && r.Resolution > 0 {
 		first := r.Class(0)
@@ -131,8 +131,8 @@ func (r Reported) Class(i int) ReportedClass {
 	return c
 }
 
-// ReportedClass is what is told of the probability of one class. Its Law is that of p; methods tell
-// of p̄ where an average rater's chances are told ([AverageRater]).
+// ReportedClass is the reported distribution of the probability of one class. Dist is the distribution of p;
+// methods return numbers about p̄ if [Reported].Average is set.
 type ReportedClass struct {
 	Dist *Beta
 
@@ -142,20 +142,20 @@ type ReportedClass struct {
 	rough        bool    // whether these come from a table
 
 	tables  *classTables   // nil for full precision
-	mirrors *ReportedClass // the first of two classes, of the second
+	mirrors *ReportedClass // the first of two classes, if this is the second
 
 	average *AverageRater
 	class   int
 }
 
-// Reported returns what is told of a probability with the law m at a resolution, to full precision.
+// Reported returns the reported form of the distribution m at a resolution, with full precision.
 func (m *Beta) Reported(resolution float64) ReportedClass {
 	c := ReportedClass{Dist: m, resolution: resolution}
 	c.begin()
 	return c
 }
 
-// begin finds the mean and the masses at the ends.
+// begin computes the mean and the masses at the ends.
 func (c *ReportedClass) begin() {
 	if c.tables != nil {
 		c.mean, _ = c.tables.moments()
@@ -167,39 +167,40 @@ func (c *ReportedClass) begin() {
 	}
 }
 
-// exactEnds finds the masses at the ends to full precision.
+// exactEnds computes the masses at the ends with full precision.
 func (c *ReportedClass) exactEnds() {
 	// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
 	low := special.At(c.resolution)
 	high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
-	law := c.law()
-	c.below, _ = law.tailsAt(&low)
-	_, c.above = law.tailsAt(&high)
+	dist := c.dist()
+	c.below, _ = dist.tailsAt(&low)
+	_, c.above = dist.tailsAt(&high)
 	c.rough = false
 }
 
-// law returns the law from which quantiles come where no table has them. To six digits it is made only where it is needed.
-func (c *ReportedClass) law() *Beta {
+// dist returns the distribution for quantiles that no table provides. With six digits it is constructed only when it is
+// needed.
+func (c *ReportedClass) dist() *Beta {
 	if c.tables != nil {
-		return c.tables.law()
+		return c.tables.dist()
 	}
 	return c.Dist
 }
 
-// quantile returns the point with mass q below and qc above it, and one less it.
+// quantile returns the point x with mass q below and qc above it, and 1 − x.
 func (c *ReportedClass) quantile(q, qc float64) (x, y float64) {
 	if z, ok := c.tables.quantile(q, qc); ok {
 		p := special.AtLogit(z)
 		return p.X, p.Y
 	}
-	return c.law().quantile(q, qc)
+	return c.dist().quantile(q, qc)
 }
 
-// ReportedInterval is an interval as it is told.
+// ReportedInterval is an interval after rounding to the resolution.
 type ReportedInterval struct {
 	Interval
-	// AtLeast says that the interval lies within ε of 0 or of 1 and may hold more
-	// than its level: there is no smaller one to tell.
+	// AtLeast is set if the interval lies within ε of 0 or of 1 and may contain more
+	// mass than its level: no smaller interval can be reported.
 	AtLeast bool
 }
 
@@ -224,7 +225,7 @@ func (s Side) opposite() Side {
 // (otherwise both ends are NaN).
 //
 // The two-sided interval leaves out a mass a on the left and b on the right. Both
-// are γ/2, with γ = 1 − level, unless an end would come to lie within ε of 0 or 1:
+// are γ/2, with γ = 1 − level, unless an end would lie within ε of 0 or 1:
 // with f and h the mass in [0, ε] and in [1−ε, 1], f ≥ h, and B = f + 2(f − h),
 //
 //	a = 0, b = 0                if γ ≤ h or f = h,
@@ -232,13 +233,13 @@ func (s Side) opposite() Side {
 //	a = γ − B, b = B            else if γ < 2B,
 //	a = b = γ/2                 else,
 //
-// and mirrored for f < h: an end that cannot be told from 0 is 0, and its tail goes
-// to the other side. Then the interval is widened to [0, ε] and to the mean where it
-// is less. Its mass is at least the level, and no more except where f, h or the gap
-// between B and B + f are in the way; intervals of larger levels contain those of
-// smaller ones, because a and b grow with γ; where the rule changes, ends move by at
-// most ε; and Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided interval
-// is moved to ε, or from beyond 1−ε to 1, and likewise at the other side.
+// and mirrored for f < h: an end that cannot be distinguished from 0 is 0, and its tail
+// is moved to the other side. The interval is then extended to contain [0, ε] and the
+// mean. Its mass is at least the level, and more only where f, h or the gap between B and
+// B + f require it; intervals of larger levels contain those of smaller ones, because a
+// and b grow with γ; where the rule changes, ends move by at most ε; and
+// Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided interval is moved to ε,
+// or from beyond 1−ε to 1, and likewise at the other side.
 func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	if !(level > 0 && level < 1) {
 		return ReportedInterval{Interval: Interval{math.NaN(), math.NaN()}}
@@ -250,22 +251,22 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 		c.exactEnds()
 	}
 	if side != TwoSided {
-		return c.seen(c.bound(side, level))
+		return c.reported(c.bound(side, level))
 	}
 	i := c.twoSided(1 - level)
 	i.Lo, i.Hi = min(i.Lo, c.mean), max(i.Hi, c.mean)
-	return c.seen(i)
+	return c.reported(i)
 }
 
 // bound returns the one-sided interval.
 func (c *ReportedClass) bound(side Side, level float64) Interval {
 	gamma, e := 1-level, c.resolution
-	near, far := c.below, c.above // masses at the end that is kept, and at that which is free
+	near, far := c.below, c.above // masses at the fixed end, and at the free end
 	if side == Lower {
 		near, far = far, near
 	}
-	// Which end of the resolution a bound lies beyond is asked of the masses: a
-	// quantile next to 1 has lost its digits.
+	// The masses decide on which side of ε or 1−ε a bound lies: a quantile next to 1
+	// has lost its digits.
 	within, beyond := e > 0 && near >= level, e > 0 && far > gamma
 	i := Interval{0, 1}
 	switch {
@@ -282,10 +283,10 @@ func (c *ReportedClass) bound(side Side, level float64) Interval {
 	return i
 }
 
-// moved is how many times the difference between the masses at both ends is added to
-// the tail on the other side of the larger one, before the nearer end leaves 0. The
-// larger it is, the more levels have intervals of exactly their mass; at 0 an interval
-// is either one-sided or has equal tails.
+// moved is the multiple of the difference between the masses at both ends that is added
+// to the tail opposite the larger one before the nearer end leaves 0. The larger it is,
+// the more levels have intervals of exactly their mass; at 0 an interval is either
+// one-sided or has equal tails.
 const moved = 2
 
 // twoSided returns the two-sided interval, which may leave out the mean.
@@ -337,10 +338,10 @@ func (c ReportedClass) high(q float64) float64 {
 }
 
 // HighestDensity returns the shortest set of the given level, as
-// [Beta.HighestDensity] does, for the law that is constant on [0, ε] and on
+// [Beta.HighestDensity] does, for the distribution that is constant on [0, ε] and on
 // [1−ε, 1]; each of these is in the set as a whole or not at all, so that the mass
-// is at least the level. AtLeast says that the set consists of them alone. Of an average rater's
-// chances it is the shortest set of p, mapped.
+// is at least the level. atLeast reports whether the set consists of them alone. For an average rater
+// it is the shortest set of p, mapped to p̄.
 func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bool) {
 	set, atLeast, _ = c.HighestDensityContext(context.Background(), level)
 	return set, atLeast
@@ -360,7 +361,7 @@ func (c ReportedClass) HighestDensityContext(ctx context.Context, level float64)
 	return set, atLeast, nil
 }
 
-// shortest is HighestDensityContext, of p.
+// shortest is HighestDensityContext for p, before the mapping to p̄.
 func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Interval, atLeast bool, err error) {
 	if c.resolution == 0 {
 		set, err = c.Dist.HighestDensityContext(ctx, level)
@@ -377,7 +378,7 @@ func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Inter
 		slices.Reverse(set)
 		return set, atLeast, err
 	}
-	if c.tables != nil { // whose masses are rough, or those of a law that is a little wider
+	if c.tables != nil { // their masses are approximate, or those of a slightly wider distribution
 		c.tables = nil
 		c.exactEnds()
 	}

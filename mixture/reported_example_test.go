@@ -7,23 +7,23 @@ import (
 	"credence/mixture"
 )
 
-// A law that is known to be too narrow, told at a resolution of 0.02.
+// A distribution that is known to be too narrow, reported at a resolution of 0.02.
 func ExampleReported() {
 	m, err := mixture.NewDirichlet([]float64{0.8, 0.2}, [][]float64{{0.5, 12}, {4, 4}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	law, err := m.Rescale(1.3)
+	dist, err := m.Rescale(1.3)
 	if err != nil {
 		log.Fatal(err)
 	}
-	item, err := mixture.NewReported(law, 0.02)
+	item, err := mixture.NewReported(dist, 0.02)
 	if err != nil {
 		log.Fatal(err)
 	}
 	raw := m.Marginal(0).Interval(mixture.TwoSided, 0.9)
 	i := item.Class(0).Interval(mixture.TwoSided, 0.9)
-	fmt.Printf("mean %.3f, raw [%.5f, %.3f], told [%.3f, %.3f]\n", item.Mean(nil)[0], raw.Lo, raw.Hi, i.Lo, i.Hi)
+	fmt.Printf("mean %.3f, raw [%.5f, %.3f], reported [%.3f, %.3f]\n", item.Mean(nil)[0], raw.Lo, raw.Hi, i.Lo, i.Hi)
 
 	after, err := item.Update([]float64{0, 400})
 	if err != nil {
@@ -32,12 +32,12 @@ func ExampleReported() {
 	i = after.Class(0).Interval(mixture.TwoSided, 0.9)
 	fmt.Printf("after 400 votes against it: [%.3f, %.3f], at least 90%%: %v\n", i.Lo, i.Hi, i.AtLeast)
 	// Output:
-	// mean 0.132, raw [0.00026, 0.621], told [0.000, 0.559]
+	// mean 0.132, raw [0.00026, 0.621], reported [0.000, 0.559]
 	// after 400 votes against it: [0.000, 0.020], at least 90%: true
 }
 
 // Which of two items to ask about: where raters disagree by themselves a further
-// vote teaches little, where nobody knows yet it teaches much.
+// vote changes little; where little is known, it changes much.
 func ExampleDirichlet_Gain() {
 	for _, alpha := range [][]float64{{50, 50}, {1, 1}} {
 		m, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})

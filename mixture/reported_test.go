@@ -9,7 +9,7 @@ import (
 	"credence/internal/rng"
 )
 
-// randomReported draws a class of an item with a law over the whole range and a
+// randomReported draws a class of an item with a distribution over the whole range and a
 // resolution between 1e-4 and 0.02.
 func randomReported(m *Beta, r *rand.Rand) ReportedClass {
 	return m.Reported(math.Exp(math.Log(1e-4) + math.Log(200)*r.Float64()))
@@ -17,9 +17,9 @@ func randomReported(m *Beta, r *rand.Rand) ReportedClass {
 
 var reportedLevels = []float64{0.01, 0.2, 0.5, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 0.999}
 
-// holds returns an error if i has less mass than the level. Ends are rounded to
+// checkMass returns an error if i has less mass than the level. Ends are rounded to
 // float64, which next to a steep density costs mass.
-func holds(m *Beta, i Interval, level float64) error {
+func checkMass(m *Beta, i Interval, level float64) error {
 	below, above := 0.0, 0.0
 	if i.Lo > 0 {
 		below = m.CDF(i.Lo)
@@ -51,7 +51,7 @@ func TestReportedIntervals(t *testing.T) {
 				if side == TwoSided && !i.Contains(m.Mean()) {
 					return fmt.Errorf("two-sided at %v: [%v, %v] does not contain the mean %v", level, i.Lo, i.Hi, m.Mean())
 				}
-				if err := holds(m, i.Interval, level); err != nil {
+				if err := checkMass(m, i.Interval, level); err != nil {
 					return fmt.Errorf("%v at %v: %w", side, level, err)
 				}
 				if want := i.Hi <= e || i.Lo >= 1-e; i.AtLeast != want {
@@ -97,7 +97,7 @@ func TestReportedEndsAreContinuous(t *testing.T) {
 	})
 }
 
-// A law of U shape that tips from one side to the other: the interval is [0, 1] in
+// A distribution of U shape that tips from one side to the other: the interval is [0, 1] in
 // between, and within ε of it on both sides.
 func TestReportedTips(t *testing.T) {
 	const e = 0.01
@@ -249,22 +249,22 @@ func TestReportedOverClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		law, err := item.Dist.Update(votes)
+		dist, err := item.Dist.Update(votes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Dist: law, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
+		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Dist: dist, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
 			t.Fatalf("mixture %d after votes: %v, want %v", i, got, want)
 		}
 	}
 }
 
-// The region of a law with most of its mass next to a corner: of 20,000 other draws
-// it holds at least the level but for 5.5 standard errors of both samples (a false
+// The region of a distribution with most of its mass next to a corner: of 20,000 other draws
+// it contains at least the level but for 5.5 standard errors of both samples (a false
 // alarm in 4e7), and the corner itself is in it.
 func TestReportedRegion(t *testing.T) {
-	law := mustDirichlet(t, []float64{0.7, 0.3}, [][]float64{{0.01, 0.02, 5}, {3, 2, 2}})
-	item, err := NewReported(law, 0.01)
+	dist := mustDirichlet(t, []float64{0.7, 0.3}, [][]float64{{0.01, 0.02, 5}, {3, 2, 2}})
+	item, err := NewReported(dist, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestReportedRegion(t *testing.T) {
 		const draws = 20000
 		in := 0.0
 		for range draws {
-			ok, err := region.Contains(law.Sample(nil, r))
+			ok, err := region.Contains(dist.Sample(nil, r))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestReportedRegion(t *testing.T) {
 		}
 		se := math.Sqrt(level * (1 - level) * (1./draws + 1./DefaultDraws))
 		if in/draws < level-5.5*se {
-			t.Errorf("level %v: the region holds %v", level, in/draws)
+			t.Errorf("level %v: the region contains %v", level, in/draws)
 		}
 		if ok, err := region.Contains([]float64{0, 0, 1}); err != nil || !ok {
 			t.Errorf("level %v: the corner is in the region: %v, %v", level, ok, err)
@@ -304,9 +304,9 @@ func TestResolution(t *testing.T) {
 			t.Errorf("resolution of %v votes is %v, want %v", votes, got, want)
 		}
 	}
-	law := mustDirichlet(t, []float64{1}, [][]float64{{1, 1}})
+	dist := mustDirichlet(t, []float64{1}, [][]float64{{1, 1}})
 	for _, e := range []float64{-1e-9, 0.11, math.NaN(), math.Inf(1)} {
-		if _, err := NewReported(law, e); err == nil {
+		if _, err := NewReported(dist, e); err == nil {
 			t.Errorf("resolution %v: no error", e)
 		}
 	}
@@ -340,7 +340,7 @@ func FuzzReported(f *testing.F) {
 			if !(0 <= i.Lo && i.Lo <= i.Hi && i.Hi <= 1) || side == TwoSided && !i.Contains(m.Mean()) {
 				t.Fatalf("%v: [%v, %v], mean %v", side, i.Lo, i.Hi, m.Mean())
 			}
-			if err := holds(m, i.Interval, level); err != nil {
+			if err := checkMass(m, i.Interval, level); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -376,7 +376,7 @@ func BenchmarkReportedInterval(b *testing.B) {
 	})
 }
 
-// Of two classes the second mirrors the first to the bit, and agrees with its own law.
+// Of two classes the second mirrors the first to the bit, and agrees with its own distribution.
 func TestReportedMirror(t *testing.T) {
 	m, err := NewDirichlet([]float64{0.3, 0.7}, [][]float64{{0.4, 9}, {3, 2}})
 	if err != nil {
@@ -391,17 +391,17 @@ func TestReportedMirror(t *testing.T) {
 			}
 			own := m.Marginal(1).Reported(0.01).Interval(side, level)
 			if math.Abs(own.Lo-got.Lo) > 1e-14 || math.Abs(own.Hi-got.Hi) > 1e-14 || own.AtLeast != got.AtLeast {
-				t.Errorf("%v at %v: %v, by its own law %v", side, level, got, own)
+				t.Errorf("%v at %v: %v, by its own distribution %v", side, level, got, own)
 			}
 		}
 		got, _ := r.Class(1).HighestDensity(level)
 		own, _ := m.Marginal(1).Reported(0.01).HighestDensity(level)
 		if len(got) != len(own) {
-			t.Fatalf("highest density at %v: %v, by its own law %v", level, got, own)
+			t.Fatalf("highest density at %v: %v, by its own distribution %v", level, got, own)
 		}
 		for k := range got {
 			if math.Abs(own[k].Lo-got[k].Lo) > 1e-9 || math.Abs(own[k].Hi-got[k].Hi) > 1e-9 {
-				t.Errorf("highest density at %v: %v, by its own law %v", level, got, own)
+				t.Errorf("highest density at %v: %v, by its own distribution %v", level, got, own)
 			}
 		}
 	}

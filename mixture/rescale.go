@@ -8,14 +8,14 @@ import (
 	"credence/internal/special"
 )
 
-// widest is the largest share of 1 − Σμ_i² that [Dirichlet.Rescale] lets the
-// trace of the covariance grow to. The whole of it is the trace of a law that
-// sits on the corners of the simplex.
+// widest is the largest fraction of 1 − Σμ_i² that the trace of the covariance can
+// have after [Dirichlet.Rescale]. The fraction is 1 for a distribution with all of its
+// mass on the corners of the simplex.
 const widest = 0.95
 
-// Rescale returns the law scaled about its mean: the class means stay, and the
+// Rescale returns the distribution scaled about its mean: the class means are unchanged, and the
 // trace of the covariance, Σ_i Var p_i, is ratio times as large. Parameters stay
-// between 1e-100 and 1e15, which limits how narrow a law can become, and the trace
+// between 1e-100 and 1e15, which limits how narrow a distribution can become, and the trace
 // grows to at most 0.95 (1 − Σμ_i²).
 //
 // With w_k the weights, m_k the mean of a component, α_k0 the sum of its
@@ -23,16 +23,16 @@ const widest = 0.95
 //
 //	Σ_k w_k (g(m_k)/(α_k0 + 1) + |m_k − μ|²).
 //
-// For ratio ≤ 1 both parts shrink alike, which larger parameters alone could not
-// do, because they leave the distance between components:
+// For ratio ≤ 1 both terms shrink by the same factor, which larger parameters alone could
+// not achieve, because they do not change the distance between components:
 //
 //	m_k′ = μ + √ratio (m_k − μ),   α_k0′ + 1 = (α_k0 + 1) g(m_k′)/(ratio g(m_k)).
 //
 // No parameter becomes smaller, because g is concave. For ratio > 1 the means of
 // components move outwards by the same formula, but at most until a coordinate is
 // half of what it was, and all parameters are multiplied by one t, found by
-// bisection, which gives the rest: a law of two camps stays one, where widening each
-// of them alone would fill the gap between.
+// bisection, which gives the rest: a distribution with two separate modes keeps them, where
+// widening each component alone would fill the gap between.
 func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	switch {
 	case !(ratio > 0) || math.IsInf(ratio, 1):
@@ -45,7 +45,7 @@ func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	return m.widen(ratio), nil
 }
 
-// narrow is Rescale for ratio < 1.
+// narrow implements Rescale for ratio < 1.
 func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
 	d := m.Classes()
 	mean := m.Mean(nil)
@@ -83,7 +83,7 @@ func simplexVariance(a []float64, total float64) float64 {
 	return g
 }
 
-// widen is Rescale for ratio > 1.
+// widen implements Rescale for ratio > 1.
 func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 	mean := m.Mean(nil)
 	now := special.Sum(m.Variance(nil))
@@ -119,8 +119,8 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 	return s
 }
 
-// room returns how far the means of components can move from the overall mean,
-// as a factor of their distances, before a coordinate falls to half of what it is.
+// room returns the largest factor by which the distances of the components' means
+// from the overall mean can grow before a coordinate falls to half of its value.
 func (m *Dirichlet) room(mean []float64) float64 {
 	step := math.Inf(1)
 	for _, a := range m.alpha {

@@ -14,12 +14,12 @@ import (
 //
 //	d ln f / d logit x = Σ_k r_k ((a_k−1)(1−x) − (b_k−1)x).
 
-// logPDFCurve returns the log-density at the logit z, its slope, and that one's
-// derivative,
+// logPDFCurve returns the log-density at the logit z, its slope, and the derivative
+// of the slope,
 //
 //	Σ_k r_k ((s_k − S) λ_k − (a_k+b_k−2)x(1−x)),   λ_k = a_k(1−x) − b_k x,
 //
-// with s_k the slope of a component and S that of all.
+// with s_k the slope of a component and S that of the mixture.
 func (m *Beta) logPDFCurve(z float64) (logPDF, slope, curve float64) {
 	p := special.AtLogit(z)
 	xy := p.X * p.Y
@@ -57,16 +57,16 @@ func (m *Beta) endSign() float64 {
 	return s
 }
 
-// shape is where a density rises and falls.
+// shape describes where a density rises and falls.
 type shape struct {
-	turns  []float64 // logits of its maxima and minima, in turn, increasing
-	rising bool      // whether it rises at the very left
+	turns  []float64 // logits of its maxima and minima, alternating, increasing
+	rising bool      // whether it rises at the left end
 	flat   bool      // whether it is constant
 }
 
 // shape finds the turns. Beyond the components the density is a sum of powers of
 // x (or 1−x), which can turn at most once more, towards a pole at the end;
-// between them it is scanned. Once ctx is done the scan stops, and the result has no meaning.
+// between them it is scanned. Once ctx is done the scan stops, and the result is meaningless.
 func (m *Beta) shape(ctx context.Context) shape {
 	left, right := m.endSign(), -m.Reflect().endSign()
 	t := newTurns(ctx, m)
@@ -90,7 +90,7 @@ func (m *Beta) flat(lo, hi float64) bool {
 	return true
 }
 
-// Modes returns the places at which the density has a local maximum, in
+// Modes returns the points at which the density has a local maximum, in
 // increasing order, the ends 0 and 1 among them where it rises towards them. A
 // flat density has none.
 func (m *Beta) Modes() []float64 {

@@ -7,20 +7,20 @@ import (
 	"credence/internal/special"
 )
 
-// quantileTable is the distribution function of a Beta mixture on the logit scale as a table, from which all
-// quantiles of a law are read at the price of one or two exact ones.
+// quantileTable tabulates the distribution function of a Beta mixture on the logit scale. Reading all quantiles of a
+// distribution from a table costs as much as one or two exact quantiles.
 //
 // At its nodes it has the density f of the logit and three derivatives, which cost one exponential
-// per component. Between two nodes f is taken for the polynomial of degree 7 that has these
+// per component. Between two nodes f is approximated by the polynomial of degree 7 that has these
 // derivatives at both, whose integral over a cell of length h is
 //
 //	h/2 (f₀+f₁) + 3h²/28 (f₀′−f₁′) + h³/84 (f₀″+f₁″) + h⁴/1680 (f₀‴−f₁‴),
 //
-// off by h⁹ f⁽⁸⁾/25401600. The density of a component is log-concave, so that beyond the place where
+// with the error h⁹ f⁽⁸⁾/25401600. The density of a component is log-concave, so that beyond the point where
 // it has fallen to e⁻ᴰ of its peak there is a mass of less than e⁻ᴰ/(1−e⁻ᴰ): each component is
-// looked at only between two such places, and decides there how far apart nodes may be. What could
-// make a table wrong (parameters so large that their logarithms lose digits, too many nodes, a mass in
-// all that is not one) makes build report that it cannot be used.
+// evaluated only between two such points, and determines there how far apart nodes may be. If a table could
+// be wrong (parameters so large that their logarithms lose digits, too many nodes, a total mass that is
+// not one), make reports that it cannot be used.
 type quantileTable struct {
 	grade   *tableGrade
 	terms   []tableTerm
@@ -34,7 +34,7 @@ type quantileTable struct {
 	f     [][4]kernel.BetaPoints // f and its derivatives at the nodes of each block
 	mass  []float64              // [n]: mass below each node
 	step  []float64              // [n−1]: lengths of cells, 0 for one in which no component matters
-	total float64                // mass in all, one but for errors
+	total float64                // total mass, one except for errors
 }
 
 // tableTerm is a component in a table.
@@ -44,40 +44,40 @@ type tableTerm struct {
 	below, above float64 // its mass beyond the ends −tableEnd and tableEnd, 0 if it does not matter there
 }
 
-// tableZone is where a component asks for nodes.
+// tableZone is a range in which a component requires nodes.
 type tableZone struct {
 	lo, hi float64
-	step   float64 // how far apart they may be
+	step   float64 // largest distance between them
 }
 
-// tableGrade is how fine a table is.
+// tableGrade is the resolution of a table.
 type tableGrade struct {
-	quantile float64 // the smallest q of which it gives the q- and the (1−q)-quantile
+	quantile float64 // the smallest q for which it provides the q- and the (1−q)-quantile
 	step     float64 // length of a cell in units of a component's width
 	long     float64 // length of the longest cells, and of those in tails, in units of these of the first grade
 }
 
-// tableGrades are in order of fineness. With the normal density errors of the distribution function are up to
-// 26·step⁸/2.5e7. A quantile is taken from the first table that gives it.
+// tableGrades are ordered from coarse to fine. For the normal density, errors of the distribution function are up to
+// 26·step⁸/2.5e7. A quantile is taken from the first table that provides it.
 var tableGrades = [...]tableGrade{{0.02, 0.42, 1}, {4e-4, 0.26, 0.6}}
 
-// missing is how much mass may be left out at either end.
+// missing is the largest mass that may be left out at either end.
 func (g *tableGrade) missing() float64 { return 1e-8 * g.quantile }
 
-// error is how far from one the total may be.
+// error is the largest deviation of the total from one.
 func (g *tableGrade) error() float64 { return 5e-8 * g.quantile }
 
 const (
 	// tableEnd is the largest logit of a node; beyond it x or 1−x are below 1e-13.
 	tableEnd = 30
-	// tableNodes is how many nodes there are at most.
+	// tableNodes is the maximum number of nodes.
 	tableNodes = 1024
-	// tableBuckets is how many pieces of equal length the range is first cut into, at most.
+	// tableBuckets is the maximum number of pieces of equal length that the range is first divided into.
 	tableBuckets = 64
-	// tableLog is the largest logarithm of a Beta function: it has an error of some 1e-16 times it.
+	// tableLog is the largest logarithm of a Beta function: its error is some 1e-16 of its size.
 	tableLog = 2e6
-	// tableSD is the standard deviation to which narrower components are widened, whose Beta functions would be too large. As
-	// all but 3e-12 of a component lies within seven of them, this moves no quantile by more than 7e-8.
+	// tableSD is the standard deviation to which narrower components are widened, because their Beta functions would be too
+	// large. As all but 3e-12 of a component lies within seven standard deviations, this moves no quantile by more than 7e-8.
 	tableSD = 1e-8
 	// tableNormal is the smallest parameter of components that are widened.
 	tableNormal = 1000
@@ -87,12 +87,12 @@ const (
 	tableLongest = 0.6
 	// tableNarrow is the variance of a narrow component: (0.8·7/σ)⁴ = 1680.
 	tableNarrow = 0.77
-	// tableTail is the logarithm of the (a+b)x below which it is a power of x with little else, so that cells
-	// may be longer, and tableBend how much farther out it is nothing else.
+	// tableTail is the logarithm of the (a+b)x below which the density is nearly a power of x, so that cells
+	// may be longer; tableBend farther out it is a power of x for all purposes.
 	tableTail, tableBend = -3.5, 3.4
 )
 
-// make makes the table of the mixture Σ w_k Beta(a_k, b_k), all slices of one length, and reports whether it
+// make builds the table of the mixture Σ w_k Beta(a_k, b_k), all slices of the same length, and reports whether it
 // can be used.
 func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 	t.grade = g
@@ -136,8 +136,8 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 	return t.sum()
 }
 
-// tooNarrow returns by what factor parameters are to be multiplied so that the standard deviation is no less than
-// [tableSD], 1 if it is not, or if one of them is not large: the law is no longer normal then.
+// tooNarrow returns the factor by which to multiply parameters so that the standard deviation is at least [tableSD].
+// It is 1 if it is already, or if one of them is not large, because the distribution is then not nearly normal.
 func tooNarrow(a, b float64) float64 {
 	sum := a + b
 	return min(1, max((a/sum)*(b/sum)/(sum*(tableSD*tableSD)), tableNormal/min(a, b)))
@@ -146,7 +146,7 @@ func tooNarrow(a, b float64) float64 {
 // tableLogs are the logarithms of a component's parameters, of their sum, and of its weight.
 type tableLogs struct{ a, b, sum, w float64 }
 
-// add adds a component. It reports whether the table can have it.
+// add adds a component and reports whether the table supports it.
 func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tableLogs) bool {
 	c := log.w - logBeta
 	// Beyond center − √(2D)σ − D/a the density has fallen by more than e⁻ᴰ, and everywhere it is below exp(C + az).
@@ -166,7 +166,7 @@ func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tabl
 	}
 	t.terms = append(t.terms, tableTerm{BetaTerm: kernel.BetaTerm{A: a, B: b, C: c}, lo: lo, hi: hi})
 	t.lo, t.hi = min(t.lo, lo), max(t.hi, hi)
-	// Errors grow with the eighth power of the step, and may be the larger the less weight there is.
+	// Errors grow with the eighth power of the step; components of small weight may have larger errors.
 	step := t.grade.step * math.Sqrt(min(ra, 1)+min(rb, 1))
 	if light := -0.125 * (log.w + logK); light > 0 {
 		step *= math.Exp(min(light, 1))
@@ -184,15 +184,15 @@ func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tabl
 	return true
 }
 
-// zone asks for nodes from lo to hi, if that is a range.
+// zone requires nodes from lo to hi, if lo < hi.
 func (t *quantileTable) zone(lo, hi, step float64) {
 	if lo < hi {
 		t.zones = append(t.zones, tableZone{lo, hi, step})
 	}
 }
 
-// place chooses the nodes: the range is cut into buckets, and these into cells as short as the shortest
-// that a component asks for there, or put together to cells that are longer.
+// place chooses the nodes: the range is divided into buckets, and these into cells as short as the shortest
+// that a component requires there, or joined to longer cells.
 func (t *quantileTable) place() bool {
 	width := math.Ldexp(1, math.Ilogb((t.hi-t.lo)/tableBuckets)+1)
 	per := 1 / width // a power of two, as width is
@@ -243,12 +243,12 @@ func (t *quantileTable) place() bool {
 	return true
 }
 
-// lesser is min of positive numbers, which are in the order of their bits: without a branch that nothing predicts.
+// lesser returns the smaller of two positive numbers by comparing their bits, which avoids an unpredictable branch.
 func lesser(x, y float64) float64 {
 	return math.Float64frombits(min(math.Float64bits(x), math.Float64bits(y)))
 }
 
-// evaluate finds the density and its derivatives at the nodes.
+// evaluate computes the density and its derivatives at the nodes.
 func (t *quantileTable) evaluate() {
 	n := len(t.nodes)
 	const lanes = kernel.BetaLanes
@@ -276,7 +276,7 @@ func (t *quantileTable) at(i int) (f [4]float64) {
 	return [4]float64{block[0][lane], block[1][lane], block[2][lane], block[3][lane]}
 }
 
-// sum finds the masses below the nodes, and reports whether they come to one.
+// sum computes the masses below the nodes, and reports whether the total is one.
 func (t *quantileTable) sum() bool {
 	n := len(t.nodes)
 	t.mass = room(t.mass, n)[:n]
@@ -307,8 +307,8 @@ func (t *quantileTable) sum() bool {
 	return math.Abs(t.total-1) <= t.grade.error()
 }
 
-// beyond returns the mass below the first node and that above the last one. They are zero unless these are the
-// ends.
+// beyond returns the mass below the first node and the mass above the last one. They are zero unless these nodes are
+// at −tableEnd and tableEnd.
 func (t *quantileTable) beyond() (below, above float64) {
 	for i := range t.terms {
 		c := &t.terms[i]
@@ -324,7 +324,7 @@ func (t *quantileTable) beyond() (below, above float64) {
 	return below, above
 }
 
-// tail returns the mass of a component beyond the end at which its density is all but the a-th power of x,
+// tail returns the mass of a component beyond the end at which its density is nearly the a-th power of x,
 //
 //	I_x(a, b) = x^a/(a B(a, b)) (1 + a(1−b)x/(a+1) + …).
 func (c *tableTerm) tail(a float64) float64 {
@@ -332,7 +332,7 @@ func (c *tableTerm) tail(a float64) float64 {
 	return math.Exp(c.C-tableEnd*a-sx) / a * (1 + sx/(a+1))
 }
 
-// smallest is the x at the end.
+// smallest is the x at the logit −tableEnd.
 var smallest = math.Exp(-tableEnd)
 
 var logNarrow = math.Log(tableNarrow)

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// far returns the logit, below the end, of the point that has the mass q beyond it; upper says whether that is the end at
-// which x is 1. A component falls there like e^{at}, with a one of its parameters. The logarithm of Σ tail e^{at} is convex, so that
-// Newton's method comes down to the point from t = 0.
+// far returns the logit, beyond the last node, of the point that has the mass q beyond it; upper selects the end at
+// which x is 1. A component falls there like e^{at}, where a is one of its parameters. The logarithm of Σ tail e^{at} is
+// convex, so that Newton's method from t = 0 approaches the point from one side.
 func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
 	logQ, at := math.Log(q), 0.0
 	for range 50 {
@@ -36,9 +36,10 @@ func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
 	return 0, false
 }
 
-// quantile returns the logit of the point with the mass q below and qc above it, if the table can tell.
+// quantile returns the logit of the point with the mass q below and qc above it, if the table provides it. A nil
+// table provides none.
 func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
-	if min(q, qc) < t.grade.quantile {
+	if t == nil || min(q, qc) < t.grade.quantile {
 		return 0, false
 	}
 	if q > qc {
@@ -93,7 +94,7 @@ func (t *quantileTable) tails(z float64) (lower, upper float64) {
 // cellPolynomial is the density in a cell, with t from 0 to 1 along it: the coefficients of h f(t).
 type cellPolynomial [8]float64
 
-// polynomial returns that of cell i.
+// polynomial returns the polynomial of cell i.
 func (t *quantileTable) polynomial(i int) (c cellPolynomial) {
 	h := t.step[i]
 	h2 := h * h

@@ -15,15 +15,15 @@ const topError = 1e-9
 
 // TopClass appends to dst, for each class, the probability that it is the most probable one, P(p_i > p_j for all j ≠
 // i). The error is below 1e-9, for parameters from 1e-3 to 1e7, and they sum to one. A class whose probability is
-// smaller than that may be given as 0.
+// smaller than that may be returned as 0.
 //
 // For two classes it is the mass above ½. For more, p is a vector of independent
 // Gamma variables over their sum, so with S_i the square roots of these,
 //
 //	P(i is top) = Σ_k w_k ∫ φ_ki(s) ∏_{j≠i} P(S_kj ≤ s) ds,
 //
-// φ the density of S. The smaller the weight of a component, the larger the error that its integrals may have.
-// Classes that are all but certain to be below the component's largest are left out of them.
+// φ the density of S. The smaller the weight of a component, the larger the tolerance of its integrals.
+// Classes that are almost certain to be below the component's largest are left out.
 func (m *Dirichlet) TopClass(dst []float64) []float64 {
 	dst, _ = m.TopClassContext(context.Background(), dst)
 	return dst
@@ -35,7 +35,7 @@ func (m *Dirichlet) TopClassContext(ctx context.Context, dst []float64) ([]float
 	return m.topClass(ctx, dst, topError)
 }
 
-// topClass is TopClassContext with the given error.
+// topClass is TopClassContext with a bound on the error.
 func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float64) ([]float64, error) {
 	d := m.Classes()
 	from := len(dst)
@@ -62,14 +62,14 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 	return dst, ctx.Err()
 }
 
-// topWork keeps the memory of integrals.
+// topWork recycles the memory of integrals.
 var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 
 // add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance.
 func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance float64) {
 	best := slices.Index(alpha, slices.Max(alpha))
-	// If the classes left out are above the best with the probability e, then so is one of them above whichever of
-	// the others is top with at most that, and the error is at most e.
+	// If e is the probability that one of the classes left out is above the best, then the probability that one of
+	// them is above the largest of the others is at most e, and so is the error.
 	t.class = t.class[:0]
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
 	logBest := math.Log(alpha[best])
@@ -110,16 +110,16 @@ func logAbove(a, b, logB float64) float64 {
 	return -a*math.Log1p(-theta) - b*math.Log1p(theta)
 }
 
-// topIntegral integrates the integrands of TopClass at once, because they share all their factors. It is the
-// workspace of a call, and is used for one component after the other.
+// topIntegral computes the integrals of TopClass together, because their integrands share all factors. It is the
+// workspace of a call, and is reused for each component.
 //
 // All distributions are nearly normal with the standard deviation ½ on the scale of S, so that one Gauss–Legendre
-// rule over the range of the largest sees them all; distribution functions are the integrals of the densities at its
+// rule over the range of the largest resolves them all; distribution functions are the integrals of the densities at its
 // nodes, from the right. Near 0 the densities are powers of s, and the integrands a power times a smooth function,
-// for which lower has a rule of its own.
+// for which lower has its own rule.
 type topIntegral struct {
-	ctx    context.Context // once it is done, integrals stop and have no meaning
-	class  []int           // the classes that are integrated, m of them
+	ctx    context.Context // once it is done, integration stops and the results are meaningless
+	class  []int           // [m] the classes that are integrated
 	of     []special.RootGamma
 	result []float64 // [m]
 	beyond []float64 // [m]: P(S > the end of a panel)
@@ -128,7 +128,7 @@ type topIntegral struct {
 	right, s, logS       [topPoints]float64
 	square               [topPoints]float64 // −s²
 	scratch              [topPoints]float64
-	rough                bool // whether errors of 1e-9 do no harm
+	rough                bool // whether errors of 1e-9 are acceptable
 	coefficients, powers [lowerTerms]float64
 }
 

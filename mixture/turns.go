@@ -8,7 +8,7 @@ import (
 	"credence/internal/special"
 )
 
-// turns finds where a density turns. Its slope has the sign of
+// turns finds the maxima and minima (turns) of a density. Its slope has the sign of
 //
 //	D(z) = Σ_k exp(l_k(z)) s_k(z),   s_k = (a_k−1)(1−x) − (b_k−1)x,
 //
@@ -25,21 +25,22 @@ type turns struct {
 	lo, hi float64 // beyond all components
 	spots  []spot  // of the components
 	known  float64 // the last slope that is not zero
-	at     float64 // where
+	at     float64 // the logit of known
 	spare  []*place
 	high   []float64 // [K], for judge
 }
 
-// spot is where a component is, on the logit scale.
+// spot is the location and width of a component on the logit scale.
 type spot struct{ center, width, peak float64 }
 
-// place is the density at a point, with every component's part in it.
+// place is the density at a point, with the contribution of every component.
 type place struct {
 	z            float64
 	slope, curve float64 // of the log-density, and the slope's derivative
 	of           []part
 }
 
+// part is the contribution of one component to the density at a point.
 type part struct {
 	log    float64 // of the weight times the logit density
 	slope  float64 // s_k
@@ -69,7 +70,7 @@ func newTurns(ctx context.Context, m *Beta) *turns {
 // scan finds all turns, given the signs of the slope at both ends.
 func (t *turns) scan(left, right float64) {
 	first, last := t.look(t.lo), t.look(t.hi)
-	// Go on until the slopes at the ends have the signs of the limits.
+	// Extend the range until the slopes at the ends have the signs of the limits.
 	var below, above []*place
 	for step := 4.0; first.slope*left < 0 && step < 1e7; step *= 2 {
 		below = append(below, first)
@@ -143,7 +144,7 @@ func (t *turns) look(z float64) *place {
 
 func (t *turns) drop(p *place) { t.spare = append(t.spare, p) }
 
-// stretch finds the turns between p and q, and goes on to q.
+// stretch finds the turns between p and q, and moves on to q.
 func (t *turns) stretch(p, q *place) {
 	sure, short := t.judge(p, q)
 	switch {
@@ -161,9 +162,9 @@ func (t *turns) stretch(p, q *place) {
 }
 
 // cubic is stretch for p and q so close together that the slope is nearly the
-// cubic with its values and derivatives there. Where that one has an extremum
-// that may lie beyond zero, the stretch is split, so that the slope is monotone
-// in the end; depth bounds how often.
+// cubic with its values and derivatives there. Where the cubic has an extremum
+// that may lie beyond zero, the stretch is split, until the slope is monotone on
+// each piece; depth bounds the number of splits.
 func (t *turns) cubic(p, q *place, depth int) {
 	z, ok := extremum(p, q)
 	if !ok || depth == 0 || t.ctx.Err() != nil {
@@ -203,8 +204,8 @@ func extremum(p, q *place) (z float64, ok bool) {
 	return 0, false
 }
 
-// judge reports whether the slope surely has one sign between p and q, and whether
-// they are close together compared with the components that matter there.
+// judge reports whether the slope certainly has a constant sign between p and q, and
+// whether they are close together compared with the components that matter there.
 func (t *turns) judge(p, q *place) (sure, short bool) {
 	falls, rises := false, false
 	for i := range p.of {
@@ -229,16 +230,8 @@ func (t *turns) judge(p, q *place) (sure, short bool) {
 			low = math.Exp(min(a.log, b.log) - top)
 		}
 		s0, s1 := min(a.slope, b.slope), max(a.slope, b.slope)
-		if s0 < 0 {
-			lo += s0 * high
-		} else {
-			lo += s0 * low
-		}
-		if s1 > 0 {
-			hi += s1 * high
-		} else {
-			hi += s1 * low
-		}
+		lo += min(s0*high, s0*low)
+		hi += max(s1*high, s1*low)
 		t.high[i] = high * max(s1, -s0)
 		most = max(most, t.high[i])
 	}
@@ -254,14 +247,14 @@ func (t *turns) judge(p, q *place) (sure, short bool) {
 	return false, q.z-p.z <= max(narrow*least, 1e-12*math.Abs(p.z))
 }
 
-// faint bounds a part that is so small, compared with the largest, that it need
-// not be known.
+// faint bounds a contribution that is so small, compared with the largest, that its
+// exact value does not matter.
 const (
 	faint    = 1e-30
 	logFaint = -69.1
 )
 
-// highest bounds the logarithm of a component's part between p and q.
+// highest bounds the logarithm of a component's contribution between p and q.
 func (t *turns) highest(i int, p, q *place) float64 {
 	if c := t.spots[i].center; c > p.z && c < q.z {
 		return t.spots[i].peak
@@ -269,7 +262,7 @@ func (t *turns) highest(i int, p, q *place) float64 {
 	return max(p.of[i].log, q.of[i].log)
 }
 
-// visit goes on to p, and adds a turn if the sign of the slope changed.
+// visit moves on to p, and adds a turn if the sign of the slope changed.
 func (t *turns) visit(p *place) {
 	if p.slope == 0 {
 		return

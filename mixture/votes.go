@@ -7,8 +7,8 @@ import (
 	"credence/internal/special"
 )
 
-// Update returns the distribution of p after further votes were seen: votes[i] of them for class i, between 0 and
-// 1e12. A mixture of Dirichlets is conjugate, so the result is one too, with parameters α_k + S and weights
+// Update returns the distribution of p conditioned on further votes: votes[i] of them for class i, between 0 and
+// 1e12. A mixture of Dirichlets is conjugate, so the result is one as well, with parameters α_k + S and weights
 //
 //	w_k B(α_k + S)/B(α_k), rescaled.
 //
@@ -43,7 +43,7 @@ func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
 // maxVotes keeps updated parameters within bounds.
 const maxVotes = 1e12
 
-// checkVotes returns an error unless votes holds a count for each class.
+// checkVotes returns an error unless votes has a valid count for each class.
 func (m *Dirichlet) checkVotes(votes []float64) error {
 	if len(votes) != m.Classes() {
 		return fmt.Errorf("%d vote counts for %d classes", len(votes), m.Classes())
@@ -70,9 +70,9 @@ func logVotes(a, votes []float64) float64 {
 	return l - special.LogRising(special.Sum(a), special.Sum(votes))
 }
 
-// LogVotes returns the log-probability that further votes come out as given,
-// votes[i] of them for class i, in one given order: the likelihood that a mixture
-// is fitted by. The probability of the next vote alone is [Dirichlet.Mean].
+// LogVotes returns the log-probability of further votes, votes[i] of them for class
+// i, in one given order: the likelihood that mixtures are fitted with. The
+// probability of the next vote alone is [Dirichlet.Mean].
 func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
 	if err := m.checkVotes(votes); err != nil {
 		return 0, err
@@ -125,12 +125,12 @@ func (m *Beta) VoteCounts(dst []float64, n int) []float64 {
 	return dst
 }
 
-// maxCountVectors bounds how many outcomes of further votes are enumerated: about
-// a second for a mixture of fifteen components.
+// maxCountVectors is the maximum number of outcomes of further votes to enumerate:
+// about a second for a mixture of fifteen components.
 const maxCountVectors = 2_000_000
 
-// Gain returns by how much n further votes are expected to reduce the variance of
-// the class probabilities, Σ_i Var p_i:
+// Gain returns the expected reduction of the variance of the class probabilities,
+// Σ_i Var p_i, by n further votes:
 //
 //	Σ_i Var E[p_i | votes] = Σ_S P(S) |E[p | S] − μ|²,
 //
@@ -189,7 +189,7 @@ type gain struct {
 	mean  []float64
 	total []float64     // α_k0
 	terms [][][]float64 // [K][d][n+1] ln of a rising factorial over s!
-	logs  [][]float64   // [d][K] ln weights of components after the classes before
+	logs  [][]float64   // [d][K] ln weights of components given the votes for the preceding classes
 	count []float64     // votes of each class
 	after []float64     // E[p | votes], times their probability
 }

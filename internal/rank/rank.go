@@ -1,7 +1,7 @@
-// Package rank tells a process which of several it is: the third of five that train one network each,
-// or that predict a part of the items each. Whoever starts the processes says so on the command line,
-// or has said so in the environment already: arrays of Slurm, indexed jobs of Kubernetes, Open MPI, and
-// the launchers that set RANK and WORLD_SIZE.
+// Package rank determines the rank of a process among several: for example, the third of five that train one
+// network each, or that predict one shard of the items each. The rank is given on the command line or taken from
+// the environment, as set by Slurm arrays, indexed Kubernetes jobs, Open MPI, and launchers that set RANK and
+// WORLD_SIZE.
 package rank
 
 import (
@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Rank is the place of one process among Count, from 0.
+// Rank is the index of one process among Count, from 0.
 type Rank struct{ Index, Count int }
 
 // String returns the rank as [Parse] reads it.
 func (r Rank) String() string { return fmt.Sprintf("%d/%d", r.Index, r.Count) }
 
-// ErrRank is the reason when a rank cannot be read.
+// ErrRank is returned for a rank that cannot be parsed.
 var ErrRank = errors.New("expected INDEX/COUNT, such as 0/5 for the first of five, auto/5 or auto")
 
-// most bounds the number of processes.
+// most is the maximum number of processes.
 const most = 1_000_000
 
-// sources are the variables that launchers set: the index, and the number where there is one.
+// sources are the variables that launchers set: the index, and the number of processes if there is one.
 var sources = []struct{ index, count string }{
 	{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"},
 	{"JOB_COMPLETION_INDEX", ""},
@@ -46,10 +46,10 @@ func Parse(text string, getenv func(string) string) (Rank, error) {
 	return check(i, n, strconv.Quote(text))
 }
 
-// fromEnvironment finds the index, and the number unless it is given.
+// fromEnvironment returns the rank with the index, and the number of processes unless given, from the environment.
 func fromEnvironment(count string, given bool, getenv func(string) string) (Rank, error) {
 	var found Rank
-	from := "" // the variable that told
+	from := "" // the variable that the rank was found in
 	for _, s := range sources {
 		text := getenv(s.index)
 		if text == "" {
@@ -96,7 +96,7 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 	return found, nil
 }
 
-// number reads a whole number of plain digits.
+// number parses a whole number of plain digits.
 func number(text string) (int, error) {
 	if strings.Trim(text, "0123456789") != "" {
 		return 0, ErrRank
@@ -104,7 +104,7 @@ func number(text string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// check refuses an index that is not below the number.
+// check returns an error unless 0 ≤ i < n ≤ most.
 func check(i, n int, what string) (Rank, error) {
 	switch {
 	case n < 1 || n > most:

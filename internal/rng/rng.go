@@ -1,11 +1,11 @@
-// Package rng is counter-based randomness: every number drawn is a pure
-// function of a seed, a purpose and a place (epoch, step, item …), so that a
-// result never depends on the order in which goroutines run and a checkpoint
-// holds no generator state.
+// Package rng implements counter-based random numbers: every number is a pure
+// function of a seed, a purpose and a place (epoch, step, item …), so that
+// results never depend on the order in which goroutines run, and checkpoints
+// contain no generator state.
 //
 // The generator is Philox 4×32-10 (Salmon, Moraes, Dror and Shaw, "Parallel
 // random numbers: as easy as 1, 2, 3", 2011). A [Stream] is a
-// math/rand/v2.Source, so all of that package's variates are at hand:
+// math/rand/v2.Source, so all of that package's distributions are available:
 //
 //	r := rand.New(rng.New(seed, "dropout", epoch, step, item))
 //	x := r.NormFloat64()
@@ -16,8 +16,8 @@ import "math/bits"
 // Stream is one sequence of random numbers. Streams made from different
 // arguments of [New] are independent for all practical purposes.
 type Stream struct {
-	// The key and the counter, words as the halves of larger ones: what is written in
-	// halves cannot be read whole before it has gone to the cache.
+	// The key and the counter as 64-bit words: a word that was written in two halves cannot
+	// be loaded whole until both stores have reached the cache.
 	key, low, high uint64
 	buf            [2]uint64
 	have           int // numbers left in buf
@@ -31,12 +31,12 @@ func New(seed uint64, purpose string, place ...uint64) *Stream {
 	return s
 }
 
-// Reset makes s the stream that New would return, without allocating.
+// Reset sets s to the stream that New would return, without allocating.
 func (s *Stream) Reset(seed uint64, purpose string, place ...uint64) {
 	At(seed, purpose, place...).set(s)
 }
 
-// Place is a seed, a purpose and a place, or the beginning of a place.
+// Place is a seed, a purpose and a place, or a prefix of a place.
 type Place struct {
 	hash   uint64
 	length int
@@ -55,12 +55,12 @@ func At(seed uint64, purpose string, place ...uint64) Place {
 	return Place{h, len(place)}
 }
 
-// Stream makes s the stream that New would return for p with last at its end.
+// Stream sets s to the stream that New would return for p with last appended.
 func (p Place) Stream(s *Stream, last uint64) {
 	Place{mix(p.hash ^ mix(last+0x632be59bd9b4e019)), p.length + 1}.set(s)
 }
 
-// set makes s the stream of p: purpose and place are hashed into a key and a counter
+// set sets s to the stream of p: purpose and place are hashed into a key and a counter
 // offset of 64 bits each; the low 64 bits of the counter run along the stream.
 func (p Place) set(s *Stream) {
 	g := mix(p.hash ^ 0xd1b54a32d192ed03 ^ uint64(p.length))
@@ -83,7 +83,7 @@ func (s *Stream) Uint64() uint64 {
 
 // Skip passes over n blocks of two numbers and returns the key and both halves of the
 // counter of the first, each two words of [Philox], for callers that compute many blocks
-// at once. Numbers left of the block before are dropped, so s should be fresh or at the
+// at once. Numbers left from the previous block are dropped, so s should be new or at the
 // end of a block.
 func (s *Stream) Skip(n uint64) (key, low, high uint64) {
 	low = s.low

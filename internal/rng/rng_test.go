@@ -86,7 +86,7 @@ func TestSkip(t *testing.T) {
 	first := Philox([2]uint32{uint32(key), uint32(key >> 32)},
 		[4]uint32{uint32(low), uint32(low >> 32), uint32(high), uint32(high >> 32)})
 	if u := b.Uint64(); u != uint64(first[1])<<32|uint64(first[0]) {
-		t.Errorf("the block that Skip tells of begins with %x, not %x", first, u)
+		t.Errorf("the block that Skip returns begins with %x, not %x", first, u)
 	}
 	for range 9 {
 		b.Uint64()

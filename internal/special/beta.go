@@ -1,15 +1,15 @@
-// Package special holds the special functions behind the mixtures: the
+// Package special implements the special functions behind the mixtures: the
 // regularized incomplete beta function with both of its tails to relative
-// accuracy, and the logarithms of gamma and beta functions in differences that
-// do not cancel.
+// accuracy, and differences of the logarithms of gamma and beta functions
+// without cancellation.
 //
 // # The incomplete beta function
 //
-// For a, b from 1e-3 to 1e7 and tails down to 1e-300, [Beta.Tails] gives
+// For a, b from 1e-3 to 1e7 and tails down to 1e-300, [Beta.Tails] returns
 // I_x(a, b) and 1 − I_x(a, b) with a relative error below 1e-12, and in most of
 // that range below 1e-14; what is left at large a and b is the effect of
 // rounding x itself. The methods, tried in this order (with x and y = 1−x, the
-// distribution's mean μ = a/(a+b); the mirrored rules hold with a, b and x, y
+// distribution's mean μ = a/(a+b); the mirrored rules apply with a, b and x, y
 // exchanged):
 //
 //	a < 1, bx ≤ 1 (x ≤ ½ if b < 1)   series in (1−b)ₙ, and −expm1 of its leading
@@ -33,7 +33,7 @@ package special
 
 import "math"
 
-// Beta is a Beta(a, b) distribution with what its tails need computed once.
+// Beta is a Beta(a, b) distribution with precomputed constants of its tails.
 type Beta struct {
 	A, B float64
 
@@ -59,7 +59,7 @@ func NewBeta(a, b float64) Beta {
 	return d
 }
 
-// Init makes d the distribution Beta(a, b).
+// Init sets d to the distribution Beta(a, b).
 func (d *Beta) Init(a, b float64) {
 	d.A, d.B = a, b
 	d.sum = a + b
@@ -242,18 +242,14 @@ func fractionRatio(a, b, x, l float64) float64 {
 // GuessLogit returns a rough logit of the point below which the distribution
 // has the mass t, 0 < t < 1, as a start for root finding; logT = ln t. It is
 // good to a few percent of the distribution's width where a and b exceed 1 and
-// far out in the tail, and to its order of magnitude elsewhere.
-func (d *Beta) GuessLogit(t, logT float64) float64 {
-	return d.guess(d.A, d.B, t, logT)
-}
-
-// GuessUpperLogit returns a rough logit of 1−x, where x is the point above which
-// the distribution has the mass t.
-func (d *Beta) GuessUpperLogit(t, logT float64) float64 {
-	return d.guess(d.B, d.A, t, logT)
-}
-
-func (d *Beta) guess(a, b, t, logT float64) float64 {
+// far out in the tail, and to its order of magnitude elsewhere. If upper, it is
+// the logit of 1−x, where x is the point above which the distribution has the
+// mass t.
+func (d *Beta) GuessLogit(t, logT float64, upper bool) float64 {
+	a, b := d.A, d.B
+	if upper {
+		a, b = b, a
+	}
 	logA, logB := math.Log(a), math.Log(b)
 	if d.atPeak {
 		return middleGuess(a, b, logA-logB, t, logT)
@@ -262,9 +258,9 @@ func (d *Beta) guess(a, b, t, logT float64) float64 {
 	return Guess(a, b, logA, logB, d.logBeta, t, logT, power, math.Exp(min(power, 0)))
 }
 
-// Guess is [Beta.GuessLogit] for whom logarithms are at hand: those of a, b, B(a, b) and t. The tail is
-// gxᵃ(1 − (b−1)ax/(a+1) + …), g = 1/(a B(a, b)); power is the ln x at which gxᵃ is t, and x that x, or anything larger than one if
-// it is.
+// Guess is [Beta.GuessLogit] for callers that have the logarithms of a, b, B(a, b) and t. The tail is
+// gxᵃ(1 − (b−1)ax/(a+1) + …), g = 1/(a B(a, b)); power is the ln x at which gxᵃ is t, and x is that x, or any number above
+// one if it exceeds one.
 func Guess(a, b, logA, logB, logBeta, t, logT, power, x float64) float64 {
 	if x*b < 0.3*(a+1) && x < 0.5 {
 		return power + (b-1)*x/(a+1) + x
@@ -279,7 +275,7 @@ func Guess(a, b, logA, logB, logBeta, t, logT, power, x float64) float64 {
 	return middleGuess(a, b, logA-logB, t, logT)
 }
 
-// middleGuess is the guess for a law that is nearly normal on the logit scale; mode is ln(a/b).
+// middleGuess is the guess for a distribution that is nearly normal on the logit scale; mode is ln(a/b).
 func middleGuess(a, b, mode, t, logT float64) float64 {
 	// Abramowitz and Stegun 26.5.22, with a = ½ drawn aside from its pole.
 	ra, rb := 1/max(2*a-1, 0.1), 1/max(2*b-1, 0.1)

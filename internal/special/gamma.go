@@ -130,8 +130,8 @@ var digammaSeries = [7]float64{
 	1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12,
 }
 
-// ShortVotes is up to which whole number s the rising factorial is multiplied
-// out instead of taken from Stirling's series.
+// ShortVotes is the largest whole number s for which the rising factorial is
+// multiplied out instead of computed by Stirling's series.
 const ShortVotes = 16
 
 // LogRising returns the logarithm of the rising factorial of a,
@@ -265,7 +265,7 @@ func NewRootGamma(a float64) RootGamma {
 	return v
 }
 
-// Linear returns the density's logarithm as offset + slope ln s − s². What it loses of it is some 1e-16 times a ln a.
+// Linear returns the density's logarithm as offset + slope ln s − s². Its error is some 1e-16 times a ln a.
 func (v *RootGamma) Linear() (slope, offset float64) {
 	offset = v.constant
 	if v.atPeak {

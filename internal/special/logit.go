@@ -132,18 +132,18 @@ const (
 	logitLevels = 10
 	logitRatio  = 1.05 // largest step in standard deviations
 	logitDrop   = 13   // nodes where the density is less than e^−13 of its largest are left out
-	logitFlat   = 11   // beyond so far from 0, p counts as 0 or 1
-	logitStride = 2    // nodes are looked at in steps of so many to find an end
-	logitEven   = 4    // the widest grid is for parameters up to so much, votes included
+	logitFlat   = 11   // at larger distances from 0, p counts as 0 or 1
+	logitStride = 2    // number of nodes per step of the search for an end
+	logitEven   = 4    // largest parameter, votes included, for the widest grid
 
-	// Where a law is narrower than logitNarrow, what is integrated hardly changes within it, and
+	// Where a distribution is narrower than logitNarrow, what is integrated hardly changes within it, and
 	// fewer nodes do.
 	logitNarrow = 0.2
 	narrowRatio = 1.3
 	narrowDrop  = 11
 )
 
-// LogitGrids are grids of steps 2^−l.
+// LogitGrids returns the grids, with steps 2^−l.
 var LogitGrids = sync.OnceValue(func() []LogitGrid {
 	grids := make([]LogitGrid, logitLevels)
 	for l := range grids {
@@ -163,13 +163,13 @@ var LogitGrids = sync.OnceValue(func() []LogitGrid {
 	return grids
 })
 
-// LogitWindow is where a Beta density is integrated: nodes Lo … Hi of a grid, and its two ends. Where
-// the window ends while the density still falls, exponentially, what is left of the sum over the
-// line is a geometric series, whose nodes all lie where p is 0 or 1 for any purpose.
+// LogitWindow is the range over which a Beta density is integrated: nodes Lo … Hi of a grid, and two ends. Where
+// the window ends while the density still falls, exponentially, the rest of the sum over the
+// line is a geometric series, whose nodes all lie where p is 0 or 1 for all purposes.
 type LogitWindow struct {
 	Grid   *LogitGrid
 	Level  int
-	A, B   float64 // parameters, those of the narrowest law that a grid resolves if theirs is narrower
+	A, B   float64 // parameters, those of the narrowest distribution that a grid resolves if theirs is narrower
 	Lo, Hi int
 	Top    int // the node nearest to the largest density
 	// Zero is the sum of all nodes below Lo in units of the weight at Lo, 0 if there are none to count,
@@ -179,9 +179,9 @@ type LogitWindow struct {
 	One, OneSlope   float64
 }
 
-// NewLogitWindow returns the window for Beta(a, b), mode = log(a/b), times a likelihood of so many
-// votes for each outcome, none of which changes faster than σ(±z) does at a distance of less than
-// shift. Laws narrower than the last grid are widened to it, with the same a/b: for m votes the
+// NewLogitWindow returns the window for Beta(a, b), mode = log(a/b), times a likelihood of for0 and for1
+// votes for the two outcomes, none of which changes faster than σ(±z) does at a distance of less than
+// shift. Distributions narrower than the last grid are widened to it, with the same a/b: for m votes the
 // expectation changes by less than m²·2^−19 of itself.
 func NewLogitWindow(a, b, mode, for0, for1, shift float64) LogitWindow {
 	grids := LogitGrids()
@@ -260,7 +260,7 @@ func series(x float64) (sum, slope float64) {
 	return 1 / e, -(1 + 1/e)
 }
 
-// Nodes is how many weights there are.
+// Nodes returns the number of weights.
 func (w *LogitWindow) Nodes() int { return w.Hi - w.Lo + 3 }
 
 // Weights fills dst, which has room for Nodes, with weights that sum to 1, and returns it: those of

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLogitWeights: moments of p, and of the votes that windows are made for, under Beta laws from
+// TestLogitWeights: moments of p, and of the votes that windows are made for, under Beta distributions from
 // the widest to the narrowest. The exact ones are ratios of rising factorials.
 func TestLogitWeights(t *testing.T) {
 	buffer := make([]float64, 1<<16)

@@ -137,8 +137,11 @@ func (out *crowdOutcome) judge(said []head.Decoded, crowd *head.RaterModel, fres
 		a := &said[j]
 		e := a.Mean[1] - fresh.expected[j]
 		square += e * e / n
-		own := a.ForItem()
-		e = own.Mean[1] - fresh.plain[j]
+		own := a.Mean // of p itself, not of an average rater
+		if a.Average != nil {
+			own = a.Dist.Mean(nil)
+		}
+		e = own[1] - fresh.plain[j]
 		plain += e * e / n
 		l, err := voteLoss(a, crowd, fresh.ds, j, ratings[j*votesEach:(j+1)*votesEach])
 		if err != nil {

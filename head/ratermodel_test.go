@@ -9,10 +9,10 @@ import (
 	"credence/mixture"
 )
 
-// crowd returns one of drawn raters.
-func crowd(t testing.TB, classes, raters int, r *rand.Rand) *RaterModel {
+// rater model returns one of drawn raters.
+func drawRaterModel(t testing.TB, classes, raters int, r *rand.Rand) *RaterModel {
 	h := ratedHead(t, 1, classes, raters, r)
-	own := [][]float32{h.guess, h.sums, h.mark, h.lean}
+	own := [][]float32{h.guess, h.sums, h.mark, h.bias}
 	if classes > 2 {
 		own[3] = h.taste
 	}
@@ -23,18 +23,18 @@ func crowd(t testing.TB, classes, raters int, r *rand.Rand) *RaterModel {
 	return c
 }
 
-func drawnLaw(t testing.TB, classes int, r *rand.Rand) *mixture.Dirichlet {
+func drawDist(t testing.TB, classes int, r *rand.Rand) *mixture.Dirichlet {
 	alpha := make([][]float64, 3)
 	for k := range alpha {
 		for range classes {
 			alpha[k] = append(alpha[k], math.Exp(2*r.Float64()*2-0.7))
 		}
 	}
-	law, err := mixture.NewDirichlet([]float64{0.2, 0.5, 0.3}, alpha)
+	dist, err := mixture.NewDirichlet([]float64{0.2, 0.5, 0.3}, alpha)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return law
+	return dist
 }
 
 // chancesAt returns P(v | p, r) by its definition.
@@ -58,14 +58,14 @@ func chancesAt(c *RaterModel, p []float64, rater int) []float64 {
 	return list
 }
 
-// TestCrowdVotes: likelihood, posterior means and pairs against draws of p, for two and more classes.
+// TestRaterModelVotes: likelihood, posterior means and pairs against draws of p, for two and more classes.
 // With 100,000 draws, six standard errors are off in none of a million checks.
-func TestCrowdVotes(t *testing.T) {
+func TestRaterModelVotes(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		r := rand.New(rand.NewPCG(uint64(classes), 9))
-		c := crowd(t, classes, 6, r)
+		c := drawRaterModel(t, classes, 6, r)
 		for range 4 {
-			law := drawnLaw(t, classes, r)
+			dist := drawDist(t, classes, r)
 			var votes []Rating
 			for range 3 {
 				votes = append(votes, Rating{Rater: int32(r.IntN(7) - 1), Class: int32(r.IntN(classes))})
@@ -74,7 +74,7 @@ func TestCrowdVotes(t *testing.T) {
 			like, square, pairs := 0.0, 0.0, 0.0
 			means := make([][]float64, len(votes))
 			for k, v := range votes {
-				m, err := c.Chances(law, int(v.Rater))
+				m, err := c.Chances(dist, int(v.Rater))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -82,7 +82,7 @@ func TestCrowdVotes(t *testing.T) {
 			}
 			mean := make([]float64, classes)
 			for range draws {
-				p := law.Sample(nil, r)
+				p := dist.Sample(nil, r)
 				l, d, d2 := 1.0, make([]float64, classes), 0.0
 				for k, v := range votes {
 					q := chancesAt(c, p, int(v.Rater))
@@ -104,14 +104,14 @@ func TestCrowdVotes(t *testing.T) {
 				}
 			}
 			se := math.Sqrt((square - like*like) / draws)
-			got, err := c.LogVotes(law, votes)
+			got, err := c.LogVotes(dist, votes)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !(math.Abs(math.Exp(got)-like) <= 6*se) {
 				t.Errorf("%d classes: likelihood %v, want %v ± %v", classes, math.Exp(got), like, se)
 			}
-			after, err := c.Update(law, votes)
+			after, err := c.Update(dist, votes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestCrowdVotes(t *testing.T) {
 					t.Errorf("%d classes: mean after votes %v, want %v ± %v", classes, m, want, se/like)
 				}
 			}
-			_, claimed, err := c.Pairs(law, votes)
+			_, claimed, err := c.Pairs(dist, votes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,26 +131,26 @@ func TestCrowdVotes(t *testing.T) {
 	}
 }
 
-// TestCrowdPosteriorShape: the Beta mixture after votes of two classes against the posterior itself, by
+// TestRaterModelPosteriorShape: the Beta mixture after votes of two classes against the posterior itself, by
 // sums over a fine grid.
-func TestCrowdPosteriorShape(t *testing.T) {
+func TestRaterModelPosteriorShape(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	c := crowd(t, 2, 6, r)
+	c := drawRaterModel(t, 2, 6, r)
 	worst := 0.0
 	for range 40 {
-		law := drawnLaw(t, 2, r)
+		dist := drawDist(t, 2, r)
 		var votes []Rating
 		for range 1 + r.IntN(5) {
 			votes = append(votes, Rating{Rater: int32(r.IntN(6)), Class: int32(r.IntN(2))})
 		}
-		after, err := c.Update(law, votes)
+		after, err := c.Update(dist, votes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		beta := after.Marginal(1)
 		at := []float64{0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98}
 		below, whole := make([]float64, len(at)), 0.0
-		prior := law.Marginal(1)
+		prior := dist.Marginal(1)
 		for i := range 6001 {
 			p := special.Sigmoid(float64(i-3000) / 100)
 			l := prior.PDF(p) * p * (1 - p)
@@ -173,22 +173,22 @@ func TestCrowdPosteriorShape(t *testing.T) {
 	}
 }
 
-// TestCrowdGain: a vote of a guesser tells less than one of a rater who does not guess, and none tells
-// less than nothing.
-func TestCrowdGain(t *testing.T) {
+// TestRaterModelGain: a vote of a guesser is worth less than one of a rater who does not guess, and no vote
+// has a negative value.
+func TestRaterModelGain(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, classes := range []int{2, 4} {
-		c := crowd(t, classes, 2, r)
+		c := drawRaterModel(t, classes, 2, r)
 		c.GuessLogit[0], c.GuessLogit[1] = -8, 1
 		if err := c.Finalize(); err != nil {
 			t.Fatal(err)
 		}
-		law := drawnLaw(t, classes, r)
-		good, err := c.Gain(law, 0)
+		dist := drawDist(t, classes, r)
+		good, err := c.Gain(dist, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad, err := c.Gain(law, 1)
+		bad, err := c.Gain(dist, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,8 +198,8 @@ func TestCrowdGain(t *testing.T) {
 	}
 }
 
-// TestCrowdMerge: merging keeps class means and the trace of the covariance.
-func TestCrowdMerge(t *testing.T) {
+// TestRaterModelMerge: merging keeps class means and the trace of the covariance.
+func TestRaterModelMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	var weights []float64
 	var alpha [][]float64
@@ -215,8 +215,8 @@ func TestCrowdMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if few.K() > mostParts {
-		t.Errorf("%d components, want at most %d", few.K(), mostParts)
+	if few.K() > maxComponents {
+		t.Errorf("%d components, want at most %d", few.K(), maxComponents)
 	}
 	if a, b := special.Sum(whole.Variance(nil)), special.Sum(few.Variance(nil)); math.Abs(a-b) > 1e-12 {
 		t.Errorf("trace %v, want %v", b, a)
@@ -228,24 +228,24 @@ func TestCrowdMerge(t *testing.T) {
 	}
 }
 
-// TestCrowdRefuses: raters and classes that do not exist.
-func TestCrowdRefuses(t *testing.T) {
+// TestRaterModelRefuses: raters and classes that do not exist.
+func TestRaterModelRefuses(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	c := crowd(t, 2, 3, r)
-	law := drawnLaw(t, 2, r)
+	c := drawRaterModel(t, 2, 3, r)
+	dist := drawDist(t, 2, r)
 	for _, v := range []Rating{{Rater: 3}, {Rater: -2}, {Class: 2}, {Class: -1}} {
-		if _, err := c.LogVotes(law, []Rating{v}); err == nil {
+		if _, err := c.LogVotes(dist, []Rating{v}); err == nil {
 			t.Errorf("vote %v: no error", v)
 		}
-		if _, err := c.Update(law, []Rating{v}); err == nil {
+		if _, err := c.Update(dist, []Rating{v}); err == nil {
 			t.Errorf("vote %v: no error", v)
 		}
 	}
 }
 
 // TestGuessersFound: of raters with 30 votes each, those who guess four votes in five stand out where the
-// laws of items are known, of two classes and of three, also if nobody is taken to guess at first: steps
-// of Fisher scoring alone leave all where they are. The others are said not to guess. The seed is fixed;
+// distributions of items are known, with two classes and with three, even if all guess rates start near 0: steps
+// of Fisher scoring alone leave them there. The others are estimated not to guess. The seed is fixed;
 // over ten others the means were at most 0.023 and at least 0.399.
 func TestGuessersFound(t *testing.T) {
 	for _, classes := range []int{2, 3} {
@@ -253,19 +253,19 @@ func TestGuessersFound(t *testing.T) {
 		const raters, items = 30, 300
 		task := Task{Classes: classes, Raters: raters}
 		b := Batch{Counts: Counts{Classes: classes}}
-		var laws []*mixture.Dirichlet
+		var dists []*mixture.Dirichlet
 		for j := range items {
 			alpha := make([]float64, classes)
 			for i := range alpha {
 				alpha[i] = 1
 			}
 			alpha[r.IntN(classes)] = 8
-			law, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+			dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
 			if err != nil {
 				t.Fatal(err)
 			}
-			laws = append(laws, law)
-			p := law.Sample(nil, r)
+			dists = append(dists, dist)
+			p := dist.Sample(nil, r)
 			counts := make([]float32, classes)
 			for v := range 3 {
 				rater := (3*j + v) % raters
@@ -281,14 +281,14 @@ func TestGuessersFound(t *testing.T) {
 			}
 			b.Counts.Values = append(b.Counts.Values, counts...)
 		}
-		h, own, out, err := raterWork(task, laws)
+		h, own, out, err := raterWork(task, dists)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for k := range own[0] {
 			own[0][k] = guessMean
 		}
-		for range crowdSteps {
+		for range maxFitSteps {
 			h.compute(make([]float32, len(out)), out, b)
 			h.add()
 			h.update()

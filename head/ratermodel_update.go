@@ -9,22 +9,23 @@ import (
 	"credence/mixture"
 )
 
-// partLaw is the posterior of one Beta component: its weight times the likelihood, and expectations.
-type partLaw struct {
+// betaPosterior is the posterior of one Beta component: its weight times the likelihood, and its expectations.
+type betaPosterior struct {
 	weight    float64
 	mean      float64 // of p
 	less      float64 // of 1 − p
 	product   float64 // of p(1−p)
 	prior     [2]float64
-	unchanged bool // narrower than any grid: votes move nothing but the weight
+	unchanged bool // narrower than any grid: votes change only the weight
 }
 
-// cast is a vote of which it may be known that it is no guess.
+// cast is a vote that may be known not to be a guess.
 type cast struct {
 	Rating
 	sure bool
 }
 
+// asCast returns votes that may all be guesses.
 func (c *RaterModel) asCast(votes []Rating) []cast {
 	list := make([]cast, len(votes))
 	for k, v := range votes {
@@ -33,16 +34,16 @@ func (c *RaterModel) asCast(votes []Rating) []cast {
 	return list
 }
 
-// way is a way in which votes may have been guesses: those that were not, and the chance of it.
+// way is one combination of votes that may have been guesses: the votes that were not, and its probability.
 type way struct {
 	votes  []cast
 	weight float64
 }
 
-// mostGuesses is how many votes are told apart into guesses and others.
+// mostGuesses is the maximum number of votes that are split into guesses and other votes.
 const mostGuesses = 5
 
-// ways returns all of them, for two classes. Votes of raters who hardly guess are left as they are.
+// ways returns all combinations, for two classes. Votes of raters who hardly ever guess are not split.
 func (c *RaterModel) ways(votes []Rating) []way {
 	list := []way{{nil, 1}}
 	apart := 0
@@ -65,8 +66,8 @@ func (c *RaterModel) ways(votes []Rating) []way {
 	return list
 }
 
-// posterior returns that of each component, for two classes.
-func (c *RaterModel) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
+// posterior returns the posterior of each component, for two classes.
+func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPosterior {
 	shift := 0.0
 	var counts [2]float64
 	for _, v := range votes {
@@ -77,15 +78,15 @@ func (c *RaterModel) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
 			shift = max(shift, 3)
 		}
 	}
-	var parts []partLaw
+	var parts []betaPosterior
 	var nodes []float64
-	beta := law.Marginal(1)
+	beta := dist.Marginal(1)
 	for k := range beta.K() {
 		w, a, b := beta.Component(k)
 		win := special.NewLogitWindow(a, b, math.Log(a/b), counts[0], counts[1], shift+math.Log1p(max(counts[0], counts[1])))
 		nodes = room(nodes, win.Nodes())
 		q := win.Weights(nodes)
-		p := partLaw{prior: [2]float64{a, b}, unchanged: win.A < a}
+		p := betaPosterior{prior: [2]float64{a, b}, unchanged: win.A < a}
 		add := func(weight, odds float64) {
 			for _, v := range votes {
 				x := 0.0
@@ -123,10 +124,10 @@ func (c *RaterModel) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
 	return parts
 }
 
-// beta returns the parameters of the Beta distribution with the part's mean and variance:
+// beta returns the parameters of the Beta distribution with the posterior's mean and variance:
 //
 //	E p(1−p) = μ(1−μ) κ/(κ+1),    κ = a + b.
-func (p *partLaw) beta() (a, b float64) {
+func (p *betaPosterior) beta() (a, b float64) {
 	if p.unchanged {
 		return p.prior[0], p.prior[1]
 	}
@@ -139,8 +140,8 @@ func (p *partLaw) beta() (a, b float64) {
 	return within(p.mean * kappa), within(p.less * kappa)
 }
 
-// logExpansion is LogVotes for more than two classes.
-func (c *RaterModel) logExpansion(law *mixture.Dirichlet, votes []Rating) float64 {
+// logExpansion implements LogVotes for more than two classes.
+func (c *RaterModel) logExpansion(dist *mixture.Dirichlet, votes []Rating) float64 {
 	w := &manyWork{like: make([]float64, 1)}
 	for i, own := range c.byClass(votes) {
 		if len(own) > 0 {
@@ -149,8 +150,8 @@ func (c *RaterModel) logExpansion(law *mixture.Dirichlet, votes []Rating) float6
 		}
 	}
 	like := 0.0
-	for k := range law.K() {
-		weight, alpha := law.Component(k)
+	for k := range dist.K() {
+		weight, alpha := dist.Component(k)
 		like += weight * w.component(0, alpha)
 	}
 	return math.Log(like)
@@ -166,8 +167,8 @@ func (c *RaterModel) byClass(votes []Rating) [][]genuine {
 	return list
 }
 
-// term is a way in which some votes may have been guesses: how many of each class were not, and the
-// sum of the chances of all such ways.
+// term collects the combinations of guesses that leave the same counts: the number of votes for each class
+// that were not guesses, and the sum of the probabilities of these combinations.
 type term struct {
 	counts []float64
 	weight float64
@@ -198,31 +199,32 @@ func (c *RaterModel) terms(votes []Rating) []term {
 	return terms
 }
 
-// mostParts bounds the components of a law after votes, and mostAtOnce how many of those are taken
-// into account at a time.
-const mostParts, mostAtOnce = 64, 4
+// maxComponents is the maximum number of components after an update, and maxVotesAtOnce the number of votes
+// that are multiplied out at a time.
+const maxComponents, maxVotesAtOnce = 64, 4
 
-// expand is Update for more than two classes.
-func (c *RaterModel) expand(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
-	for some := range slices.Chunk(votes, mostAtOnce) {
+// expand implements Update for more than two classes.
+func (c *RaterModel) expand(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+	for some := range slices.Chunk(votes, maxVotesAtOnce) {
 		var err error
-		if law, err = c.expandSome(law, some); err != nil {
+		if dist, err = c.expandSome(dist, some); err != nil {
 			return nil, err
 		}
 	}
-	return law, nil
+	return dist, nil
 }
 
-func (c *RaterModel) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+// expandSome is expand for at most maxVotesAtOnce votes.
+func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	var weights []float64
 	var alpha [][]float64
 	top := math.Inf(-1)
 	for _, t := range c.terms(votes) {
-		after, err := law.Update(t.counts)
+		after, err := dist.Update(t.counts)
 		if err != nil {
 			return nil, err
 		}
-		l, err := law.LogVotes(t.counts)
+		l, err := dist.LogVotes(t.counts)
 		if err != nil {
 			return nil, err
 		}
@@ -243,28 +245,28 @@ func (c *RaterModel) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixtur
 	return merge(weights, alpha)
 }
 
-// Pairs returns what pairs of votes on an item show of the error of its law, and what the law claims,
-// class by class: the means over pairs of votes u, v of different votes of
+// Pairs compares the error of an item's distribution as shown by pairs of votes with the variance that the
+// distribution claims, class by class: it returns the means over pairs u, v of different votes of
 //
 //	(e_u − m_u)(e_v − m_v)   and   Cov(P_u, P_v),
 //
-// with P_u the chance of the class for the rater of u, which depends on p, m_u its mean, and e_u 1 if
-// u is for the class. If the law is right, the second is the expectation of the first, whoever the
-// raters are. With fewer than two votes both are nil.
-func (c *RaterModel) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
+// with P_u the probability, given p, that the rater of u votes for the class, m_u its mean, and e_u 1 if
+// u is for the class. If the distribution is right, the second is the expectation of the first for any
+// raters. With fewer than two votes both are nil.
+func (c *RaterModel) Pairs(dist *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
 	if err := c.check(votes); err != nil || len(votes) < 2 {
 		return nil, nil, err
 	}
 	n := float64(len(votes))
 	shown, claimed = make([]float64, c.Classes), make([]float64, c.Classes)
 	if c.Classes == 2 {
-		s, v := c.twoPairs(law, votes)
+		s, v := c.twoPairs(dist, votes)
 		for i := range shown {
 			shown[i], claimed[i] = s/(n*(n-1)), v/(n*(n-1))
 		}
 		return shown, claimed, nil
 	}
-	mean, variance := law.Mean(nil), law.Variance(nil)
+	mean, variance := dist.Mean(nil), dist.Variance(nil)
 	for i := range shown {
 		var e, e2, f, f2 float64
 		for _, v := range votes {
@@ -281,12 +283,12 @@ func (c *RaterModel) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claim
 	return shown, claimed, nil
 }
 
-// twoPairs returns the sums over ordered pairs, of two classes.
-func (c *RaterModel) twoPairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
+// twoPairs returns the sums over ordered pairs, for two classes.
+func (c *RaterModel) twoPairs(dist *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
 	type node struct{ weight, odds float64 }
 	var nodes []node
 	var buffer []float64
-	beta := law.Marginal(1)
+	beta := dist.Marginal(1)
 	for k := range beta.K() {
 		w, a, b := beta.Component(k)
 		win := special.NewLogitWindow(a, b, math.Log(a/b), 0, 0, 3)

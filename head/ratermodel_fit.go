@@ -10,12 +10,12 @@ import (
 	"credence/nn"
 )
 
-// crowdSteps bounds the steps of Fisher scoring.
-const crowdSteps = 30
+// maxFitSteps is the maximum number of Fisher scoring steps.
+const maxFitSteps = 30
 
-// RaterModelOf returns the raters' parameters that networks have learned, the mean over networks, without
-// standard errors; own are the values of the head's tensors in each, as in [Output]. Of guessing it is
-// the mean share: where networks disagree about somebody, the mean logit would be as good as none.
+// RaterModelOf returns the raters' parameters averaged over networks, without standard errors; own are the
+// values of the head's tensors in each network, as in [Output]. Guess rates are averaged as probabilities:
+// where networks disagree about a rater, the mean logit would be close to no guessing at all.
 func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	if len(own) == 0 || t.Raters < 1 {
 		return nil, fmt.Errorf("no network knows raters")
@@ -53,14 +53,14 @@ func newRaterModel(t Task) *RaterModel {
 			c.Votes[r] = 1
 		}
 	}
-	leans, tastes := c.sizes()
-	c.Bias, c.BiasSE = make([]float64, leans), make([]float64, leans)
+	biases, tastes := c.sizes()
+	c.Bias, c.BiasSE = make([]float64, biases), make([]float64, biases)
 	c.GuessLogit, c.GuessLogitSE = make([]float64, t.Raters), make([]float64, t.Raters)
 	c.Taste = make([]float64, tastes)
 	return c
 }
 
-// Finalize rounds what is saved to the precision of files, and computes what follows from it.
+// Finalize rounds the parameters to the float32 precision of model files and computes the derived fields.
 func (c *RaterModel) Finalize() error {
 	for _, list := range [][]float64{c.Votes, c.Bias, c.BiasSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
 		for i, x := range list {
@@ -76,16 +76,16 @@ func (c *RaterModel) Finalize() error {
 	return err
 }
 
-// FitRaterModel finds the raters' parameters that make votes on items most probable, given the laws of the
-// items, which should not have been learned from the same votes. b has the votes on the items of
-// laws, with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
-func FitRaterModel(t Task, laws []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
-	h, own, out, err := raterWork(t, laws)
+// FitRaterModel returns the raters' parameters that maximize the likelihood of votes on items, given the
+// distributions of the items, which should not have been fitted to the same votes. b holds the votes on these items,
+// with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
+func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
+	h, own, out, err := raterWork(t, dists)
 	if err != nil {
 		return nil, err
 	}
 	grad := make([]float32, len(out))
-	for range crowdSteps {
+	for range maxFitSteps {
 		before := [][]float32{slices.Clone(own[0]), slices.Clone(own[3])}
 		h.compute(grad, out, b)
 		h.add()
@@ -98,11 +98,11 @@ func FitRaterModel(t Task, laws []*mixture.Dirichlet, b Batch) (*RaterModel, err
 	return RaterModelOf(t, own)
 }
 
-// AddVotes fills in the standard errors of the raters' parameters, by the votes on items of the given
-// laws: from the information in the scores of the votes, the prior included. share is that of the
-// votes that the parameters were learned from.
-func (c *RaterModel) AddVotes(t Task, laws []*mixture.Dirichlet, b Batch, share float64) error {
-	h, own, out, err := raterWork(t, laws)
+// AddVotes fills in the standard errors of the raters' parameters from the votes on items with the given
+// distributions: by the information in the scores of the votes and the prior. share is the fraction that
+// these are of the votes that the parameters were estimated from.
+func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share float64) error {
+	h, own, out, err := raterWork(t, dists)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ func (c *RaterModel) AddVotes(t Task, laws []*mixture.Dirichlet, b Batch, share 
 	return c.Finalize()
 }
 
-// raterWork returns a head with raters, its tensors, and the raw outputs of a network that gives items
-// these laws.
-func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
+// raterWork returns a head with raters, its tensors, and the raw outputs of a network that predicts these
+// distributions.
+func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
-	for _, law := range laws {
-		components = max(components, law.K())
+	for _, dist := range dists {
+		components = max(components, dist.K())
 	}
 	method, err := Mixture{Components: components, Raters: "on"}.New(t)
 	if err != nil {
@@ -135,11 +135,11 @@ func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32
 	for _, p := range ownTensors(h) {
 		own = append(own, p.Value)
 	}
-	return h, own, rawOutputs(h, laws), nil
+	return h, own, rawOutputs(h, dists), nil
 }
 
-// Widen adds to the standard errors what networks disagree on, each of which has learned raters'
-// parameters of its own.
+// Widen adds the variance between networks to the standard errors. own holds the raters' parameters that
+// each network has learned.
 func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 	if len(own) < 2 {
 		return nil
@@ -169,12 +169,12 @@ func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 	return c.Finalize()
 }
 
-// settled reports whether no value differs by more than so much.
+// settled reports whether no values of a and b differ by more than most.
 func settled(a, b []float32, most float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return !(x-y > most || x-y < -most) })
 }
 
-// ownTensors gives a head tensors as a network would.
+// ownTensors allocates the tensors of a head and binds them, as a network would.
 func ownTensors(h Head) []*nn.Param {
 	var own []*nn.Param
 	for _, o := range h.Own() {
@@ -188,17 +188,17 @@ func ownTensors(h Head) []*nn.Param {
 	return own
 }
 
-// rawOutputs are those of a network that gives items these laws.
-func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
+// rawOutputs returns the raw outputs of a network that predicts these distributions.
+func rawOutputs(h *raterHead, dists []*mixture.Dirichlet) []float32 {
 	k, d, width := h.components, h.classes, h.Outputs()
-	out := make([]float32, len(laws)*width)
-	for j, law := range laws {
+	out := make([]float32, len(dists)*width)
+	for j, dist := range dists {
 		row := out[j*width:][:width]
 		for c := range k {
 			row[c] = -70
 		}
-		for c := range law.K() {
-			w, alpha := law.Component(c)
+		for c := range dist.K() {
+			w, alpha := dist.Component(c)
 			row[c] = float32(max(math.Log(w), -70))
 			for i, a := range alpha {
 				row[k+c*d+i] = float32(math.Log(a))
@@ -208,12 +208,12 @@ func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
 	return out
 }
 
-// jointRaters is up to how many raters the information about leans is a matrix. Beyond, what one
-// rater's lean says of another's is too little to matter.
+// jointRaters is the largest number of raters for which the information about biases is a full matrix. With
+// more raters, the covariance between their biases is too small to matter.
 const jointRaters = 100
 
-// errors fills standard errors. The information about leans is Σ_j s_j s_jᵀ over items, with the leans'
-// sum in each group, which is fixed, taken out.
+// errors fills in standard errors. The information about biases is Σ_j s_j s_jᵀ over items, given that the
+// weighted sum of the biases in each group is fixed.
 func (h *raterHead) errors(c *RaterModel, share float64) {
 	width := h.sumsWidth()
 	for r := range h.raters {
@@ -238,7 +238,7 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 		for x := h.first[j]; x < h.first[j+1]; x++ {
 			for y := h.first[j]; y < h.first[j+1]; y++ {
 				at := int(h.batch.Ratings[x].Rater)*n + int(h.batch.Ratings[y].Rater)
-				info[at] += h.scores[x].lean * h.scores[y].lean / share
+				info[at] += h.scores[x].bias * h.scores[y].bias / share
 			}
 		}
 	}
@@ -257,8 +257,8 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 	}
 }
 
-// inverse returns that of a positive definite matrix [n, n], by elimination, which needs no pivots. The
-// matrix is lost.
+// inverse returns the inverse of a positive definite matrix [n, n], by elimination, which needs no pivoting.
+// It overwrites a.
 func inverse(a []float64, n int) []float64 {
 	inv := make([]float64, n*n)
 	for i := range n {

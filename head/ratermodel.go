@@ -10,30 +10,30 @@ import (
 	"credence/mixture"
 )
 
-// RaterModel is what a model has learned about its raters, one value for each, in the order of the model's
-// names. The likelihood is that of the votes given p; see the comment of the head with raters for
-// what votes can tell and what they cannot.
+// RaterModel holds the parameters of a model's raters, one value for each, in the order of the model's rater
+// names. They define the likelihood of votes given p; see the comment on raterHead's likelihood for what votes
+// identify and what they do not.
 //
-// A rater of number −1 is one that the model does not know: she counts as one drawn at random from
-// the raters of the training set, by votes.
+// Rater number −1 stands for an unknown rater, who is treated as one drawn at random from the raters of the
+// training set, weighted by their votes.
 type RaterModel struct {
 	Classes int
-	Votes   []float64 // [R] votes that were learned from
-	// Bias [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
-	// Σ Votes·Lean is 0, in each of [Task.RaterGroups]. LeanSE is its standard error. Both are nil for more classes.
+	Votes   []float64 // [R] number of votes in the training data
+	// Bias [R] is b_r, the shift of a rater towards the second of two classes, on the logit scale; Σ Votes·Bias
+	// is 0 in each of [Task.RaterGroups]. BiasSE is its standard error. Both are nil for more classes.
 	Bias, BiasSE []float64
-	// Guess [R] is g_r, how often a rater guesses. Its logarithm of odds and the standard error of
-	// that tell what is known of it: below −5 or so it is the prior that speaks.
+	// Guess [R] is g_r, the rate at which a rater guesses. GuessLogit is its log odds, with standard error
+	// GuessLogitSE; below about −5 the estimate is only the prior.
 	Guess, GuessLogit, GuessLogitSE []float64
-	// Taste [R, d] is what a rater says when she guesses; nil for two classes, where it is either.
+	// Taste [R, d] is the distribution of a rater's guesses; nil for two classes, where it is uniform.
 	Taste []float64
-	// BiasSD is the scale of the prior of leans, learned with them.
+	// BiasSD is the standard deviation of the prior of biases, estimated together with them.
 	BiasSD float64
 
 	average *mixture.AverageRater
 }
 
-// Check reports what is wrong with a crowd that was read from a file.
+// Check returns an error if a rater model read from a file is invalid.
 func (c *RaterModel) Check(classes, raters int) error {
 	if c == nil {
 		return nil
@@ -41,13 +41,13 @@ func (c *RaterModel) Check(classes, raters int) error {
 	if c.Classes != classes || len(c.Votes) != raters {
 		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
 	}
-	leans, tastes := c.sizes()
+	biases, tastes := c.sizes()
 	for _, part := range []struct {
 		name   string
 		values []float64
 		want   int
 	}{
-		{"lean", c.Bias, leans}, {"standard error of lean", c.BiasSE, leans}, {"guess", c.Guess, raters},
+		{"lean", c.Bias, biases}, {"standard error of lean", c.BiasSE, biases}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
@@ -66,15 +66,15 @@ func (c *RaterModel) Check(classes, raters int) error {
 	return nil
 }
 
-// sizes returns the numbers of leans and of tastes.
-func (c *RaterModel) sizes() (leans, tastes int) {
+// sizes returns the lengths of Bias and of Taste.
+func (c *RaterModel) sizes() (biases, tastes int) {
 	if c.Classes == 2 {
 		return len(c.Votes), 0
 	}
 	return 0, len(c.Votes) * c.Classes
 }
 
-// Average returns the average rater, nil of a nil crowd.
+// Average returns the average rater, or nil for a nil rater model.
 func (c *RaterModel) Average() *mixture.AverageRater {
 	if c == nil {
 		return nil
@@ -82,8 +82,8 @@ func (c *RaterModel) Average() *mixture.AverageRater {
 	return c.average
 }
 
-// newAverage takes raters who guess so seldom that it is the prior that speaks, not votes, not to guess:
-// otherwise p̄ would never come closer to 0 than half of what the prior allows.
+// newAverage sets guess rates below rareGuess to zero: at that level the estimate is only the prior, and p̄
+// would otherwise never come closer to 0 than half of what the prior allows.
 func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 	guess := slices.Clone(c.Guess)
 	for r, g := range guess {
@@ -94,13 +94,13 @@ func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 	return mixture.NewAverage(c.Classes, c.Votes, c.Bias, c.Taste, guess)
 }
 
-// rareGuess is how seldom.
+// rareGuess is the guess rate below which raters are taken never to guess.
 const rareGuess = 0.02
 
-// ErrNoRater is the reason when a rater's number is not one of the crowd's.
+// ErrNoRater is returned for a rater number that is not in the rater model.
 var ErrNoRater = errors.New("no such rater")
 
-// check returns an error unless votes are by raters of the crowd, or by unknown ones.
+// check returns an error unless all votes are by raters of the model or by unknown raters (−1).
 func (c *RaterModel) check(votes []Rating) error {
 	for _, v := range votes {
 		if v.Rater < -1 || int(v.Rater) >= len(c.Votes) || v.Class < 0 || int(v.Class) >= c.Classes {
@@ -110,7 +110,7 @@ func (c *RaterModel) check(votes []Rating) error {
 	return nil
 }
 
-// factors are the numbers of P(v = class | p, r) = sure·p + guess, for more than two classes.
+// factors returns the coefficients of P(v = class | p, r) = sure·p + guess, for more than two classes.
 func (c *RaterModel) factors(v Rating) (sure, guess float64) {
 	if v.Rater < 0 {
 		at0 := c.average.At(int(v.Class), 0)
@@ -120,7 +120,7 @@ func (c *RaterModel) factors(v Rating) (sure, guess float64) {
 	return 1 - g, g * c.Taste[int(v.Rater)*c.Classes+int(v.Class)]
 }
 
-// chance returns P(v = 1 | p, r) of two classes at odds p/(1−p), which may be infinite.
+// chance returns P(v = 1 | p, r) for two classes at the odds p/(1−p), which may be infinite.
 func (c *RaterModel) chance(rater int32, odds float64) float64 {
 	if rater < 0 {
 		p := 1.0
@@ -133,40 +133,40 @@ func (c *RaterModel) chance(rater int32, odds float64) float64 {
 	return (1-g)*(1-1/(1+odds*math.Exp(c.Bias[rater]))) + g/2
 }
 
-// LogVotes returns the joint log-likelihood of votes on an item whose p has the given law.
-func (c *RaterModel) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error) {
+// LogVotes returns the joint log-likelihood of votes on an item with the given distribution of p.
+func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64, error) {
 	if err := c.check(votes); err != nil {
 		return 0, err
 	}
 	if c.Classes == 2 {
 		sum := 0.0
-		for _, part := range c.posterior(law, c.asCast(votes)) {
+		for _, part := range c.posterior(dist, c.asCast(votes)) {
 			sum += part.weight
 		}
 		return math.Log(sum), nil
 	}
-	return c.logExpansion(law, votes), nil
+	return c.logExpansion(dist, votes), nil
 }
 
-// Update returns the law of p after votes have been seen. Of more than two classes it is exact, a
-// mixture with components for each way in which votes may have been guesses, except that beyond 64
-// the lightest are merged into others (see merge). Of two classes each component, and each way in which
-// votes of guessers may have been guesses, becomes the Beta distribution with the mean and variance of
-// its own posterior; measured over laws with α from 0.5 to 30 and up to five votes, the distribution
-// function is off by at most 0.04.
-func (c *RaterModel) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+// Update returns the posterior distribution of p given votes. For more than two classes it is exact, a
+// mixture with a component for each combination of votes that may have been guesses, except that beyond 64
+// components the lightest are merged into others (see merge). For two classes each component, and each
+// combination of votes that may have been guesses, becomes the Beta distribution with the mean and variance
+// of its own posterior; measured over distributions with α from 0.5 to 30 and up to five votes, the error of
+// the distribution function is at most 0.04.
+func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	if err := c.check(votes); err != nil {
 		return nil, err
 	}
 	if len(votes) == 0 {
-		return law, nil
+		return dist, nil
 	}
 	if c.Classes > 2 {
-		return c.expand(law, votes)
+		return c.expand(dist, votes)
 	}
 	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
-		for _, part := range c.posterior(law, way.votes) {
+		for _, part := range c.posterior(dist, way.votes) {
 			a, b := part.beta()
 			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
 		}
@@ -178,11 +178,11 @@ func (c *RaterModel) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Di
 	return merge(weights, alpha)
 }
 
-// Chances returns how likely a rater is to vote for each class of an item whose p has the given law.
-func (c *RaterModel) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
+// Chances returns the probability that a rater votes for each class of an item with the given distribution of p.
+func (c *RaterModel) Chances(dist *mixture.Dirichlet, rater int) ([]float64, error) {
 	chances := make([]float64, c.Classes)
 	for i := range chances {
-		l, err := c.LogVotes(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		l, err := c.LogVotes(dist, []Rating{{Rater: int32(rater), Class: int32(i)}})
 		if err != nil {
 			return nil, err
 		}
@@ -191,16 +191,16 @@ func (c *RaterModel) Chances(law *mixture.Dirichlet, rater int) ([]float64, erro
 	return chances, nil
 }
 
-// Gain returns by how much a vote of the rater is expected to lower Σ_i Var p̄_i of an item.
-func (c *RaterModel) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
-	chances, err := c.Chances(law, rater)
+// Gain returns the expected reduction of Σ_i Var p̄_i of an item by a vote of the rater.
+func (c *RaterModel) Gain(dist *mixture.Dirichlet, rater int) (float64, error) {
+	chances, err := c.Chances(dist, rater)
 	if err != nil {
 		return 0, err
 	}
-	_, before := c.average.Moments(nil, nil, law)
+	_, before := c.average.Moments(nil, nil, dist)
 	gain := special.Sum(before)
 	for i, p := range chances {
-		after, err := c.Update(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		after, err := c.Update(dist, []Rating{{Rater: int32(rater), Class: int32(i)}})
 		if err != nil {
 			return 0, err
 		}
@@ -210,10 +210,10 @@ func (c *RaterModel) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
 	return max(0, gain), nil
 }
 
-// merge returns the mixture with components merged until there are at most mostParts: again and again
-// the lightest joins the one whose mean is nearest, and both become the Dirichlet distribution with
-// their mean and the trace of their covariance. Class means and Σ_i Var p_i of the whole stay as they
-// are, and no probability changes by more than the weight of the components that were lightest.
+// merge returns the mixture with components merged until there are at most maxComponents: repeatedly, the
+// lightest is merged with the one whose mean is nearest, and both become the Dirichlet distribution with
+// their mean and the trace of their covariance. Class means and Σ_i Var p_i of the mixture do not change,
+// and no probability changes by more than the weight of the merged components.
 func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
 	n := 0
 	for k, w := range weights {
@@ -223,7 +223,7 @@ func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
 		}
 	}
 	weights, alpha = weights[:n], alpha[:n]
-	for n > mostParts {
+	for n > maxComponents {
 		light := slices.Index(weights, slices.Min(weights[:n]))
 		n--
 		w, a := weights[light], alpha[light]

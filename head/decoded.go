@@ -1,0 +1,283 @@
+package head
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"credence/internal/kernel"
+	"credence/internal/par"
+	"credence/internal/special"
+	"credence/mixture"
+)
+
+// ErrNoDistribution is returned when a distribution of the class probabilities
+// is requested from a method that has none.
+var ErrNoDistribution = errors.New("the method gives no distribution of the class probabilities")
+
+// Decoded is the prediction of a method for one item.
+type Decoded struct {
+	// Mean [d] is the probability of each class; it sums to one.
+	Mean []float64
+	// Variance [d] depends on the method: the variance of the probability between similar items for
+	// the mixture; of a label for softmax with one network, mve and qd; of the probability between
+	// networks or passes for softmax with several networks and dropout; of Opinion for evidential. It
+	// is nil for confidence.
+	Variance []float64
+	// Dist is the distribution of the class probabilities, learned from the votes of many items; nil if
+	// the method has none. Predictions of a model have the calibrated distribution, see [Calibration].
+	Dist *mixture.Dirichlet
+	// Average is the average rater of a model with raters: Mean, Variance, Uncertainty and the reported
+	// intervals are then those of p̄, the probabilities that such a rater votes for each class, while
+	// Dist is the distribution of p. It is nil for a model without raters, where p̄ = p.
+	Average *mixture.AverageRater
+	// Resolution limits how close to 0 or 1 intervals may end; see [mixture.Reported].
+	Resolution float64
+	// Uncertainty summarizes the item in one number; larger means less certain. It is the variance of
+	// the class with the largest mean for the mixture, softmax, dropout and mve, the width of its
+	// interval for qd, 1 − c for confidence, and d/α₀ for evidential.
+	Uncertainty float64
+	// Lower and Upper [d] are the ends of an interval for the label (1 if the item's label is the
+	// class, 0 if not). Only qd sets them.
+	Lower, Upper []float64
+	// Opinion is the distribution of evidential, nil for all other methods. It is the optimum of a
+	// regularized squared error, not of the likelihood of votes, so its spread is not that of the
+	// class probabilities between similar items.
+	Opinion *mixture.Dirichlet
+	// Err is the reason why there is no prediction, such as outputs that are not finite.
+	Err error
+}
+
+// NewDecoded returns the prediction with the distribution m.
+func NewDecoded(m *mixture.Dirichlet) Decoded {
+	a := Decoded{Dist: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
+	a.Uncertainty = a.Variance[a.Top()]
+	return a
+}
+
+// Top returns the class with the largest mean, the first of them if there are several.
+func (a *Decoded) Top() int {
+	top := 0
+	for i, p := range a.Mean {
+		if p > a.Mean[top] {
+			top = i
+		}
+	}
+	return top
+}
+
+// After returns the prediction updated by further votes [d] on the item.
+func (a *Decoded) After(votes []float64) (Decoded, error) {
+	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return dist.Update(votes) })
+}
+
+// AfterRatings returns the prediction updated by votes of raters of the rater model.
+func (a *Decoded) AfterRatings(c *RaterModel, votes []Rating) (Decoded, error) {
+	return a.updated(func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(dist, votes) })
+}
+
+// updated returns the prediction with the distribution that update returns.
+func (a *Decoded) updated(update func(dist *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Decoded, error) {
+	if a.Dist == nil {
+		return Decoded{}, ErrNoDistribution
+	}
+	dist, err := update(a.Dist)
+	if err != nil {
+		return Decoded{}, err
+	}
+	return a.with(dist), nil
+}
+
+// with returns the prediction with another distribution.
+func (a *Decoded) with(dist *mixture.Dirichlet) Decoded {
+	b := NewDecoded(dist)
+	b.Resolution = a.Resolution
+	b.ForAverageRater(a.Average)
+	return b
+}
+
+// ForAverageRater changes the prediction to the vote probabilities of an average rater; nil leaves it unchanged.
+// The prediction must have a distribution.
+func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
+	if average == nil {
+		return
+	}
+	a.Average = average
+	a.Mean, a.Variance = average.Moments(a.Mean[:0], a.Variance[:0], a.Dist)
+	a.Uncertainty = a.Variance[a.Top()]
+}
+
+// ReportedDist returns the distribution of the reported probabilities: that of p or, approximately, of an
+// average rater's vote probabilities ([mixture.AverageRater.Dist]). It is nil if there is no distribution.
+func (a *Decoded) ReportedDist() *mixture.Dirichlet {
+	if a.Dist == nil || a.Average == nil {
+		return a.Dist
+	}
+	return a.Average.Dist(a.Dist)
+}
+
+// Decode returns the predictions for N items from the outputs of each member or pass. It uses all cores.
+// Items that cannot be decoded have an Err; the returned error is that of the first of them.
+func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
+	return decode(h.Decode, h.Outputs(), outputs, n)
+}
+
+// decode calls f for chunks of the N items, on all cores.
+func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
+	decoded := make([]Decoded, n)
+	par.Chunks(n, 64, func(lo, hi int) {
+		part := make([]Output, len(outputs))
+		for i, out := range outputs {
+			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+		}
+		f(decoded[lo:hi], part)
+	})
+	for j := range decoded {
+		if err := decoded[j].Err; err != nil {
+			return decoded, fmt.Errorf("item %d of the batch: %w", j, err)
+		}
+	}
+	return decoded, nil
+}
+
+// finite returns an error that shows the first value that is not finite.
+func finite(out []float32) error {
+	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
+		return fmt.Errorf("a network's output is %v", out[i])
+	}
+	return nil
+}
+
+// sdOf returns the standard deviation of class i, for a [Column].
+func sdOf(a *Decoded, i int) float64 { return math.Sqrt(a.Variance[i]) }
+
+// Dists returns the distributions of predictions, nil for those without one.
+func Dists(decoded []Decoded) []*mixture.Dirichlet {
+	list := make([]*mixture.Dirichlet, len(decoded))
+	for j := range decoded {
+		list[j] = decoded[j].Dist
+	}
+	return list
+}
+
+// Calibration adjusts distributions before they are reported: it scales them about their means to the spread
+// that pairs of held-out votes show, and limits the resolution of intervals to what the votes support. It is
+// found by training and saved with the model, so that all users of the model get the same intervals.
+type Calibration struct {
+	// Scale is the factor for the variance of every distribution; 1 leaves distributions unchanged.
+	Scale float64 `json:"scale"`
+	// Resolution is ε, see [mixture.Reported]; with 0, intervals may end arbitrarily close to 0 or 1.
+	Resolution float64 `json:"resolution"`
+
+	// Ratio is the ratio of the squared error of the mean to the predicted variance, from which the scale
+	// was chosen, RatioSE its standard error, Classes [d] the ratio of each class, and Items the number of
+	// items with at least two votes behind it. They are zero if it could not be estimated.
+	Ratio   float64   `json:"ratio,omitempty"`
+	RatioSE float64   `json:"ratio_se,omitempty"`
+	Classes []float64 `json:"classes,omitempty"`
+	Items   int       `json:"items,omitempty"`
+}
+
+// Check returns an error if a calibration read from a file is invalid.
+func (c *Calibration) Check() error {
+	switch {
+	case c == nil:
+		return nil
+	case !(c.Scale > 0 && c.Scale <= maxScale):
+		return fmt.Errorf("calibration: scale %v, want above 0 and at most %v", c.Scale, maxScale)
+	case !(c.Resolution >= 0 && c.Resolution <= 0.1):
+		return fmt.Errorf("calibration: resolution %v, want from 0 to 0.1", c.Resolution)
+	case math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) || !(c.RatioSE >= 0) || math.IsInf(c.RatioSE, 0):
+		return fmt.Errorf("calibration: ratio %v ± %v", c.Ratio, c.RatioSE)
+	}
+	return nil
+}
+
+// maxScale is far beyond the factor by which any distribution can be widened.
+const maxScale = 1e6
+
+// Apply calibrates the prediction. A nil calibration leaves it unchanged.
+func (c *Calibration) Apply(a *Decoded) {
+	if c == nil || a.Dist == nil || a.Err != nil {
+		return
+	}
+	if c.Scale != 1 {
+		dist, err := a.Dist.Rescale(c.Scale)
+		if err != nil {
+			*a = Decoded{Err: err}
+			return
+		}
+		*a = a.with(dist)
+	}
+	a.Resolution = c.Resolution
+}
+
+// Reported returns the reported summary of the item: that of p̄ for a model with raters, see Average. The
+// prediction must have a distribution.
+func (a *Decoded) Reported() mixture.Reported {
+	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
+}
+
+// DecodeMeans is a faster [Decode] for callers that need means alone: only Mean and Err of the result are
+// certain to be set.
+func DecodeMeans(h Head, outputs []Output, n int) ([]Decoded, error) {
+	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok {
+		return decode(m.means, h.Outputs(), outputs, n)
+	}
+	return Decode(h, outputs, n)
+}
+
+// means fills in Mean and Err of dst [N] as Decode would, for less work: no distribution is made, and the
+// exponentials of many items are taken at once.
+func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
+	k, d, width := h.components, h.classes, h.Outputs()
+	n := len(dst)
+	room := make([]float64, n*d+3*n*width)
+	means, x, zeros, e := room[:n*d], room[n*d:][:n*width], room[n*d+n*width:][:n*width], room[n*d+2*n*width:]
+	for _, out := range outputs {
+		if !h.logits(x, out.Raw[:n*width]) {
+			h.Decode(dst, outputs) // which reports the error of each item
+			return
+		}
+		kernel.ExpLinear(e, x, zeros, 1, 0)
+		for j := range dst {
+			w, alpha := e[j*width:][:k], e[j*width+k:(j+1)*width]
+			share := 1 / (special.Sum(w) * float64(len(outputs)))
+			mean := means[j*d : (j+1)*d]
+			for c, weight := range w {
+				a := alpha[c*d : (c+1)*d]
+				s := weight * share / special.Sum(a)
+				for i, v := range a {
+					mean[i] += s * v
+				}
+			}
+		}
+	}
+	for j := range dst {
+		dst[j].Mean = means[j*d : (j+1)*d : (j+1)*d]
+	}
+}
+
+// logits sets x to the exponents of raw outputs, shifted so that the largest weight has exponent 0, and reports
+// whether all are finite.
+func (h *mixtureHead) logits(x []float64, raw []float32) bool {
+	k, width := h.components, h.Outputs()
+	limit := h.bound
+	for ; len(raw) > 0; raw, x = raw[width:], x[width:] {
+		top := slices.Max(raw[:k])
+		for i, v := range raw[:k] {
+			if v-v != 0 {
+				return false
+			}
+			x[i] = float64(v) - float64(top)
+		}
+		for i, v := range raw[k:width] {
+			if v-v != 0 {
+				return false
+			}
+			x[k+i] = min(max(float64(v), -limit), limit)
+		}
+	}
+	return true
+}
