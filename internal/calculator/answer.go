@@ -222,15 +222,11 @@ type lineError struct {
 	Error string `json:"error"`
 }
 
-// Evaluate writes the answers to the lines of r, in their order, and counts the
-// lines that are not blank and those of them that could not be answered.
-func Evaluate(r io.Reader, w io.Writer) (lines, bad int, err error) {
-	return answerLines(newLineReader(r, longestLine), w)
-}
-
-// answerLines does the work of Answer. Lines that have arrived are answered at
-// once on all cores; none waits for more input.
-func answerLines(r *lineReader, w io.Writer) (lines, bad int, err error) {
+// Evaluate writes the answers to the lines of in, in their order, and counts the
+// lines that are not blank and those of them that could not be answered. Lines that
+// have arrived are answered at once on all cores; none waits for more input.
+func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
+	r := &lineReader{r: bufio.NewReaderSize(in, 256<<10)}
 	var answers bytes.Buffer
 	for {
 		batch, readErr := r.batch()
@@ -278,13 +274,8 @@ func (l *inputLine) solve() {
 
 // lineReader reads lines of bounded length.
 type lineReader struct {
-	r       *bufio.Reader
-	longest int
-	number  int // of the line read last
-}
-
-func newLineReader(r io.Reader, longest int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), longest: longest}
+	r      *bufio.Reader
+	number int // of the line read last
 }
 
 // batch waits for a line and returns it with those that have arrived already,
@@ -326,7 +317,7 @@ func (r *lineReader) line() ([]byte, error) {
 	long := false
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if len(line)+len(part) > r.longest {
+		if len(line)+len(part) > longestLine {
 			long, line = true, nil
 		}
 		if !long {
@@ -336,7 +327,7 @@ func (r *lineReader) line() ([]byte, error) {
 		case err == bufio.ErrBufferFull:
 		case long && (err == nil || err == io.EOF):
 			// At the end of input the next call reports it.
-			return nil, fmt.Errorf("%w: at most %d bytes are read", errLongLine, r.longest)
+			return nil, fmt.Errorf("%w: at most %d bytes are read", errLongLine, longestLine)
 		default:
 			return line, err
 		}

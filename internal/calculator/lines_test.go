@@ -57,7 +57,7 @@ func TestAnswersInOrder(t *testing.T) {
 		"half":  iotest.HalfReader(bytes.NewReader(in.Bytes())),
 	} {
 		var got bytes.Buffer
-		lines, bad, err := answerLines(newLineReader(r, longestLine), &got)
+		lines, bad, err := Evaluate(r, &got)
 		if lines != n || bad != 0 || err != nil {
 			t.Errorf("%s: %d lines, %d bad, %v", name, lines, bad, err)
 		}
@@ -69,15 +69,15 @@ func TestAnswersInOrder(t *testing.T) {
 
 func TestBlankAndLongLines(t *testing.T) {
 	const good = `{"weights":[1],"alpha":[[1,1]]}`
-	long := strings.Repeat(" ", 600<<10) + good // longer than the buffer of the reader
+	long := strings.Repeat(" ", longestLine) + good
 	in := "\n  \r\n" + good + "\r\n\n" + long + "\n" + good
 	var out strings.Builder
-	lines, bad, err := answerLines(newLineReader(strings.NewReader(in), 500<<10), &out)
+	lines, bad, err := Evaluate(strings.NewReader(in), &out)
 	if lines != 3 || bad != 1 || err != nil {
 		t.Errorf("%d lines, %d bad, %v; want 3 lines, 1 bad", lines, bad, err)
 	}
 	got := strings.Split(out.String(), "\n")
-	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 512000 bytes are read"}` || got[0] != got[2] {
+	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 67108864 bytes are read"}` || got[0] != got[2] {
 		t.Errorf("answers %q", got)
 	}
 	// A long line may be the last, and lines just short enough are answered.
@@ -86,11 +86,11 @@ func TestBlankAndLongLines(t *testing.T) {
 		lines, bad int
 	}{
 		{long, 1, 1},
-		{long[len(long)-500<<10:], 1, 0},
+		{long[len(long)-longestLine:], 1, 0},
 		{"", 0, 0},
 		{"\n\n", 0, 0},
 	} {
-		lines, bad, err := answerLines(newLineReader(strings.NewReader(c.in), 500<<10), io.Discard)
+		lines, bad, err := Evaluate(strings.NewReader(c.in), io.Discard)
 		if lines != c.lines || bad != c.bad || err != nil {
 			t.Errorf("input of %d bytes: %d lines, %d bad, %v", len(c.in), lines, bad, err)
 		}

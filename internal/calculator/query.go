@@ -4,6 +4,7 @@ package calculator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,22 +126,13 @@ func (x *number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// kindOf names the kind of a JSON value, which its first byte tells.
+// kinds are the kinds of JSON values by their first byte, other than numbers.
+var kinds = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}
+
+// kindOf returns the kind of a JSON value.
 func kindOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return cmp.Or(kinds[raw[0]], "a number")
 }

@@ -316,16 +316,11 @@ func (p precision) scientific(x float64) string {
 
 // JoinNumbers writes each value with about six digits.
 func JoinNumbers(values []float64, separator string) string {
-	var b strings.Builder
-	for i, v := range values {
-		if i > 0 {
-			b.WriteString(separator)
-		}
+	text := func(v float64) string {
 		if v >= 1e5 && v < 1e10 { // rather 1000000 than 1e+06
-			b.WriteString(strconv.FormatFloat(v, 'f', 0, 64))
-		} else {
-			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+			return strconv.FormatFloat(v, 'f', 0, 64)
 		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	return b.String()
+	return strings.Join(words.Each(values, text), separator)
 }
