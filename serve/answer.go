@@ -114,13 +114,11 @@ func appendListed(dst []byte, i int, x float64) []byte {
 // streamAnswers writes predictions as JSON lines, CSV or Parquet, as credence predict does: some items at
 // a time, so that memory does not grow with their number.
 func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted) error {
-	if want.Levels == nil {
-		want.Levels = []float64{want.level}
-	}
-	for _, level := range want.Levels {
-		if err := checkLevel(level); err != nil {
+	if want.Levels == nil { // those of the query are checked
+		if err := checkLevel(want.level); err != nil {
 			return err
 		}
+		want.Levels = []float64{want.level}
 	}
 	if err := want.checkWide(len(m.model.Classes)); err != nil {
 		return err
@@ -143,7 +141,7 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	hold := func(n int) error { return s.hold(w, int64(n)) }
 	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, hold))
 	d := p.Diagnostics()

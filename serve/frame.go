@@ -274,7 +274,7 @@ func (s *served) cast(ctx context.Context, f *frame) (*predict.Votes, error) {
 	if f == nil || f.rows == 0 {
 		return nil, nil
 	}
-	if !s.law {
+	if !s.dists {
 		return nil, badRequest("votes on items: the model, by method %s, has no distribution that they could change", s.model.Method.Name())
 	}
 	if err := f.finish(); err != nil {

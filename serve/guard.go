@@ -154,17 +154,16 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
 			p := recover()
-			if p == http.ErrAbortHandler {
-				s.record(w, r, id, time.Since(start))
-				panic(p)
-			}
-			if p != nil {
+			if p != nil && p != http.ErrAbortHandler {
 				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				if w.err = err; w.status == 0 {
 					w.refuse(err)
 				}
 			}
 			s.record(w, r, id, time.Since(start))
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
 		}()
 		if err := s.admit(mux, r); err != nil {
 			if statusOf(err) == http.StatusUnauthorized {
@@ -173,7 +172,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.refuse(err)
 			return
 		}
-		if light(r.URL.Path, s.options.BasePath) {
+		if light[strings.TrimPrefix(r.URL.Path, s.options.BasePath)] {
 			mux.ServeHTTP(w, r)
 			return
 		}
@@ -205,14 +204,12 @@ func challenge(r *http.Request) string {
 	return `Bearer realm="credence", Basic realm="credence"`
 }
 
-// light reports whether a request costs nothing, so that probes are answered under load.
-func light(path, base string) bool {
-	switch strings.TrimPrefix(path, base) {
-	case "/v2/health/live", "/v2/health/ready", "/ping", "/health", "/version", "/metrics":
-		return true
-	}
-	return false
-}
+// light are the paths of requests that cost nothing, so that probes are answered under load.
+var light = map[string]bool{"/v2/health/live": true, "/v2/health/ready": true, "/ping": true, "/health": true, "/version": true, "/metrics": true}
+
+// openRoutes need no token: probes, and the page, which asks for the token itself.
+var openRoutes = map[string]bool{"GET /v2/health/live": true, "GET /v2/health/ready": true,
+	"GET /{$}": true, "GET /page/{file}": true, "POST /page/session": true, "DELETE /page/session": true}
 
 // admit refuses requests from where none may come.
 func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
@@ -226,7 +223,7 @@ func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 		return nil
 	}
 	_, route := mux.Handler(r)
-	if s.pageOpen(route) || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
+	if openRoutes[strings.Replace(route, " "+s.options.BasePath, " ", 1)] {
 		return nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

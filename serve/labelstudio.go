@@ -48,21 +48,16 @@ var ownChoices = choices{"label", "item"}
 func findChoices(config string, classes []string) (choices, error) {
 	type node struct {
 		XMLName  xml.Name
-		Attrs    []xml.Attr `xml:",any,attr"`
-		Children []node     `xml:",any"`
+		Name     string `xml:"name,attr"`
+		ToName   string `xml:"toName,attr"`
+		Value    string `xml:"value,attr"`
+		Children []node `xml:",any"`
 	}
 	var root node
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
 	d.Strict = true
 	if err := d.Decode(&root); err != nil {
 		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
-	}
-	attr := func(n *node, name string) string {
-		i := slices.IndexFunc(n.Attrs, func(a xml.Attr) bool { return a.Name.Local == name })
-		if i < 0 {
-			return ""
-		}
-		return n.Attrs[i].Value
 	}
 	var found []choices
 	var seen []string
@@ -72,13 +67,13 @@ func findChoices(config string, classes []string) (choices, error) {
 			var values []string
 			for i := range n.Children {
 				if c := &n.Children[i]; c.XMLName.Local == "Choice" {
-					values = append(values, attr(c, "value"))
+					values = append(values, c.Value)
 				}
 			}
-			seen = append(seen, attr(n, "name")+" ["+words.Few(values)+"]")
+			seen = append(seen, n.Name+" ["+words.Few(values)+"]")
 			missing := func(class string) bool { return !slices.Contains(values, class) }
 			if !slices.ContainsFunc(classes, missing) {
-				found = append(found, choices{attr(n, "name"), attr(n, "toName")})
+				found = append(found, choices{n.Name, n.ToName})
 			}
 		}
 		for i := range n.Children {

@@ -24,7 +24,7 @@ var datatypes = map[predict.Kind]string{predict.Number: "FP64", predict.Bool: "B
 // outputs returns what a prediction consists of, unless a request names outputs.
 func (m *served) outputs() []tensorInfo {
 	var list []tensorInfo
-	for _, f := range predict.Outputs(m.law) {
+	for _, f := range predict.Outputs(m.dists) {
 		if f.OnRequest {
 			continue
 		}
@@ -58,7 +58,7 @@ type inferOutputs struct {
 func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	o := &inferOutputs{of: m, tensors: make([]tensor, len(names))}
 	for i, name := range names {
-		f := outputOf(name, m.law)
+		f := outputOf(name, m.dists)
 		if f == nil {
 			return nil, badRequest("output %q: the model, by method %s, has none", name, m.model.Method.Name())
 		}
@@ -155,17 +155,14 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 		}
 	}
 	text = append(text, "]}"...)
-	if rest == nil {
-		w.Header().Set("Content-Type", "application/json")
-		_, err = w.Write(text)
-		return err
+	w.Header().Set("Content-Type", "application/json")
+	if rest != nil {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set(binaryHeader, strconv.Itoa(len(text)))
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set(binaryHeader, strconv.Itoa(len(text)))
-	if _, err := w.Write(text); err != nil {
-		return err
+	if _, err = w.Write(text); err == nil && rest != nil {
+		_, err = w.Write(rest)
 	}
-	_, err = w.Write(rest)
 	return err
 }
 

@@ -91,15 +91,6 @@ func (f *pageFile) send(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// pageOpen reports whether a route is part of the page that everybody may load.
-func (s *Server) pageOpen(route string) bool {
-	switch strings.Replace(route, " "+s.options.BasePath, " ", 1) {
-	case "GET /{$}", "GET /page/{file}", "POST /page/session", "DELETE /page/session":
-		return true
-	}
-	return false
-}
-
 // cookieName is that of the cookie by which a browser is known after the token was given once.
 const cookieName = "credence"
 

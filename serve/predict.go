@@ -76,29 +76,22 @@ func tooManyRows(n int) error {
 // predicting predicts the items of a request, some at a time.
 type predicting struct {
 	*predict.Predictor
+	*dataset.Stream
 	of   *served
 	want *wanted
-	in   limitedSource
 }
 
-// limitedSource is the items of a request, of which there are only as many as the limits allow.
-type limitedSource struct {
-	*dataset.Stream
-	want    *wanted
-	classes int
-}
-
-// Next implements [predict.Source].
-func (s limitedSource) Next() (*dataset.Batch, error) {
-	b, err := s.Stream.Next()
+// Next implements [predict.Source]: the items of a request, at most as many as the limits allow.
+func (p *predicting) Next() (*dataset.Batch, error) {
+	b, err := p.Stream.Next()
 	if err != nil {
 		return nil, err
 	}
 	n := b.First + b.Len()
-	if n > s.want.limits.Rows {
-		return nil, tooManyRows(s.want.limits.Rows)
+	if n > p.want.limits.Rows {
+		return nil, tooManyRows(p.want.limits.Rows)
 	}
-	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels())
+	return b, p.want.limits.checkIntervals(n, len(p.of.model.Classes), p.want.levels())
 }
 
 // begin starts to predict the items of a table. The caller closes what it returns.
@@ -117,16 +110,14 @@ func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicti
 		return nil, err
 	}
 	p := predict.New(s.model, predict.Options{Votes: w.votes, BatchValues: batchValues})
-	return &predicting{p, s, w, limitedSource{in, w, classes}}, nil
+	return &predicting{p, in, s, w}, nil
 }
-
-func (p *predicting) close() error { return p.in.Close() }
 
 // batches returns the predictions. The values are those of credence predict, bit for bit. Unless the client takes a
 // part of the items, one without a prediction is an error.
 func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, error] {
 	return func(yield func(*predict.Batch, error) bool) {
-		for b, err := range p.Run(ctx, p.in) {
+		for b, err := range p.Run(ctx, p) {
 			if err == nil && !p.want.partial {
 				for j := range b.Predictions {
 					if x := &b.Predictions[j]; x.Err != nil {
@@ -162,7 +153,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
+	defer p.Close()
 	a, metrics := &answer{layout: m.layout(w)}, s.metrics.of(m.name)
 	for b, err := range p.batches(ctx) {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/par"
+	"credence/internal/special"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/predict"
@@ -314,7 +315,7 @@ func numbersOf(p *predict.Prediction, level float64) *numbers {
 	d := len(p.Mean)
 	all := make([]float64, 4*d)
 	n := &numbers{mean: all[:d:d], lower: all[d : 2*d : 2*d], upper: all[2*d : 3*d : 3*d], top: all[3*d:],
-		predicted: r.Predicted, gain: r.NextGain, variance: totalVariance(p)}
+		predicted: r.Predicted, gain: r.NextGain, variance: special.Sum(p.Variance)}
 	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		n.mean[i], n.lower[i], n.upper[i], n.top[i] = c.Mean, in.Lo, in.Hi, c.Top
@@ -326,13 +327,4 @@ func numbersOf(p *predict.Prediction, level float64) *numbers {
 func summaryOf(ctx context.Context, p *predict.Prediction, level float64) (predict.Row, error) {
 	s := predict.Summary{Levels: []float64{level}, Precision: mixture.SixDigits}.All()
 	return p.Summarize(ctx, &s)
-}
-
-// totalVariance returns the sum of the variances of the classes.
-func totalVariance(p *predict.Prediction) float64 {
-	sum := 0.0
-	for _, v := range p.Variance {
-		sum += v
-	}
-	return sum
 }

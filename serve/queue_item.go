@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/special"
 	"credence/predict"
 )
 
@@ -85,7 +86,7 @@ func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, 
 		return nil, err
 	}
 	names := p.of.model.Classes
-	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: totalVariance(a)}
+	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: special.Sum(a.Variance)}
 	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})

@@ -3,11 +3,8 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -25,6 +22,7 @@ import (
 	"credence/evaluate"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 	"credence/run"
 )
 
@@ -39,7 +37,7 @@ type served struct {
 	stamp         stamp
 	parts         parts
 	read          dataset.LoadOptions // how the run's files are read
-	law           bool                // answers are distributions
+	dists         bool                // predictions are distributions
 	raters        *evaluate.RaterReport
 	noRaters      error        // why there is none
 	layouts       sync.Map     // layoutKey → *layout
@@ -210,36 +208,19 @@ func (r *registry) load(p place, before *served) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := hashFile(p.path)
+	sum, err := predict.SumFile(context.Background(), p.path)
 	if err != nil {
 		return nil, err
 	}
-	s := &served{name: p.name, version: p.version, folder: run.FolderOf(p.path), model: m, hash: hash,
-		loaded: time.Now(), stamp: now, parts: m.Transform.Parts()}
-	if s.version == "" {
-		s.version = hash[:12]
-	}
+	s := &served{name: p.name, version: cmp.Or(p.version, sum.SHA256[:12]), folder: run.FolderOf(p.path), model: m, hash: sum.SHA256,
+		loaded: time.Now(), stamp: now, parts: m.Transform.Parts(), dists: m.Traits().Joint}
 	s.folder.ReadAs(&s.read)
-	s.law = m.Traits().Joint
 	of := p.path
 	if filepath.Base(of) == run.ModelFile {
 		of = filepath.Dir(of)
 	}
 	s.raters, s.noRaters = run.RatersOf(m, of)
 	return s, nil
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // watch looks for changes until the context ends.
