@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"unicode/utf16"
 
@@ -233,10 +232,7 @@ func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer,
 	}
 	// Stretches without a gap go together.
 	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(x predict.Prediction) bool { return x.Err != nil })
-		if n < 0 {
-			n = len(list)
-		}
+		n := firstFailed(list)
 		if _, err := out.Write(ctx, list[:n]); err != nil {
 			return err
 		}

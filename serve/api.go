@@ -189,17 +189,17 @@ func (s *Server) apiMixture(api huma.API) {
 	registerBody(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/mixture", Summary: "What follows from a mixture",
 		Description:  "Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.",
 		MaxBodyBytes: 1 << 20, SkipValidateBody: true, Tags: []string{"mixture"}},
-		func(ctx context.Context, in *struct {
-			RawBody []byte `contentType:"application/json"`
-		}) (json.RawMessage, error) {
-			return s.calculate(ctx, in.RawBody)
-		})
+		s.calculate)
+}
+
+type mixtureAsked struct {
+	RawBody []byte `contentType:"application/json"`
 }
 
 // calculate answers one question about a mixture.
-func (s *Server) calculate(ctx context.Context, question []byte) (json.RawMessage, error) {
+func (s *Server) calculate(ctx context.Context, in *mixtureAsked) (json.RawMessage, error) {
 	var line bytes.Buffer
-	if err := json.Compact(&line, question); err != nil {
+	if err := json.Compact(&line, in.RawBody); err != nil {
 		return nil, badRequest("the question is not JSON: %w", err)
 	}
 	text, err := calculator.EvaluateOne(ctx, line.Bytes(), s.options.Limits.checkMixture)

@@ -119,11 +119,8 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 	return func(yield func(*predict.Batch, error) bool) {
 		for b, err := range p.Run(ctx, p) {
 			if err == nil && !p.want.partial {
-				for j := range b.Predictions {
-					if x := &b.Predictions[j]; x.Err != nil {
-						err = badRequest("item %q has no prediction: %w", x.Item, x.Err)
-						break
-					}
+				if j := firstFailed(b.Predictions); j < len(b.Predictions) {
+					err = badRequest("item %q has no prediction: %w", b.Predictions[j].Item, b.Predictions[j].Err)
 				}
 			}
 			if !yield(b, err) || err != nil {
@@ -131,6 +128,16 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 			}
 		}
 	}
+}
+
+// firstFailed returns the index of the first item without a prediction, or the length of the list.
+func firstFailed(list []predict.Prediction) int {
+	for i := range list {
+		if list[i].Err != nil {
+			return i
+		}
+	}
+	return len(list)
 }
 
 // warnings returns what looks wrong about the items so far; done is whether these are all.
@@ -184,16 +191,11 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 // summarize computes the rows.
 func (a *answer) summarize(ctx context.Context) error {
 	a.rows = make([]predict.Row, len(a.items))
-	each := func(j int) {
+	par.For(len(a.items), func(j int) {
 		if a.items[j].Err == nil && ctx.Err() == nil {
 			a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
 		}
-	}
-	if len(a.items) == 1 {
-		each(0)
-	} else {
-		par.For(len(a.items), each)
-	}
+	})
 	return ctx.Err()
 }
 

@@ -100,20 +100,24 @@ func (r *registry) find() ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Folder(r.path).Has(run.ModelFile) {
-		return []place{{filepath.Base(whole), "", filepath.Join(r.path, run.ModelFile)}}, nil
-	}
 	var list []place
+	add := func(name, version, folder string) (found bool) {
+		f := run.Folder(folder)
+		if found = f.Has(run.ModelFile); found {
+			list = append(list, place{name, version, f.Path(run.ModelFile)})
+		}
+		return found
+	}
+	if add(filepath.Base(whole), "", r.path) {
+		return list, nil
+	}
 	for _, name := range subfolders(r.path) {
 		folder := filepath.Join(r.path, name)
-		if run.Folder(folder).Has(run.ModelFile) {
-			list = append(list, place{name, "", filepath.Join(folder, run.ModelFile)})
+		if add(name, "", folder) {
 			continue
 		}
 		for _, version := range subfolders(folder) {
-			if f := run.Folder(filepath.Join(folder, version)); f.Has(run.ModelFile) {
-				list = append(list, place{name, version, f.Path(run.ModelFile)})
-			}
+			add(name, version, filepath.Join(folder, version))
 		}
 	}
 	return list, nil

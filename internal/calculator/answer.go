@@ -16,12 +16,12 @@ import (
 // The answer to a Query, under its JSON names. No slice is nil, so that what was
 // not asked for reads as an empty array.
 type (
-	answer[Class any] struct { // Class is classAnswer, or its text
-		Mean     []float64 `json:"mean"`
-		Variance []float64 `json:"variance"`
-		LogPDF   []number  `json:"logpdf"`
-		Classes  []Class   `json:"classes"`
-		TopClass []float64 `json:"top_class"`
+	answer struct {
+		Mean     []float64     `json:"mean"`
+		Variance []float64     `json:"variance"`
+		LogPDF   []number      `json:"logpdf"`
+		Classes  []classAnswer `json:"classes"`
+		TopClass []float64     `json:"top_class"`
 	}
 	classAnswer struct {
 		Mean      float64          `json:"mean"`
@@ -127,9 +127,9 @@ func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	a := answer[json.RawMessage]{
+	a := answer{
 		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: top,
-		LogPDF: make([]number, len(q.logPDF)), Classes: make([]json.RawMessage, m.Classes()),
+		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classAnswer, m.Classes()),
 	}
 	for i, p := range q.logPDF {
 		if err := ctx.Err(); err != nil {
@@ -142,11 +142,7 @@ func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, err
 		a.LogPDF[i] = number(l)
 	}
 	for i := range a.Classes {
-		class, err := q.describeClass(ctx, m.Marginal(i))
-		if err != nil {
-			return nil, err
-		}
-		if a.Classes[i], err = marshalLine(class); err != nil {
+		if a.Classes[i], err = q.describeClass(ctx, m.Marginal(i)); err != nil {
 			return nil, err
 		}
 	}

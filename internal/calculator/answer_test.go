@@ -271,7 +271,7 @@ func TestJSONGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, bad := ask(t, string(line)+"\n")
-		var got answer[classAnswer]
+		var got answer
 		if bad != 0 || len(lines) != 1 {
 			t.Fatalf("%s: %d lines, %d bad", c.Name, len(lines), bad)
 		}
