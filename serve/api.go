@@ -67,7 +67,7 @@ type apiProblem struct {
 // problem turns an error into one of huma's.
 func problem(err error) error {
 	status := statusOf(err)
-	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: said(err).Error()}, err}
+	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: publicError(err).Error()}, err}
 }
 
 // recordProblem keeps the cause of an answer that is an error for the log.
@@ -105,10 +105,10 @@ func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Cont
 
 // registerBody adds an operation that answers with nothing but a body.
 func registerBody[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (O, error)) {
-	type answer struct{ Body O }
-	register(api, op, func(ctx context.Context, in *I) (*answer, error) {
+	type response struct{ Body O }
+	register(api, op, func(ctx context.Context, in *I) (*response, error) {
 		out, err := f(ctx, in)
-		return &answer{out}, err
+		return &response{out}, err
 	})
 }
 
@@ -205,7 +205,7 @@ func (s *Server) calculate(ctx context.Context, in *mixtureAsked) (json.RawMessa
 	text, err := calculator.EvaluateOne(ctx, line.Bytes(), s.options.Limits.checkMixture)
 	switch _, limited := errors.AsType[*httpError](err); {
 	case err == nil:
-		return append(text, '\n'), s.options.Limits.checkAnswer(int64(len(text)))
+		return append(text, '\n'), s.options.Limits.checkResponse(int64(len(text)))
 	case limited, ctx.Err() != nil:
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (s *Server) apiRaters(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			r, err := m.tellRaters(in.Names)
+			r, err := m.raterReport(in.Names)
 			if err != nil {
 				return nil, err
 			}
@@ -237,7 +237,7 @@ func (s *Server) apiRaters(api huma.API) {
 }
 
 // tellRaters returns what is known of the raters.
-func (s *served) tellRaters(names bool) (*evaluate.RaterReport, error) {
+func (s *served) raterReport(names bool) (*evaluate.RaterReport, error) {
 	if errors.Is(s.noRaters, run.ErrNoRaters) {
 		return nil, failf(http.StatusNotFound, "nothing is known of the raters of model %q: its votes did not name any", s.name)
 	}

@@ -31,7 +31,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 		"votes":   votesSchema(),
 		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
 	}}
-	answer := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
+	response := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
 		"model": {Type: "string"}, "version": {Type: "string"}, "level": {Type: "number"},
 		"predictions": {Type: "array", Items: &huma.Schema{Type: "object", AdditionalProperties: true}},
 		"warnings":    {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "what looks wrong about the items; absent if nothing does"},
@@ -49,7 +49,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 			"application/vnd.apache.parquet": binary}},
 		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Headers: map[string]*huma.Param{
 			warningsHeader: {Description: warningsAbout, Schema: &huma.Schema{Type: "string"}}}, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: answer}, "application/x-ndjson": text("one object per item, on a line of its own"),
+			"application/json": {Schema: response}, "application/x-ndjson": text("one object per item, on a line of its own"),
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
@@ -65,7 +65,7 @@ func apiErrors(w http.ResponseWriter, status int, err error) {
 }
 
 func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *served) (err error) {
-	want := s.wanted()
+	want := s.defaultOptions()
 	defer func() {
 		if err != nil && want.batch != 0 {
 			// The rest of the body is not read: another request on the connection would be lost.
@@ -83,18 +83,18 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *serve
 		return err
 	}
 	if want.Name != jsonForm {
-		return s.streamAnswers(w, r, m, t, want)
+		return s.streamPredictions(w, r, m, t, want)
 	}
 	if err := checkLevel(want.level); err != nil {
 		return err
 	}
 	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
 	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	return s.answerList(w, r, m, t, want, text, (*answer).records)
+	return s.writeList(w, r, m, t, want, text, (*resultBatch).records)
 }
 
 // apiItems reads the items of a request, and what is asked of them.
-func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *predictOptions) (table.Table, error) {
 	kind, err := mediaType(r)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 		err = badRequest("the request has no items")
 	}
 	if err == nil {
-		want.votes, err = m.cast(r.Context(), votes)
+		want.votes, err = m.matchVotes(r.Context(), votes)
 	}
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ var forms = map[string]string{
 }
 
 // answerTypes are the media types of answers.
-var answerTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
+var responseTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
 
 // mediaType returns the form of a request's body.
 func mediaType(r *http.Request) (string, error) {
@@ -249,7 +249,7 @@ func formParams() []*huma.Param {
 }
 
 // readForm reads the parameters of a request.
-func (w *wanted) readForm(r *http.Request) error {
+func (w *predictOptions) readForm(r *http.Request) error {
 	w.Top, w.Name = true, jsonForm
 	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
 		w.Name = accepted(accept)
@@ -294,7 +294,7 @@ func accepted(header string) string {
 }
 
 // query reads the query. Of several mistakes it returns the first.
-func (w *wanted) query(q url.Values) (err error) {
+func (w *predictOptions) query(q url.Values) (err error) {
 	fail := func(name, text, expected string) {
 		err = cmp.Or(err, badRequest("%s %q: expected %s", name, text, expected))
 	}

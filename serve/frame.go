@@ -270,7 +270,7 @@ func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 
 // cast reads votes as credence predict reads a file of them, and matches them with the model's
 // classes and raters. Without any it returns nil.
-func (s *served) cast(ctx context.Context, f *frame) (*predict.Votes, error) {
+func (s *served) matchVotes(ctx context.Context, f *frame) (*predict.Votes, error) {
 	if f == nil || f.rows == 0 {
 		return nil, nil
 	}

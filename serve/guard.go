@@ -36,7 +36,7 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 		}
 		rec := w.(*recorder)
 		if rec.err = err; rec.status == 0 { // the answer has not begun
-			fail(w, statusOf(err), said(err))
+			fail(w, statusOf(err), publicError(err))
 		}
 	})
 }
@@ -54,7 +54,7 @@ func (s *Server) modelRoute(mux *http.ServeMux, pattern string, fail failure, na
 }
 
 // said is what a client is told of an error: nothing of what went wrong inside.
-func said(err error) error {
+func publicError(err error) error {
 	if e, ok := errors.AsType[*votelog.WriteError](err); ok {
 		return errors.New("votes cannot be written: " + e.Reason())
 	}
@@ -108,7 +108,7 @@ func (r *recorder) WriteHeader(status int) {
 
 func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status < http.StatusBadRequest { // or not set
-		if err := r.limits.checkAnswer(r.bytes + int64(len(b))); err != nil {
+		if err := r.limits.checkResponse(r.bytes + int64(len(b))); err != nil {
 			if r.status != 0 { // which nothing but an answer that breaks off can take back
 				r.err = err
 				panic(http.ErrAbortHandler)
@@ -138,7 +138,7 @@ func (r *recorder) FlushError() error {
 // refuse answers a request that no route sees.
 func (r *recorder) refuse(err error) {
 	r.err = err
-	oipErrors(r, statusOf(err), said(err))
+	oipErrors(r, statusOf(err), publicError(err))
 }
 
 // Unwrap lets [http.ResponseController] find the writer below.

@@ -163,9 +163,9 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	if f.rows == 0 {
 		return writeText(w, append(text, "]}\n"...))
 	}
-	want := s.wanted()
+	want := s.defaultOptions()
 	want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-	return s.answerList(w, r, m, f, want, text, func(a *answer, dst []byte) ([]byte, error) {
+	return s.writeList(w, r, m, f, want, text, func(a *resultBatch, dst []byte) ([]byte, error) {
 		return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 			if a.items[j].Err != nil {
 				return append(dst, "[]"...), nil // a task without a prediction

@@ -86,7 +86,7 @@ func (l *Limits) checkMixture(s calculator.Size) error {
 }
 
 // checkAnswer refuses an answer of too many bytes.
-func (l *Limits) checkAnswer(bytes int64) error {
+func (l *Limits) checkResponse(bytes int64) error {
 	if bytes <= l.Answer {
 		return nil
 	}

@@ -67,7 +67,7 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 }
 
 // of returns the metrics of a model.
-func (m *metrics) of(name string) *modelMetrics {
+func (m *metrics) forModel(name string) *modelMetrics {
 	return &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name), m.far.WithLabelValues(name),
 		m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)}
 }
@@ -117,7 +117,7 @@ func (m *modelMetrics) observe(r *predict.Row, rule bool) {
 }
 
 // counted adds the items of a request.
-func (m *metrics) counted(of *modelMetrics, d predict.Diagnostics) {
+func (m *metrics) countItems(of *modelMetrics, d predict.Diagnostics) {
 	m.batch.Observe(float64(d.Items))
 	of.rows.Add(float64(d.Items - d.Failed))
 	of.refused.Add(float64(d.Failed))

@@ -40,16 +40,16 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 
 // invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *served) error {
-	want := s.wanted()
+	want := s.defaultOptions()
 	t, err := s.scoring(w, r, m, want)
 	if err != nil {
 		return err
 	}
-	return s.answerList(w, r, m, t, want, []byte(`{"predictions": [`), (*answer).records)
+	return s.writeList(w, r, m, t, want, []byte(`{"predictions": [`), (*resultBatch).records)
 }
 
 // scoring reads the items of a request, whatever its form.
-func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *predictOptions) (table.Table, error) {
 	kind, err := mediaType(r)
 	switch {
 	case err != nil:
@@ -67,7 +67,7 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 }
 
 // scoringInput takes one of dataframe_split, dataframe_records, instances and inputs, and params.
-func (r *reader) scoringInput(want *wanted) (*frame, error) {
+func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	var f *frame
 	var form string
 	once := func(name string, read func() (*frame, error)) (err error) {
@@ -111,7 +111,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 }
 
 // readParams takes what may be asked for beside the items.
-func readParams(text []byte, want *wanted) error {
+func readParams(text []byte, want *predictOptions) error {
 	var p struct {
 		Level *float64 `json:"level"`
 	}

@@ -140,7 +140,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err != nil {
 		return err
 	}
-	want := s.wanted()
+	want := s.defaultOptions()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
 			return badRequest("parameter level: found %v, expected a number", v)
@@ -172,7 +172,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err != nil {
 		return err
 	}
-	p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
+	p, err := s.predict(r.Context(), m, f, want, func(a *resultBatch) error {
 		return s.hold(w, tensorMemory*int64(out.add(a)))
 	})
 	if err != nil {

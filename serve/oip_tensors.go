@@ -75,13 +75,13 @@ const tensorMemory = 48
 func parameter(f *predict.Field) bool { return f.Name == "weights" || f.Name == "alpha" }
 
 // add appends the values of further items, and returns how many these are.
-func (o *inferOutputs) add(a *answer) (values int) {
+func (o *inferOutputs) add(a *resultBatch) (values int) {
 	d := len(o.of.model.Classes)
 	if slices.ContainsFunc(o.fields, parameter) {
 		for j := range a.items {
-			law := a.items[j].Dist
-			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: law}}})
-			values += law.K() * d
+			dist := a.items[j].Dist
+			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: dist}}})
+			values += dist.K() * d
 		}
 	}
 	for i, f := range o.fields {
@@ -150,7 +150,7 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 		if text, err = out.appendJSON(ctx, text); err != nil {
 			return err
 		}
-		if err := cmp.Or(ctx.Err(), limits.checkAnswer(int64(len(text)+len(rest)))); err != nil {
+		if err := cmp.Or(ctx.Err(), limits.checkResponse(int64(len(text)+len(rest)))); err != nil {
 			return err
 		}
 	}

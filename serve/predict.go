@@ -17,7 +17,7 @@ import (
 )
 
 // wanted is what is asked of a prediction.
-type wanted struct {
+type predictOptions struct {
 	// Format is how an answer is written: the options of credence predict. Its Levels are those that the query names;
 	// its MaxWidth and MinTop say on which items to abstain, whatever the form.
 	predict.Format
@@ -41,18 +41,20 @@ func checkAbstention(maxWidth, minTop float64) error {
 }
 
 // abstains reports whether there is a rule on which items to abstain.
-func (w *wanted) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
+func (w *predictOptions) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
 
-func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
+func (w *predictOptions) includes(name string) bool { return w.columns == nil || w.columns[name] }
 
 // keeps reports whether the rows of items have a field.
-func (w *wanted) keeps(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) }
+func (w *predictOptions) keeps(name string) bool {
+	return name == "mean" || name == "abstain" || w.includes(name)
+}
 
 // levels is how many levels there are.
-func (w *wanted) levels() int { return max(1, len(w.Levels)) }
+func (w *predictOptions) levels() int { return max(1, len(w.Levels)) }
 
 // answer is the predictions for consecutive items of a request, a row each.
-type answer struct {
+type resultBatch struct {
 	first int // items of the request before them
 	*layout
 	items []predict.Prediction
@@ -78,7 +80,7 @@ type predicting struct {
 	*predict.Predictor
 	*dataset.Stream
 	of   *served
-	want *wanted
+	want *predictOptions
 }
 
 // Next implements [predict.Source]: the items of a request, at most as many as the limits allow.
@@ -95,7 +97,7 @@ func (p *predicting) Next() (*dataset.Batch, error) {
 }
 
 // begin starts to predict the items of a table. The caller closes what it returns.
-func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicting, error) {
+func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*predicting, error) {
 	classes := len(s.model.Classes)
 	if f, ok := t.(*frame); ok { // whose items are counted
 		if err := w.limits.checkIntervals(f.rows, classes, w.levels()); err != nil {
@@ -155,13 +157,13 @@ func (p *predicting) warnings(done bool) []string {
 
 // predict answers all items of a table, some at a time: each is called with them in turn. If there are no items it is called
 // once, with none.
-func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wanted, each func(a *answer) error) (*predicting, error) {
+func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	a, metrics := &answer{layout: m.layout(w)}, s.metrics.of(m.name)
+	a, metrics := &resultBatch{layout: m.layout(w)}, s.metrics.forModel(m.name)
 	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -184,12 +186,12 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 			return nil, err
 		}
 	}
-	s.metrics.counted(metrics, p.Diagnostics())
+	s.metrics.countItems(metrics, p.Diagnostics())
 	return p, ctx.Err()
 }
 
 // summarize computes the rows.
-func (a *answer) summarize(ctx context.Context) error {
+func (a *resultBatch) summarize(ctx context.Context) error {
 	a.rows = make([]predict.Row, len(a.items))
 	par.For(len(a.items), func(j int) {
 		if a.items[j].Err == nil && ctx.Err() == nil {
@@ -246,7 +248,7 @@ type layoutKey struct{ level, maxWidth, minTop float64 }
 const mostLayouts = 16
 
 // layout returns the layout of what is wanted. Those that are asked for again and again are kept.
-func (s *served) layout(w *wanted) *layout {
+func (s *served) layout(w *predictOptions) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
@@ -261,11 +263,11 @@ func (s *served) layout(w *wanted) *layout {
 	return l
 }
 
-func newLayout(s *served, w *wanted) *layout {
+func newLayout(s *served, w *predictOptions) *layout {
 	// The precision of credence predict.
 	t := predict.NewTable(s.model, predict.Format{
 		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop},
-		Wide:    true, Top: w.wants("p_top"), Next: w.columns["next_gain"],
+		Wide:    true, Top: w.includes("p_top"), Next: w.columns["next_gain"],
 		Keep: w.keeps,
 	})
 	return &layout{table: t, names: t.CheckNames(), full: w.columns["weights"] || w.columns["alpha"]}

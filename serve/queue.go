@@ -202,7 +202,7 @@ func (q *queue) catchUp() {
 	touched := map[int]bool{}
 	for _, v := range news {
 		if i, ok := q.pool.at[v.Item]; ok {
-			q.pool.ballots.cast(i, v)
+			q.pool.ballots.record(i, v)
 			q.unskip(v)
 			touched[i] = true
 		}
@@ -272,7 +272,7 @@ func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (lis
 		if err := stopped(ctx, k); err != nil {
 			return nil, 0, err
 		}
-		if _, said := p.ballots.own(i, rater); !said && !later[i] {
+		if _, voted := p.ballots.own(i, rater); !voted && !later[i] {
 			take(i)
 		}
 	}

@@ -121,7 +121,7 @@ func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 			return nil, badRequest("%w", err)
 		}
 	}
-	return p.lawOf(ctx, &a, level, at)
+	return p.distOf(ctx, &a, level, at)
 }
 
 type imageAsked struct {
@@ -131,7 +131,7 @@ type imageAsked struct {
 	Slice int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
 }
 
-type fileAnswer struct {
+type fileResponse struct {
 	ContentType        string `header:"Content-Type"`
 	ContentEncoding    string `header:"Content-Encoding"`
 	ContentDisposition string `header:"Content-Disposition"`
@@ -139,13 +139,13 @@ type fileAnswer struct {
 	Body               []byte
 }
 
-func (p *pool) image(_ context.Context, in *imageAsked) (*fileAnswer, error) {
+func (p *pool) image(_ context.Context, in *imageAsked) (*fileResponse, error) {
 	i, err := p.find(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	b, err := p.picture(i, in.Part, in.Axis, in.Slice)
-	return &fileAnswer{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
+	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
 }
 
 type pointsAsked struct {
@@ -175,7 +175,7 @@ type points struct {
 	Bad     int       `json:"without_prediction"`
 }
 
-func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, error) {
+func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileResponse, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -187,12 +187,12 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, 
 	}
 	text, err := json.Marshal(out)
 	if err == nil {
-		err = s.options.Limits.checkAnswer(int64(len(text)))
+		err = s.options.Limits.checkResponse(int64(len(text)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &fileAnswer{ContentType: "application/json", CacheControl: "no-store", Body: text}
+	f := &fileResponse{ContentType: "application/json", CacheControl: "no-store", Body: text}
 	if strings.Contains(in.AcceptEncoding, "gzip") && len(text) > 1<<16 {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)

@@ -34,7 +34,7 @@ const mostLevels = 200
 // newPool reads and predicts the items.
 func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	p := &pool{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
-	earlier, err := readGiven(ctx, m, q.options.Earlier)
+	earlier, err := readEarlierVotes(ctx, m, q.options.Earlier)
 	if err != nil {
 		return p, err
 	}
@@ -71,7 +71,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if err := p.facet(ctx, m, &q.options); err != nil {
 		return p, err
 	}
-	p.update(slices.Sorted(maps.Keys(p.ballots.given)))
+	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
 	return p, ctx.Err()
 }
 

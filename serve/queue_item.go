@@ -80,7 +80,7 @@ type ownVote struct {
 const densityPieces = 160
 
 // lawOf describes a prediction and draws the density of a class.
-func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
+func (p *pool) distOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
 	r, err := summaryOf(ctx, a, level)
 	if err != nil {
 		return nil, err
@@ -91,10 +91,10 @@ func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, 
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
 	}
-	law := a.ReportedDist().Marginal(class)
+	dist := a.ReportedDist().Marginal(class)
 	before := 0.0
 	for k := range densityPieces {
-		at := law.CDF(float64(k+1) / densityPieces)
+		at := dist.CDF(float64(k+1) / densityPieces)
 		l.Density = append(l.Density, rounded(densityPieces*max(0, at-before), 1e4))
 		before = at
 	}
@@ -139,12 +139,12 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 			v.Groups = append(v.Groups, groupValue{f.Name, f.Levels[c]})
 		}
 	}
-	own, said := p.ballots.own(i, rater)
+	own, voted := p.ballots.own(i, rater)
 	v.Hidden = p.hides(i, rater)
 	if !v.Hidden {
 		v.Votes = p.ballots.count(i)
 	}
-	if said {
+	if voted {
 		v.Own = &ownVote{CannotTell: own.class < 0}
 		if own.class >= 0 {
 			v.Own.Label = p.of.model.Classes[own.class]
@@ -158,12 +158,12 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Now, err = p.lawOf(ctx, &now, level, at); err == nil && said && own.class >= 0 {
+	if v.Now, err = p.distOf(ctx, &now, level, at); err == nil && voted && own.class >= 0 {
 		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
 		if err != nil {
 			return nil, err
 		}
-		v.Before, err = p.lawOf(ctx, &before, level, at)
+		v.Before, err = p.distOf(ctx, &before, level, at)
 		return v, err
 	}
 	return v, err
@@ -174,8 +174,8 @@ func (p *pool) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
 	}
-	_, said := p.ballots.own(i, rater)
-	return !said && p.ballots.of(i, "", rater) != nil
+	_, voted := p.ballots.own(i, rater)
+	return !voted && p.ballots.of(i, "", rater) != nil
 }
 
 // seen returns the numbers of item i that a rater may see.
@@ -283,11 +283,11 @@ func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {
-		m = flat(values, shape, tone)
+		m = drawImage(values, shape, tone)
 	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
 		return nil, badRequest("axis %d, slice %d: the volume has %v", axis, slice, shape[1:])
 	} else {
-		m = cut(values, shape, axis, slice, tone)
+		m = drawSlice(values, shape, axis, slice, tone)
 	}
 	var b bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
@@ -335,7 +335,7 @@ func percentiles(values []float32) (lo, hi float32) {
 }
 
 // flat draws an image [C,H,W]: three channels are colors, of others the first is shown.
-func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
+func drawImage(values []float32, shape []int, tone func(float32) uint8) image.Image {
 	h, w := shape[1], shape[2]
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	at := func(c, y, x int) uint8 {
@@ -354,7 +354,7 @@ func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
 
 // cut draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two axes that are left the
 // first goes to the right and the second upwards.
-func cut(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
+func drawSlice(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
 	n := shape[1:]
 	across, up := [3]int{1, 0, 0}[axis], [3]int{2, 2, 1}[axis]
 	m := image.NewGray(image.Rect(0, 0, n[across], n[up]))

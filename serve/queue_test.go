@@ -278,7 +278,7 @@ func TestVotesAreHidden(t *testing.T) {
 		t.Errorf("points: status %d, %v, %v", status, q.Agree, q.Votes)
 	}
 	what := map[string]any{"item": "i1", "rater": "ann", "votes": map[string]float64{"yes": 2}}
-	if law := want[itemLaw](t, "POST", base+"/api/v1/item/posterior", what); law.Classes[1].Mean <= blind.Now.Classes[1].Mean {
+	if dist := want[itemLaw](t, "POST", base+"/api/v1/item/posterior", what); dist.Classes[1].Mean <= blind.Now.Classes[1].Mean {
 		t.Error("two more votes for a class do not raise it")
 	}
 	want[any](t, "POST", base+"/api/v1/votes", apiVote{Item: "i1", Rater: "ann", Label: "yes"})

@@ -66,7 +66,7 @@ type mark struct {
 }
 
 // given are votes on an item that were cast before, in other files.
-type given struct {
+type earlierVotes struct {
 	counts []float32
 	named  []mark // those of them that name a rater
 }
@@ -76,14 +76,14 @@ type given struct {
 // replaced, as credence train does with both files.
 type ballots struct {
 	classes []string
-	given   map[int]*given
+	earlier map[int]*earlierVotes
 	marks   map[int][]mark
 	notes   []string // what is unusual about earlier votes
 }
 
 // readGiven reads the files of earlier votes. Their classes are the model's, so that any other is
 // refused where it stands.
-func readGiven(ctx context.Context, m *served, files []string) (*dataset.Dataset, error) {
+func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.Dataset, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func readGiven(ctx context.Context, m *served, files []string) (*dataset.Dataset
 
 // newBallots takes in earlier votes; ds is nil without.
 func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballots {
-	b := &ballots{classes: classes, given: map[int]*given{}, marks: map[int][]mark{}}
+	b := &ballots{classes: classes, earlier: map[int]*earlierVotes{}, marks: map[int][]mark{}}
 	if ds == nil {
 		return b
 	}
@@ -120,15 +120,15 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 			unknown++
 			continue
 		}
-		g := &given{counts: make([]float32, len(classes))}
+		g := &earlierVotes{counts: make([]float32, len(classes))}
 		for k, n := range ds.CountsOf(j) {
 			g.counts[class[k]] += n
 		}
-		b.given[i] = g
+		b.earlier[i] = g
 	}
 	for _, r := range ds.Ratings {
 		if i := place[r.Item]; i >= 0 {
-			b.given[i].named = append(b.given[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
+			b.earlier[i].named = append(b.earlier[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
 		}
 	}
 	if unknown > 0 {
@@ -138,7 +138,7 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 }
 
 // cast takes in a line of the file of votes on item i.
-func (b *ballots) cast(i int, v votelog.Vote) {
+func (b *ballots) record(i int, v votelog.Vote) {
 	list := slices.DeleteFunc(slices.Clone(b.marks[i]), func(m mark) bool { return m.rater == v.Rater })
 	switch class := slices.Index(b.classes, v.Label); {
 	case class >= 0:
@@ -163,7 +163,7 @@ func (b *ballots) own(i int, rater string) (m mark, ok bool) {
 // of returns the votes on an item as a data set of one item, without those of a rater if one is
 // named; nil if there are none.
 func (b *ballots) of(i int, id, without string) *dataset.Dataset {
-	if b.given[i] == nil && b.marks[i] == nil {
+	if b.earlier[i] == nil && b.marks[i] == nil {
 		return nil
 	}
 	ds := &dataset.Dataset{Items: []string{id}, Classes: b.classes, Counts: make([]float32, len(b.classes))}
@@ -175,7 +175,7 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 		ds.Ratings = append(ds.Ratings, dataset.Rating{Rater: int32(len(ds.Raters)), Class: int32(m.class)})
 		ds.Raters = append(ds.Raters, m.rater)
 	}
-	if g := b.given[i]; g != nil {
+	if g := b.earlier[i]; g != nil {
 		copy(ds.Counts, g.counts)
 		for _, m := range g.named {
 			ds.Counts[m.class]-- // counted below, if it still holds
@@ -211,7 +211,7 @@ type exportAsked struct {
 }
 
 // exportVotes writes the votes of the server's file that count.
-func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer, error) {
+func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileResponse, error) {
 	if s.votes == nil {
 		return nil, errNoVotes
 	}
@@ -226,7 +226,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer,
 			}
 		}
 		w.Flush()
-		return &fileAnswer{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
+		return &fileResponse{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
 	}
 	p, release, err := s.queue.get()
 	if err != nil {
@@ -239,9 +239,9 @@ func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer,
 	}
 	text, err := json.MarshalIndent(tasks, "", " ")
 	if err == nil {
-		err = s.options.Limits.checkAnswer(int64(len(text)))
+		err = s.options.Limits.checkResponse(int64(len(text)))
 	}
-	return &fileAnswer{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
+	return &fileResponse{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
 }
 
 // counting returns the last line of each rater on an item, in the order of the file, without those

@@ -76,7 +76,7 @@ func FuzzRequests(f *testing.F) {
 	m := &served{parts: parts}
 	f.Fuzz(func(t *testing.T, body []byte, length int) {
 		in := reader{scanner: newScanner(body), parts: parts, limits: limits}
-		if frame, err := in.scoringInput(&wanted{level: 0.9}); err == nil {
+		if frame, err := in.scoringInput(&predictOptions{level: 0.9}); err == nil {
 			checkFrame(t, frame)
 		}
 		header := ""
@@ -113,7 +113,7 @@ func FuzzVotes(f *testing.F) {
 		if votes.rows > 30 {
 			t.Fatalf("%d votes", votes.rows)
 		}
-		c, err := m.cast(t.Context(), votes)
+		c, err := m.matchVotes(t.Context(), votes)
 		if err == nil && votes.rows > 0 && len(c.Items()) == 0 {
 			t.Fatalf("%d votes on no item", votes.rows)
 		}

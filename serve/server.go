@@ -76,9 +76,9 @@ func (o *Options) complete() error {
 }
 
 // wanted returns what is asked for where a request says nothing else.
-func (s *Server) wanted() *wanted {
+func (s *Server) defaultOptions() *predictOptions {
 	o := &s.options
-	w := &wanted{level: o.Level, limits: &o.Limits}
+	w := &predictOptions{level: o.Level, limits: &o.Limits}
 	w.MaxWidth, w.MinTop = o.MaxWidth, o.MinTop
 	return w
 }

@@ -21,16 +21,16 @@ func TestAnswersStream(t *testing.T) {
 		done <- err
 		out.Close()
 	}()
-	answers := bufio.NewReader(hear)
+	results := bufio.NewReader(hear)
 	for i := range 3 {
 		fmt.Fprintf(ask, `{"weights":[1],"alpha":[[%d,1]]}`+"\n", i+1)
-		line, err := answers.ReadString('\n')
+		line, err := results.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, `{"mean":[`) {
 			t.Fatalf("answer %d: %q, %v", i, line, err)
 		}
 	}
 	ask.Close()
-	if rest, err := io.ReadAll(answers); err != nil || len(rest) > 0 {
+	if rest, err := io.ReadAll(results); err != nil || len(rest) > 0 {
 		t.Errorf("after the last answer: %q, %v", rest, err)
 	}
 	if err := <-done; err != nil {
@@ -50,7 +50,7 @@ func TestAnswersInOrder(t *testing.T) {
 		fmt.Fprintf(&in, `{"weights":[1],"alpha":[[%d,1]]}`+"\n", i+1)
 		l := inputLine{text: fmt.Appendf(nil, `{"weights":[1],"alpha":[[%d,1]]}`, i+1)}
 		l.solve()
-		fmt.Fprintf(&want, "%s\n", l.answer)
+		fmt.Fprintf(&want, "%s\n", l.result)
 	}
 	for name, r := range map[string]io.Reader{
 		"whole": bytes.NewReader(in.Bytes()),

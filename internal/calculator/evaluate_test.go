@@ -16,18 +16,18 @@ import (
 )
 
 // ask returns the answers to the lines of input.
-func ask(t *testing.T, input string) (answers []string, bad int) {
+func ask(t *testing.T, input string) (results []string, bad int) {
 	t.Helper()
 	var out bytes.Buffer
 	_, bad, err := Evaluate(strings.NewReader(input), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers = strings.Split(out.String(), "\n")
-	if last := answers[len(answers)-1]; last != "" {
+	results = strings.Split(out.String(), "\n")
+	if last := results[len(results)-1]; last != "" {
 		t.Fatalf("the output ends in %q, not in a line end", last)
 	}
-	return answers[:len(answers)-1], bad
+	return results[:len(results)-1], bad
 }
 
 // TestJSONKeys pins every key, its place and the shape of its value.
@@ -271,7 +271,7 @@ func TestJSONGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, bad := ask(t, string(line)+"\n")
-		var got answer
+		var got result
 		if bad != 0 || len(lines) != 1 {
 			t.Fatalf("%s: %d lines, %d bad", c.Name, len(lines), bad)
 		}
@@ -318,15 +318,15 @@ func FuzzAnswerLine(f *testing.F) {
 		}
 		l := inputLine{number: 3, text: line}
 		l.solve()
-		if !json.Valid(l.answer) || !utf8.Valid(l.answer) || bytes.ContainsAny(l.answer, "\n\r") {
-			t.Fatalf("the answer is not one line of JSON: %q", l.answer)
+		if !json.Valid(l.result) || !utf8.Valid(l.result) || bytes.ContainsAny(l.result, "\n\r") {
+			t.Fatalf("the answer is not one line of JSON: %q", l.result)
 		}
 		var got map[string]json.RawMessage
-		if err := json.Unmarshal(l.answer, &got); err != nil {
+		if err := json.Unmarshal(l.result, &got); err != nil {
 			t.Fatal(err)
 		}
 		if keys := len(got); l.err == nil && keys != 5 || l.err != nil && keys != 2 {
-			t.Fatalf("an answer of %d keys: %s", keys, l.answer)
+			t.Fatalf("an answer of %d keys: %s", keys, l.result)
 		}
 	})
 }

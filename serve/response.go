@@ -17,7 +17,7 @@ import (
 )
 
 // list appends what one appends for each item, separated by commas.
-func (a *answer) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (_ []byte, err error) {
+func (a *resultBatch) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (_ []byte, err error) {
 	for j := range a.items {
 		if a.first+j > 0 {
 			dst = append(dst, ',')
@@ -30,7 +30,7 @@ func (a *answer) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (
 }
 
 // records appends one JSON object for each item, separated by commas.
-func (a *answer) records(dst []byte) ([]byte, error) {
+func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
 		return dst, badRequest("%w: ask for fewer outputs", a.names)
 	}
@@ -41,8 +41,8 @@ func (a *answer) records(dst []byte) ([]byte, error) {
 		}
 		cells = a.table.Append(cells[:0], &a.rows[j])
 		dst = a.table.AppendJSON(dst, cells)
-		if law := a.items[j].Dist; a.full && law != nil {
-			dst = appendParameters(dst[:len(dst)-1], law)
+		if dist := a.items[j].Dist; a.full && dist != nil {
+			dst = appendParameters(dst[:len(dst)-1], dist)
 		}
 		return dst, nil
 	})
@@ -50,14 +50,14 @@ func (a *answer) records(dst []byte) ([]byte, error) {
 
 // answerList predicts the items of a table and answers with a JSON object: text, which ends within a list, what one
 // appends to it for each batch of items, and warnings. The text waits in memory for the last item.
-func (s *Server) answerList(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte,
-	one func(a *answer, dst []byte) ([]byte, error)) error {
-	p, err := s.predict(r.Context(), m, t, want, func(a *answer) (err error) {
+func (s *Server) writeList(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *predictOptions, text []byte,
+	one func(a *resultBatch, dst []byte) ([]byte, error)) error {
+	p, err := s.predict(r.Context(), m, t, want, func(a *resultBatch) (err error) {
 		before := len(text)
 		if text, err = one(a, text); err != nil {
 			return err
 		}
-		return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
+		return cmp.Or(want.limits.checkResponse(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
 	})
 	if err != nil {
 		return err
@@ -81,15 +81,15 @@ func appendFailed(dst []byte, p *predict.Prediction) []byte {
 }
 
 // appendParameters appends the parameters of a distribution to an object that is left open.
-func appendParameters(dst []byte, law *mixture.Dirichlet) []byte {
+func appendParameters(dst []byte, dist *mixture.Dirichlet) []byte {
 	dst = append(dst, `,"weights":[`...)
-	for c := range law.K() {
-		weight, _ := law.Component(c)
+	for c := range dist.K() {
+		weight, _ := dist.Component(c)
 		dst = appendListed(dst, c, weight)
 	}
 	dst = append(dst, `],"alpha":[`...)
-	for c := range law.K() {
-		_, alpha := law.Component(c)
+	for c := range dist.K() {
+		_, alpha := dist.Component(c)
 		if c > 0 {
 			dst = append(dst, ',')
 		}
@@ -112,7 +112,7 @@ func appendListed(dst []byte, i int, x float64) []byte {
 
 // streamAnswers writes predictions as JSON lines, CSV or Parquet, as credence predict does: some items at
 // a time, so that memory does not grow with their number.
-func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted) error {
+func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *predictOptions) error {
 	if want.Levels == nil { // those of the query are checked
 		if err := checkLevel(want.level); err != nil {
 			return err
@@ -123,14 +123,14 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 		return err
 	}
 	want.Next = want.Next || want.columns["next_gain"]
-	want.Top = want.Top && (!want.Wide || want.wants("p_top"))
+	want.Top = want.Top && (!want.Wide || want.includes("p_top"))
 	if want.columns != nil {
 		if !want.Wide {
 			return badRequest("outputs can be chosen in the wide form alone: add wide=true")
 		}
 		want.Keep = want.keeps
 	}
-	metrics := s.metrics.of(m.name)
+	metrics := s.metrics.forModel(m.name)
 	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
 	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
@@ -144,7 +144,7 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	hold := func(n int) error { return s.hold(w, int64(n)) }
 	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, hold))
 	d := p.Diagnostics()
-	s.metrics.counted(metrics, d)
+	s.metrics.countItems(metrics, d)
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
 		// The status is sent: an answer that ends too early is all that is left to say.
 		rec.err = fmt.Errorf("after %d items: %w", d.Items, err)
@@ -154,7 +154,7 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 }
 
 // checkWide refuses a wide table of several levels with more columns than a request may have.
-func (w *wanted) checkWide(classes int) error {
+func (w *predictOptions) checkWide(classes int) error {
 	each := 5 // intervals have as many columns for each class and level
 	if w.HPD {
 		each++
@@ -177,7 +177,7 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 	}
 	var out predict.Writer
 	begin := func() (err error) {
-		w.Header().Set("Content-Type", answerTypes[form])
+		w.Header().Set("Content-Type", responseTypes[form])
 		w.Header().Set("Trailer", warningsHeader)
 		setWarnings(w, p.warnings(false))
 		out, err = predict.NewWriter(w, rows)
@@ -258,7 +258,7 @@ const warningsAbout = "of JSON lines, CSV and Parquet: a JSON array of warnings 
 	"1,024 or as many as batch says; the trailer of the same name has the warnings about all items"
 
 // mostHeader is how many bytes of warnings the header has: proxies refuse answers with more than some kilobytes of headers.
-const mostHeader = 3 << 10
+const maxHeader = 3 << 10
 
 // appendWarnings appends the member "warnings" to a JSON object, if there are any.
 func appendWarnings(dst []byte, warnings []string) []byte {
@@ -283,7 +283,7 @@ func headerText(list []string) string {
 	text := []byte{'['}
 	for i, s := range list {
 		one := asciiJSON(s)
-		full := len(text)+len(one) > mostHeader
+		full := len(text)+len(one) > maxHeader
 		if full {
 			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: a JSON answer has them")
 		}

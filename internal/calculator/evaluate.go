@@ -16,31 +16,31 @@ import (
 // The answer to a Query, under its JSON names. No slice is nil, so that what was
 // not asked for reads as an empty array.
 type (
-	answer struct {
+	result struct {
 		Mean     []float64     `json:"mean"`
 		Variance []float64     `json:"variance"`
 		LogPDF   []number      `json:"logpdf"`
-		Classes  []classAnswer `json:"classes"`
+		Classes  []classResult `json:"classes"`
 		TopClass []float64     `json:"top_class"`
 	}
-	classAnswer struct {
+	classResult struct {
 		Mean      float64          `json:"mean"`
 		Variance  float64          `json:"variance"`
-		Quantiles []quantileAnswer `json:"quantiles"`
-		CDF       []cdfAnswer      `json:"cdf"`
-		Intervals []intervalAnswer `json:"intervals"`
+		Quantiles []quantileResult `json:"quantiles"`
+		CDF       []cdfResult      `json:"cdf"`
+		Intervals []intervalResult `json:"intervals"`
 	}
-	quantileAnswer struct {
+	quantileResult struct {
 		Q          float64 `json:"q"`
 		X          float64 `json:"x"`
 		Complement float64 `json:"complement"`
 	}
-	cdfAnswer struct {
+	cdfResult struct {
 		X        float64 `json:"x"`
 		CDF      float64 `json:"cdf"`
 		Survival float64 `json:"survival"`
 	}
-	intervalAnswer struct {
+	intervalResult struct {
 		Level    float64      `json:"level"`
 		TwoSided [2]float64   `json:"two_sided"`
 		Upper    [2]float64   `json:"upper"`
@@ -127,9 +127,9 @@ func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	a := answer{
+	a := result{
 		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: top,
-		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classAnswer, m.Classes()),
+		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classResult, m.Classes()),
 	}
 	for i, p := range q.logPDF {
 		if err := ctx.Err(); err != nil {
@@ -149,11 +149,11 @@ func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, err
 	return marshalLine(a)
 }
 
-func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer, error) {
-	a := classAnswer{
-		Quantiles: make([]quantileAnswer, len(q.Quantiles)),
-		CDF:       make([]cdfAnswer, len(q.cdf)),
-		Intervals: make([]intervalAnswer, len(q.Levels)),
+func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classResult, error) {
+	a := classResult{
+		Quantiles: make([]quantileResult, len(q.Quantiles)),
+		CDF:       make([]cdfResult, len(q.cdf)),
+		Intervals: make([]intervalResult, len(q.Levels)),
 	}
 	a.Mean, a.Variance = f.Moments()
 	for i, p := range q.Quantiles {
@@ -161,13 +161,13 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer
 			return a, err
 		}
 		x, complement := f.QuantileBoth(p)
-		a.Quantiles[i] = quantileAnswer{p, x, complement}
+		a.Quantiles[i] = quantileResult{p, x, complement}
 	}
 	for i, x := range q.cdf {
 		if err := ctx.Err(); err != nil {
 			return a, err
 		}
-		a.CDF[i] = cdfAnswer{x, f.CDF(x), f.Survival(x)}
+		a.CDF[i] = cdfResult{x, f.CDF(x), f.Survival(x)}
 	}
 	ends := func(i mixture.Interval) [2]float64 { return [2]float64{i.Lo, i.Hi} }
 	for i, level := range q.Levels {
@@ -179,7 +179,7 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer
 		for _, piece := range set {
 			hpd = append(hpd, ends(piece))
 		}
-		a.Intervals[i] = intervalAnswer{
+		a.Intervals[i] = intervalResult{
 			Level:    level,
 			TwoSided: ends(f.Interval(mixture.TwoSided, level)),
 			Upper:    ends(f.Interval(mixture.Upper, level)),
@@ -223,21 +223,21 @@ type lineError struct {
 // have arrived are answered at once on all cores; none waits for more input.
 func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
 	r := &lineReader{r: bufio.NewReaderSize(in, 256<<10)}
-	var answers bytes.Buffer
+	var results bytes.Buffer
 	for {
 		batch, readErr := r.batch()
 		par.For(len(batch), func(i int) { batch[i].solve() })
-		answers.Reset()
+		results.Reset()
 		for _, l := range batch {
-			answers.Write(l.answer)
-			answers.WriteByte('\n')
+			results.Write(l.result)
+			results.WriteByte('\n')
 			lines++
 			if l.err != nil {
 				bad++
 			}
 		}
-		if answers.Len() > 0 {
-			if _, err := w.Write(answers.Bytes()); err != nil {
+		if results.Len() > 0 {
+			if _, err := w.Write(results.Bytes()); err != nil {
 				return lines, bad, fmt.Errorf("writing answers: %w", err)
 			}
 		}
@@ -255,16 +255,16 @@ type inputLine struct {
 	number int // counted from 1
 	text   []byte
 	err    error
-	answer []byte
+	result []byte
 }
 
 func (l *inputLine) solve() {
 	if l.err == nil {
-		l.answer, l.err = EvaluateOne(context.Background(), l.text, nil)
+		l.result, l.err = EvaluateOne(context.Background(), l.text, nil)
 	}
 	if l.err != nil {
 		// Cannot fail: it holds an int and a string.
-		l.answer, _ = marshalLine(lineError{l.number, l.err.Error()})
+		l.result, _ = marshalLine(lineError{l.number, l.err.Error()})
 	}
 }
 
