@@ -14,7 +14,7 @@ import (
 	"credence/predict"
 )
 
-// itemView is what is told of one item.
+// itemView is the response about one item.
 type itemView struct {
 	Item     string       `json:"item"`
 	Rank     int          `json:"rank,omitempty" doc:"place among all items by the value of a vote; the first is 1"`
@@ -29,7 +29,7 @@ type itemView struct {
 	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
 }
 
-// itemValue is a feature as people read it.
+// itemValue is a feature in readable form.
 type itemValue struct {
 	Name  string   `json:"name"`
 	Kind  string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
@@ -44,7 +44,7 @@ type groupValue struct {
 	Value string `json:"value"`
 }
 
-// itemLaw is a distribution as it is drawn.
+// itemLaw is a distribution as the page draws it.
 type itemLaw struct {
 	Level     float64     `json:"level"`
 	Predicted string      `json:"predicted"`
@@ -76,10 +76,10 @@ type ownVote struct {
 	CannotTell bool   `json:"cannot_tell,omitempty"`
 }
 
-// densityPieces is in how many pieces a density is cut.
+// densityPieces is the number of pieces of a density.
 const densityPieces = 160
 
-// lawOf describes a prediction and draws the density of a class.
+// distOf returns the distribution of a prediction, with the density of a class.
 func (p *pool) distOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
 	r, err := summaryOf(ctx, a, level)
 	if err != nil {
@@ -101,11 +101,11 @@ func (p *pool) distOf(ctx context.Context, a *predict.Prediction, level float64,
 	return l, nil
 }
 
-// rounded returns x to a multiple of 1/unit, so that lists for figures are short.
+// rounded rounds x to a multiple of 1/unit, which keeps the JSON for figures short.
 func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
-// focus is the class that is looked at unless another is named: the second of two, otherwise the
-// predicted one.
+// focus returns the class to show: the named one; if name is "", the second of two classes, otherwise the
+// predicted class.
 func (p *pool) focus(name string, predicted int) (int, error) {
 	classes := p.of.model.Classes
 	if name != "" {
@@ -121,7 +121,7 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 	return predicted, nil
 }
 
-// see returns what a rater may see of an item; nobody's name sees all.
+// see returns what a rater may see of an item. Without a rater everything is visible.
 func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 	i, level, err := p.findAt(in.ID, in.Level)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 	return v, err
 }
 
-// hides reports whether the votes on item i are kept from a rater: others have voted, she has not.
+// hides reports whether the votes on item i are hidden from a rater: others have voted, she has not.
 func (p *pool) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
@@ -186,15 +186,15 @@ func (p *pool) seen(i int, rater string) *numbers {
 	return p.now[i]
 }
 
-// focused returns the numbers of item i that a rater may see, and the class that is looked at.
+// focused returns the numbers of item i that a rater may see, and the class to show.
 func (p *pool) focused(i int, rater, class string) (*numbers, int) {
 	n := p.seen(i, rater)
 	c, _ := p.focus(class, n.predicted)
 	return n, c
 }
 
-// predictFor returns the prediction for item i without votes and given those that a rater may see, and the class that
-// is looked at.
+// predictFor returns the prediction for item i without votes, the one given the votes that a rater may see, and the
+// class to show.
 func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
 	if before, err = p.predict(ctx, i); err != nil {
 		return before, now, 0, err
@@ -208,7 +208,7 @@ func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (befo
 	return before, now, at, err
 }
 
-// count counts the votes on item i.
+// count returns the number of votes on item i per class.
 func (b *ballots) count(i int) *itemVotes {
 	v := &itemVotes{Counts: make([]float64, len(b.classes))}
 	if ds := b.of(i, "", ""); ds != nil {
@@ -224,7 +224,7 @@ func (b *ballots) count(i int) *itemVotes {
 	return v
 }
 
-// featuresOf describes the features of one item.
+// featuresOf returns the features of a data set of one item.
 func featuresOf(ds *dataset.Dataset) []itemValue {
 	row := ds.Rows.(*dataset.Memory).Values
 	list, at := []itemValue{}, 0
@@ -253,7 +253,7 @@ func featuresOf(ds *dataset.Dataset) []itemValue {
 	return list
 }
 
-// pictureKind says how an array is shown.
+// pictureKind returns how an array of a shape is shown: as an image, a volume or a vector.
 func pictureKind(shape []int) string {
 	switch {
 	case len(shape) == 3 && shape[1] > 1 && shape[2] > 1:
@@ -264,8 +264,8 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws feature part of item i as PNG: an image, or the slice of a volume at a place along an
-// axis. Volumes lie as they are kept, with the last axis upwards, as radiologists hold them.
+// picture draws feature part of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// keep their orientation, with the last axis upwards, as is customary in radiology.
 func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
@@ -294,8 +294,8 @@ func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tones returns the gray of a value. Images of 0 to 255 and of 0 to 1 are shown as they are, all
-// other values between the first and the last percent of the item's.
+// tones returns the mapping of values to gray levels. Images with values in 0 … 255 or 0 … 1 are not
+// rescaled; otherwise the range is from the first to the last percentile of the item's values.
 func tones(values []float32) func(x float32) uint8 {
 	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
 	for _, x := range values {
@@ -319,7 +319,7 @@ func tones(values []float32) func(x float32) uint8 {
 	}
 }
 
-// percentiles returns the ends of the middle 98 of a hundred values.
+// percentiles returns the first and the 99th percentile, of a sample if there are many values.
 func percentiles(values []float32) (lo, hi float32) {
 	var sample []float32
 	for i, step := 0, max(1, len(values)/20000); i < len(values); i += step {
@@ -334,7 +334,7 @@ func percentiles(values []float32) (lo, hi float32) {
 	return sample[len(sample)/100], sample[len(sample)-1-len(sample)/100]
 }
 
-// flat draws an image [C,H,W]: three channels are colors, of others the first is shown.
+// drawImage draws an image [C,H,W]: three channels are RGB, otherwise the first channel is shown.
 func drawImage(values []float32, shape []int, tone func(float32) uint8) image.Image {
 	h, w := shape[1], shape[2]
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -352,7 +352,7 @@ func drawImage(values []float32, shape []int, tone func(float32) uint8) image.Im
 	return m
 }
 
-// cut draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two axes that are left the
+// drawSlice draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two remaining axes, the
 // first goes to the right and the second upwards.
 func drawSlice(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
 	n := shape[1:]

@@ -13,8 +13,8 @@ import (
 	"credence/mixture"
 )
 
-// The answer to a Query, under its JSON names. No slice is nil, so that what was
-// not asked for reads as an empty array.
+// The result of a Query, with its JSON names. No slice is nil, so that quantities that
+// were not requested are empty arrays.
 type (
 	result struct {
 		Mean     []float64     `json:"mean"`
@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// CheckLevel refuses what is not the level of an interval.
+// CheckLevel returns an error unless level is in (0, 1).
 func CheckLevel(level float64) error {
 	if !(level > 0 && level < 1) {
 		return errors.New("a level lies between 0 and 1")
@@ -57,7 +57,7 @@ func CheckLevel(level float64) error {
 	return nil
 }
 
-// CheckQuantile refuses what is not a probability.
+// CheckQuantile returns an error unless q is in [0, 1].
 func CheckQuantile(q float64) error {
 	if !(q >= 0 && q <= 1) {
 		return errors.New("a quantile's probability lies between 0 and 1")
@@ -65,14 +65,14 @@ func CheckQuantile(q float64) error {
 	return nil
 }
 
-// Size is how much a question asks for.
+// Size is the size of a query.
 type Size struct {
 	Components, Classes, Levels int
-	Points                      int // levels, quantiles and points of the CDF, times the classes, and points of the density
+	Points                      int // (levels + quantiles + CDF points) × classes + density points
 }
 
-// EvaluateOne returns the answer to one question, without a line end. check, if not nil, may refuse it by its
-// size. When ctx is done AnswerOne stops and returns the context's error.
+// EvaluateOne evaluates one query and returns the result as JSON, without a line end. check, if not nil, may reject
+// the query by its size. When ctx is done EvaluateOne stops and returns the context's error.
 func EvaluateOne(ctx context.Context, question []byte, check func(Size) error) ([]byte, error) {
 	q, err := parseQuery(question)
 	if err != nil {
@@ -95,8 +95,8 @@ func EvaluateOne(ctx context.Context, question []byte, check func(Size) error) (
 	return q.Describe(ctx, m)
 }
 
-// mixture returns the mixture that q asks about, after the votes, and checks
-// what it asks.
+// mixture returns the mixture of the query, updated with the votes, and checks
+// the levels and quantiles.
 func (q *Query) mixture() (*mixture.Dirichlet, error) {
 	m, err := mixture.NewDirichlet(q.weights, q.alpha)
 	if err != nil {
@@ -120,8 +120,8 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 	return m, nil
 }
 
-// Describe returns what q asks about m as a line of JSON, without a line end. When ctx is done it stops and returns
-// the context's error.
+// Describe evaluates q for m and returns the result as a line of JSON, without a line end. When ctx is done it stops
+// and returns the context's error.
 func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, error) {
 	top, err := m.TopClassContext(ctx, nil)
 	if err != nil {
@@ -190,14 +190,14 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classResult
 	return a, ctx.Err()
 }
 
-// errNaN is what no mixture of the documented range gives.
+// errNaN does not occur for mixtures with parameters in the documented range.
 var errNaN = errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
 
 // marshalLine returns v as JSON on one line, without a line end.
 func marshalLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // an error may quote its input, for people to read
+	enc.SetEscapeHTML(false) // keep quoted input in error messages readable
 	err := enc.Encode(v)
 	if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok || errors.Is(err, errNaN) {
 		return nil, errNaN
@@ -206,21 +206,21 @@ func marshalLine(v any) ([]byte, error) {
 }
 
 const (
-	// longestLine bounds the memory that one line of input can take.
+	// longestLine bounds the length of a line of input.
 	longestLine = 64 << 20
-	// linesAtOnce bounds how many answers wait for each other.
+	// linesAtOnce bounds the number of lines per batch.
 	linesAtOnce = 256
 )
 
-// lineError is the answer to a line that could not be answered.
+// lineError is the output for a line that could not be evaluated.
 type lineError struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
 }
 
-// Evaluate writes the answers to the lines of in, in their order, and counts the
-// lines that are not blank and those of them that could not be answered. Lines that
-// have arrived are answered at once on all cores; none waits for more input.
+// Evaluate writes the results for the lines of in, in order. It returns the number of
+// lines that are not blank and the number of those that could not be evaluated. Lines
+// that have arrived are evaluated in parallel; none waits for more input.
 func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
 	r := &lineReader{r: bufio.NewReaderSize(in, 256<<10)}
 	var results bytes.Buffer
@@ -250,7 +250,7 @@ func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
 	}
 }
 
-// inputLine is a line on its way to its answer.
+// inputLine is a line of input with its result.
 type inputLine struct {
 	number int // counted from 1
 	text   []byte
@@ -263,7 +263,7 @@ func (l *inputLine) solve() {
 		l.result, l.err = EvaluateOne(context.Background(), l.text, nil)
 	}
 	if l.err != nil {
-		// Cannot fail: it holds an int and a string.
+		// Cannot fail: lineError has only an int and a string.
 		l.result, _ = marshalLine(lineError{l.number, l.err.Error()})
 	}
 }
@@ -274,8 +274,8 @@ type lineReader struct {
 	number int // of the line read last
 }
 
-// batch waits for a line and returns it with those that have arrived already,
-// leaving out blank ones. The error, such as io.EOF, concerns what follows them.
+// batch waits for a line and returns it with the lines that have already arrived,
+// except blank ones. The error, such as io.EOF, concerns the input after them.
 func (r *lineReader) batch() ([]inputLine, error) {
 	var lines []inputLine
 	for {
@@ -285,7 +285,7 @@ func (r *lineReader) batch() ([]inputLine, error) {
 			l.err, err = err, nil
 		}
 		if err != nil && err != io.EOF {
-			return lines, err // the line that broke off is not one to answer
+			return lines, err // an incomplete line is not evaluated
 		}
 		if l.err != nil || len(bytes.TrimSpace(text)) > 0 {
 			lines = append(lines, l)
@@ -296,7 +296,7 @@ func (r *lineReader) batch() ([]inputLine, error) {
 	}
 }
 
-// ready reports whether the next line can be read without waiting.
+// ready reports whether the next line can be read without blocking.
 func (r *lineReader) ready() bool {
 	arrived, _ := r.r.Peek(r.r.Buffered())
 	return bytes.IndexByte(arrived, '\n') >= 0
