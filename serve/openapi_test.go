@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/openapi.txt anew")
 
-// TestOpenAPI: the routes and the names of the schemas are those that clients were generated from.
+// TestOpenAPI: routes and schema names do not change, since clients are generated from them.
 func TestOpenAPI(t *testing.T) {
 	_, url := start(t, Options{})
 	status, _, text := ask(t, "GET", url+"/api/v1/openapi.json", "", "")

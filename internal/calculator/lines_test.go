@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// An answer comes before the next question has been asked.
+// A result is written before the next query has been sent.
 func TestAnswersStream(t *testing.T) {
 	in, ask := io.Pipe()
 	hear, out := io.Pipe()
@@ -38,7 +38,7 @@ func TestAnswersStream(t *testing.T) {
 	}
 }
 
-// Many lines, in small and in large pieces: every answer in its place.
+// Many lines, in small and in large pieces: results are in the order of the lines.
 func TestAnswersInOrder(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -80,7 +80,7 @@ func TestBlankAndLongLines(t *testing.T) {
 	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 67108864 bytes are read"}` || got[0] != got[2] {
 		t.Errorf("answers %q", got)
 	}
-	// A long line may be the last, and lines just short enough are answered.
+	// A long line may be the last, and lines just short enough are evaluated.
 	for _, c := range []struct {
 		in         string
 		lines, bad int
@@ -114,7 +114,7 @@ func TestReadAndWriteErrors(t *testing.T) {
 	}
 }
 
-// fullDisk refuses every write.
+// fullDisk fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -14,8 +14,8 @@ import (
 
 const (
 	sketchRows = 8
-	// poleRoom is the maximum height of a column with a pole before it is cut
-	// off, as a multiple of the highest other column.
+	// poleRoom is the maximum ratio of the height of a column with a pole to the
+	// height of the frame, which cuts it off.
 	poleRoom = 4
 )
 
