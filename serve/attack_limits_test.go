@@ -33,8 +33,8 @@ import (
 const attackTimeout, attackMemory = 2 * time.Second, 1e9
 
 // TestAttackWork runs credence serve in its own process and sends requests up to its limits: four clients use random
-// options on all routes that compute, and some disconnect before the response. No request occupies the server for longer
-// than --timeout plus a second, and the process uses less than a gigabyte.
+// options on all routes that compute, and some disconnect before the response. No request occupies the server for
+// longer than --timeout plus a second, and the process uses less than a gigabyte.
 func TestAttackWork(t *testing.T) {
 	times := 150
 	if text := os.Getenv("CREDENCE_ATTACK_REQUESTS"); text != "" {
@@ -97,8 +97,8 @@ type attacked struct {
 
 	mu      sync.Mutex
 	longest map[string]time.Duration // until the server is done, by kind of request
-	read    map[string]time.Duration // until the client has read the answer
-	seen    map[string]int           // answers, by kind and status
+	read    map[string]time.Duration // until the client has read the response
+	seen    map[string]int           // responses, by kind and status
 }
 
 // startAttacked serves two models and some items, like users do.
@@ -210,10 +210,10 @@ func (a *attacked) request(k int) (name string, r workRequest, leaves time.Durat
 	return name, r, leaves
 }
 
-// send sends a request, waits for the whole response, and records the time. For a response that is sent as a whole, the
-// server is done when it starts, since the time to read it depends on the client; for a streamed response, when it ends. A
-// client may disconnect earlier. After an aborted response, the server may close a reused connection while the next
-// request is on its way; the request is then sent again, as HTTP clients do.
+// send sends a request, waits for the whole response, and records the time. For a response that is sent as a whole,
+// the server is done when it starts, since the time to read it depends on the client; for a streamed response, when
+// it ends. A client may disconnect earlier. After an aborted response, the server may close a reused connection while
+// the next request is on its way; the request is then sent again, as HTTP clients do.
 func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
 	for a.sendOn(name, r, leaves) {
 	}

@@ -17,7 +17,7 @@ import (
 	"credence/train"
 )
 
-// consents returns people with a boolean in place of the sex, spelled like levels; without levels it is the number 0 or 1.
+// consents returns people with a boolean instead of the sex, spelled like levels; without levels it is 0 or 1.
 func consents(n int, levels []string) *dataset.Dataset {
 	ds := people(n)
 	ds.Parts[1] = dataset.Part{Name: "ok", Kind: dataset.Categorical, Levels: levels}
@@ -120,7 +120,7 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-// meanOf returns the mean of yes, or in Label Studio's format that of the suggested class, from a response about one item.
+// meanOf returns the mean of yes, or in Label Studio's format of the suggested class, from a response about one item.
 func meanOf(text string) (float64, error) {
 	var a struct {
 		Mean        float64 `json:"mean_yes"`

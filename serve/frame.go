@@ -80,7 +80,7 @@ func (c *column) addFound(x float64) {
 	}
 }
 
-// addBool adds a boolean: as a level if the feature is categorical, otherwise as 0 or 1. p is the model's feature, or nil.
+// addBool adds a boolean, as a level of a categorical feature, otherwise as 0 or 1. p is the model's feature, or nil.
 func (c *column) addBool(b bool, p *dataset.Part) {
 	if p != nil && p.Kind == dataset.Categorical {
 		c.addText(strconv.FormatBool(b))

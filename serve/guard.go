@@ -216,8 +216,8 @@ func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 	if err := s.checkHost(r); err != nil {
 		return err
 	}
-	if err := checkSite(r); err != nil {
-		return err
+	if err := crossSite.Check(r); err != nil {
+		return failf(http.StatusForbidden, "the request comes from a page of another site: %w", err)
 	}
 	if s.options.Token == "" || s.hasSession(r) {
 		return nil

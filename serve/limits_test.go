@@ -178,7 +178,7 @@ func TestTimeout(t *testing.T) {
 		}
 		cancel()
 	}
-	for range 3000 { // until handlers whose answers broke off have returned
+	for range 3000 { // until the handlers of aborted responses have returned
 		if len(s.slots) == 0 && s.held.Load() == 0 {
 			return
 		}

@@ -144,13 +144,6 @@ func (s *Server) isToken(given string) bool {
 // user who is signed in, or whose server has no token, may have such a page open.
 var crossSite = http.NewCrossOriginProtection()
 
-func checkSite(r *http.Request) error {
-	if err := crossSite.Check(r); err != nil {
-		return failf(http.StatusForbidden, "%w", fmt.Errorf("the request comes from a page of another site: %w", err))
-	}
-	return nil
-}
-
 // overview is the summary that the page shows first.
 type overview struct {
 	Model      string           `json:"model"`

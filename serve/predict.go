@@ -61,8 +61,8 @@ type resultBatch struct {
 	rows  []predict.Row // zero for items with an Err
 }
 
-// Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels). They
-// pass through the networks in batches whose activations are at most batchValues values; a batch has at least one item.
+// Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels).
+// They pass through the networks in batches that keep at most batchValues values; a batch has at least one item.
 // This bounds the memory of a request, and the time until it stops when its context is done.
 const (
 	batchRows      = 1024
@@ -155,8 +155,8 @@ func (p *predicting) warnings(done bool) []string {
 	return list
 }
 
-// predict predicts all items of a table in batches and calls each with every batch, in order. If there are no items, each
-// is called once, with an empty batch.
+// predict predicts all items of a table in batches and calls each with every batch, in order. If there are no items,
+// each is called once, with an empty batch.
 func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {

@@ -165,7 +165,7 @@ func (w *predictOptions) checkWide(classes int) error {
 	return exceeds("columns of the answer, one row per item", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
 }
 
-// cellMemory and groupMemory are the approximate bytes per value until it is written, in a batch and in a Parquet row group.
+// cellMemory and groupMemory are the approximate bytes per unwritten value, in a batch and in a Parquet row group.
 const cellMemory, groupMemory = 64, 16
 
 // stream writes the predictions. It reserves memory with hold. The first batch is predicted before anything is
@@ -247,8 +247,8 @@ func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer,
 }
 
 // Warnings are about the items of a request: levels that were not in training, values far outside its range, votes on
-// other items. JSON objects contain them in the body. Tables cannot: the header has the warnings that are known when the
-// response starts, and the trailer of the same name, after the last row, has the warnings about all items.
+// other items. JSON objects contain them in the body. Tables cannot: the header has the warnings that are known when
+// the response starts, and the trailer of the same name, after the last row, has the warnings about all items.
 
 // warningsHeader is the name of the header; its value is a JSON array of strings, in ASCII.
 const warningsHeader = "Credence-Warnings"

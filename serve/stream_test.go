@@ -83,8 +83,8 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// TestLateErrorOfParquet: an error that is found after the status was sent, but before any row, aborts the response, and
-// the next request of the same client succeeds.
+// TestLateErrorOfParquet: an error that is found after the status was sent, but before any row, aborts the response,
+// and the next request of the same client succeeds.
 func TestLateErrorOfParquet(t *testing.T) {
 	_, url := start(t, Options{})
 	body := "age,sex\n" + strings.Repeat("30,f\n", 2000) + "old,f\n" + strings.Repeat("30,f\n", 50_000)
