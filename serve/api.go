@@ -28,22 +28,22 @@ type apiModel struct {
 	Loaded   time.Time `json:"loaded"`
 }
 
-// apiVote is a vote as it is posted and listed.
+// apiVote is a vote in the API, posted or listed.
 type apiVote struct {
 	Item  string `json:"item" minLength:"1" maxLength:"1024" doc:"id of the item"`
 	Rater string `json:"rater" minLength:"1" maxLength:"1024" doc:"who votes"`
 	Label string `json:"label" maxLength:"1024" doc:"a class; empty withdraws the rater's vote on the item"`
 	Key   string `json:"key,omitempty" maxLength:"128" doc:"the sender's name for the vote: sent again with the same key, it counts once"`
-	// CannotTell is in the file as a line without a label, so that nobody counts it.
+	// CannotTell is stored as a line without a label, which is not counted as a vote.
 	CannotTell bool      `json:"cannot_tell,omitempty" doc:"instead of a label: the rater saw the item and cannot tell"`
 	Time       time.Time `json:"time,omitzero" readOnly:"true" doc:"when it came in"`
 }
 
-// api adds the routes under /api/v1, described by OpenAPI at /api/v1/openapi.json.
+// api adds the routes under /api/v1, which the OpenAPI document at /api/v1/openapi.json describes.
 func (s *Server) api(mux *http.ServeMux) {
 	config := huma.DefaultConfig("Credence", s.options.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", "/api/v1/schemas"
-	config.CreateHooks = nil // no links to schemas in answers
+	config.CreateHooks = nil // no links to schemas in responses
 	config.Transformers = append(config.Transformers, recordProblem)
 	config.Info.Description = "Distributions of class probabilities, with credible intervals, by models that were trained on votes."
 	if s.options.BasePath != "" {
@@ -58,19 +58,19 @@ func (s *Server) api(mux *http.ServeMux) {
 	s.apiPredict(api, mux)
 }
 
-// apiProblem is an error as the API answers it, with its cause for the log.
+// apiProblem is an error response of the API, with its cause for the log.
 type apiProblem struct {
 	huma.ErrorModel
 	cause error
 }
 
-// problem turns an error into one of huma's.
+// problem converts an error to an error of huma.
 func problem(err error) error {
 	status := statusOf(err)
-	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: said(err).Error()}, err}
+	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: publicError(err).Error()}, err}
 }
 
-// recordProblem keeps the cause of an answer that is an error for the log.
+// recordProblem is a huma transformer that records the cause of an error response for the log.
 func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 	_, w := humago.Unwrap(ctx)
 	switch err := v.(type) {
@@ -91,7 +91,7 @@ func (m *served) summary() apiModel {
 	return a
 }
 
-// register adds an operation of the API.
+// register adds an operation to the API.
 func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (*O, error)) {
 	op.Path = "/api/v1" + op.Path
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
@@ -103,12 +103,12 @@ func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Cont
 	})
 }
 
-// registerBody adds an operation that answers with nothing but a body.
+// registerBody adds an operation whose response has a body and no headers of its own.
 func registerBody[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (O, error)) {
-	type answer struct{ Body O }
-	register(api, op, func(ctx context.Context, in *I) (*answer, error) {
+	type response struct{ Body O }
+	register(api, op, func(ctx context.Context, in *I) (*response, error) {
 		out, err := f(ctx, in)
-		return &answer{out}, err
+		return &response{out}, err
 	})
 }
 
@@ -184,35 +184,35 @@ func (s *Server) apiVotes(api huma.API) {
 		})
 }
 
-// apiMixture answers what credence mixture --jsonl answers.
+// apiMixture adds the route that evaluates mixture queries like credence mixture --jsonl.
 func (s *Server) apiMixture(api huma.API) {
 	registerBody(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/mixture", Summary: "What follows from a mixture",
 		Description:  "Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.",
 		MaxBodyBytes: 1 << 20, SkipValidateBody: true, Tags: []string{"mixture"}},
-		func(ctx context.Context, in *struct {
-			RawBody []byte `contentType:"application/json"`
-		}) (json.RawMessage, error) {
-			return s.calculate(ctx, in.RawBody)
-		})
+		s.calculate)
 }
 
-// calculate answers one question about a mixture.
-func (s *Server) calculate(ctx context.Context, question []byte) (json.RawMessage, error) {
+type mixtureAsked struct {
+	RawBody []byte `contentType:"application/json"`
+}
+
+// calculate evaluates one mixture query.
+func (s *Server) calculate(ctx context.Context, in *mixtureAsked) (json.RawMessage, error) {
 	var line bytes.Buffer
-	if err := json.Compact(&line, question); err != nil {
+	if err := json.Compact(&line, in.RawBody); err != nil {
 		return nil, badRequest("the question is not JSON: %w", err)
 	}
 	text, err := calculator.EvaluateOne(ctx, line.Bytes(), s.options.Limits.checkMixture)
 	switch _, limited := errors.AsType[*httpError](err); {
 	case err == nil:
-		return append(text, '\n'), s.options.Limits.checkAnswer(int64(len(text)))
+		return append(text, '\n'), s.options.Limits.checkResponse(int64(len(text)))
 	case limited, ctx.Err() != nil:
 		return nil, err
 	}
 	return nil, failf(http.StatusUnprocessableEntity, "%w", err)
 }
 
-// apiRaters tells what is known of the raters of a model, as credence raters --json does.
+// apiRaters adds the route that returns the raters of a model, as credence raters --json prints them.
 func (s *Server) apiRaters(api huma.API) {
 	registerBody(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/models/{model}/raters",
 		Summary:     "What is known of the raters of a model",
@@ -228,7 +228,7 @@ func (s *Server) apiRaters(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			r, err := m.tellRaters(in.Names)
+			r, err := m.raterReport(in.Names)
 			if err != nil {
 				return nil, err
 			}
@@ -236,8 +236,8 @@ func (s *Server) apiRaters(api huma.API) {
 		})
 }
 
-// tellRaters returns what is known of the raters.
-func (s *served) tellRaters(names bool) (*evaluate.RaterReport, error) {
+// raterReport returns the report on the model's raters, with their names or with pseudonyms.
+func (s *served) raterReport(names bool) (*evaluate.RaterReport, error) {
 	if errors.Is(s.noRaters, run.ErrNoRaters) {
 		return nil, failf(http.StatusNotFound, "nothing is known of the raters of model %q: its votes did not name any", s.name)
 	}
@@ -252,7 +252,7 @@ func (s *served) tellRaters(names bool) (*evaluate.RaterReport, error) {
 	return &r, nil
 }
 
-// ratersSchema describes [evaluate.RaterReport].
+// ratersSchema returns the schema of [evaluate.RaterReport].
 func ratersSchema() *huma.Schema {
 	typed := func(kind, about string) *huma.Schema { return &huma.Schema{Type: kind, Description: about} }
 	number := func(about string) *huma.Schema {

@@ -19,8 +19,8 @@ import (
 	"credence/predict"
 )
 
-// apiPredict adds the prediction. Its body is read by the same reader as those of the other
-// protocols, so huma only describes it.
+// apiPredict adds the prediction route. Its body is parsed by the same reader as those of the other
+// protocols; huma is used only to document it.
 func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 	const path = "/api/v1/models/{model}/predict"
 	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the column item holds the id"}
@@ -31,7 +31,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 		"votes":   votesSchema(),
 		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
 	}}
-	answer := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
+	response := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
 		"model": {Type: "string"}, "version": {Type: "string"}, "level": {Type: "number"},
 		"predictions": {Type: "array", Items: &huma.Schema{Type: "object", AdditionalProperties: true}},
 		"warnings":    {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "what looks wrong about the items; absent if nothing does"},
@@ -49,7 +49,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 			"application/vnd.apache.parquet": binary}},
 		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Headers: map[string]*huma.Param{
 			warningsHeader: {Description: warningsAbout, Schema: &huma.Schema{Type: "string"}}}, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: answer}, "application/x-ndjson": text("one object per item, on a line of its own"),
+			"application/json": {Schema: response}, "application/x-ndjson": text("one object per item, on a line of its own"),
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
@@ -59,16 +59,16 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 	s.modelRoute(mux, "POST "+path, apiErrors, named, s.apiPredictions)
 }
 
-// apiErrors answers an error in the form that huma's have.
+// apiErrors writes an error in huma's format.
 func apiErrors(w http.ResponseWriter, status int, err error) {
 	writeError(w, status, "application/problem+json", huma.NewError(status, err.Error()))
 }
 
 func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *served) (err error) {
-	want := s.wanted()
+	want := s.defaultOptions()
 	defer func() {
 		if err != nil && want.batch != 0 {
-			// The rest of the body is not read: another request on the connection would be lost.
+			// The rest of the body is not read, so the connection cannot be reused for another request.
 			w.Header().Set("Connection", "close")
 		}
 	}()
@@ -83,18 +83,18 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *serve
 		return err
 	}
 	if want.Name != jsonForm {
-		return s.streamAnswers(w, r, m, t, want)
+		return s.streamPredictions(w, r, m, t, want)
 	}
 	if err := checkLevel(want.level); err != nil {
 		return err
 	}
 	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
 	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	return s.answerList(w, r, m, t, want, text, (*answer).records)
+	return s.writeList(w, r, m, t, want, text, (*resultBatch).records)
 }
 
-// apiItems reads the items of a request, and what is asked of them.
-func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+// apiItems reads the items of a request, and the options in its body.
+func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *predictOptions) (table.Table, error) {
 	kind, err := mediaType(r)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 		err = badRequest("the request has no items")
 	}
 	if err == nil {
-		want.votes, err = m.cast(r.Context(), votes)
+		want.votes, err = m.matchVotes(r.Context(), votes)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	return f, f.finish()
 }
 
-// outputs takes the names of columns.
+// outputs reads an array of output names.
 func (r *reader) outputs() (map[string]bool, error) {
 	var names []string
 	err := r.Array(func(int) error {
@@ -152,7 +152,7 @@ func (r *reader) outputs() (map[string]bool, error) {
 	return columnsOf(names)
 }
 
-// Forms of requests and answers.
+// Formats of requests and responses.
 const (
 	jsonForm    = "json"
 	linesForm   = "jsonl"
@@ -160,7 +160,7 @@ const (
 	parquetForm = "parquet"
 )
 
-// forms are the forms of media types.
+// forms maps media types to formats.
 var forms = map[string]string{
 	"application/json":     jsonForm,
 	"application/x-ndjson": linesForm, "application/ndjson": linesForm, "application/jsonl": linesForm, "application/x-jsonlines": linesForm,
@@ -168,10 +168,10 @@ var forms = map[string]string{
 	"application/vnd.apache.parquet": parquetForm, "application/x-parquet": parquetForm, "application/parquet": parquetForm,
 }
 
-// answerTypes are the media types of answers.
-var answerTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
+// responseTypes maps formats to the media types of responses.
+var responseTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
 
-// mediaType returns the form of a request's body.
+// mediaType returns the format of a request's body.
 func mediaType(r *http.Request) (string, error) {
 	given := r.Header.Get("Content-Type")
 	kind := given
@@ -184,8 +184,8 @@ func mediaType(r *http.Request) (string, error) {
 	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv, for our own API also application/x-ndjson or application/vnd.apache.parquet", given)
 }
 
-// table reads a body that is a table. If it streams, the table is read from the connection while
-// answers are written.
+// table returns the table in a body. If streams is true, it is read from the connection while the
+// response is being written.
 func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (table.Table, error) {
 	opts := table.Options{Memory: s.options.Limits.Body, Items: true}
 	var src io.Reader
@@ -199,7 +199,7 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, stre
 		}
 		src = plain
 	} else {
-		// A client that reads nothing before it has sent all would wait for us, and we for it.
+		// Reading while writing would deadlock with a client that sends the whole request before it reads.
 		body, err := s.body(w, r)
 		if err != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, stre
 	return asClients(table.NewText(r.Context(), io.NopCloser(src), "the request", opts))
 }
 
-// asClients makes an error of opening a table the client's.
+// asClients turns an error of opening a table into a bad request.
 func asClients(t table.Table, err error) (table.Table, error) {
 	if err == nil {
 		return t, nil
@@ -223,7 +223,7 @@ func asClients(t table.Table, err error) (table.Table, error) {
 	return nil, err
 }
 
-// formParams describes the parameters that readForm reads.
+// formParams documents the query parameters that readForm reads.
 func formParams() []*huma.Param {
 	query := func(name, kind, about string) *huma.Param {
 		return &huma.Param{Name: name, In: "query", Description: about, Schema: &huma.Schema{Type: kind}}
@@ -248,8 +248,8 @@ func formParams() []*huma.Param {
 	}
 }
 
-// readForm reads the parameters of a request.
-func (w *wanted) readForm(r *http.Request) error {
+// readForm reads the Accept header and the query parameters of a request.
+func (w *predictOptions) readForm(r *http.Request) error {
 	w.Top, w.Name = true, jsonForm
 	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
 		w.Name = accepted(accept)
@@ -273,8 +273,8 @@ func (w *wanted) readForm(r *http.Request) error {
 			return badRequest("digits %q: expected a number from 1 to 17, or full", digits)
 		}
 	}
-	// All that is told is computed to as many digits; programs that read JSON and Parquet get all
-	// of them unless told otherwise.
+	// Results are computed to this precision. JSON and Parquet are not rounded to it unless the request
+	// gives the number of digits.
 	w.Precision = predict.Digits(n).Precision()
 	if digits != "" || w.Name == csvForm {
 		w.Digits = predict.Digits(n)
@@ -282,7 +282,7 @@ func (w *wanted) readForm(r *http.Request) error {
 	return checkAbstention(w.MaxWidth, w.MinTop)
 }
 
-// accepted returns the form that an Accept header asks for first.
+// accepted returns the first supported format in an Accept header.
 func accepted(header string) string {
 	for _, part := range strings.Split(header, ",") {
 		kind, _, _ := strings.Cut(part, ";")
@@ -293,8 +293,8 @@ func accepted(header string) string {
 	return jsonForm
 }
 
-// query reads the query. Of several mistakes it returns the first.
-func (w *wanted) query(q url.Values) (err error) {
+// query reads the query parameters. If several are invalid, it returns the first error.
+func (w *predictOptions) query(q url.Values) (err error) {
 	fail := func(name, text, expected string) {
 		err = cmp.Or(err, badRequest("%s %q: expected %s", name, text, expected))
 	}

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// TestAttackConnections asks a server on which thousands of connections are idle, hundreds send
-// nothing more after half a header or half a body, some one byte at a time, and some read no answer:
-// all others are answered as ever, and memory stays small.
+// TestAttackConnections sends requests to a server with thousands of idle connections, hundreds that stop
+// after half a header or half a body, some that send one byte at a time, and some that never read: all
+// other requests succeed as usual, and memory stays small.
 func TestAttackConnections(t *testing.T) {
 	idle := 2000
 	if text := os.Getenv("CREDENCE_ATTACK_IDLE"); text != "" {
@@ -52,7 +52,7 @@ func TestAttackConnections(t *testing.T) {
 		}
 		return conns[from:]
 	}
-	// More than may be at work at the same time.
+	// More than may be in progress at the same time.
 	open(400, "POST /invocations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000000\r\n\r\n{\"instances\":[[30,")
 	open(100, "POST /api/v1/votes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"item\":")
 	open(400, "POST /invocations HTTP/1.1\r\nHost: loc")
@@ -102,7 +102,7 @@ func TestAttackConnections(t *testing.T) {
 	}
 }
 
-// startChild serves a folder in another process, until the test ends at the latest, and returns its
+// startChild serves a folder in another process, which is stopped when the test ends, and returns its
 // address.
 func startChild(t *testing.T, dir string) (*exec.Cmd, string) {
 	t.Helper()

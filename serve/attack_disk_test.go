@@ -21,8 +21,8 @@ import (
 )
 
 // TestAttackFullDisk fills the disk of a server under load and frees it again, over and over, and kills
-// the server in between: no vote that it acknowledged is lost, none is there twice, and it takes votes
-// again when there is space, without a restart.
+// the server in between: no acknowledged vote is lost or duplicated, and the server accepts votes again
+// without a restart when there is space.
 func TestAttackFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("credence", dir, "tmpfs", 0, "size=4m"); err != nil {
@@ -76,7 +76,7 @@ func (d *diskAttack) round(t *testing.T, dir string, k int, random *rand.Rand) {
 			}
 		})
 	}
-	// Every number of acknowledged or refused votes that is waited for comes, however slow the machine is.
+	// These waits end on any machine, however slow: the numbers of acknowledged and rejected votes keep growing.
 	await := func(count *atomic.Int64, what string) {
 		from := count.Load()
 		for range 2000 {

@@ -29,12 +29,12 @@ import (
 	"credence/internal/rng"
 )
 
-// attackTimeout is the --timeout of the server that is attacked, and attackMemory what it may take.
+// attackTimeout is the --timeout of the attacked server, and attackMemory is the memory it may use.
 const attackTimeout, attackMemory = 2 * time.Second, 1e9
 
-// TestAttackWork asks credence serve, in a process of its own, for whatever its limits allow: four clients send requests with
-// random options on all routes that compute, and some leave before they are answered. None keeps the server at work for longer
-// than --timeout and a second, and the process takes less than a gigabyte.
+// TestAttackWork runs credence serve in its own process and sends requests up to its limits: four clients use random
+// options on all routes that compute, and some disconnect before the response. No request occupies the server for
+// longer than --timeout plus a second, and the process uses less than a gigabyte.
 func TestAttackWork(t *testing.T) {
 	times := 150
 	if text := os.Getenv("CREDENCE_ATTACK_REQUESTS"); text != "" {
@@ -65,7 +65,7 @@ func TestAttackWork(t *testing.T) {
 	a.report(times)
 }
 
-// TestAttackFour asks for the largest answers that the limits allow, four at a time and of each kind in turn.
+// TestAttackFour requests the largest responses that the limits allow, four at a time and of each kind in turn.
 func TestAttackFour(t *testing.T) {
 	a := startAttacked(t)
 	kinds := map[string]workRequest{
@@ -88,7 +88,7 @@ func TestAttackFour(t *testing.T) {
 	a.report(4 * len(kinds))
 }
 
-// attacked is a server under attack, and what was seen of it.
+// attacked is a server under attack, with the measurements so far.
 type attacked struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -97,11 +97,11 @@ type attacked struct {
 
 	mu      sync.Mutex
 	longest map[string]time.Duration // until the server is done, by kind of request
-	read    map[string]time.Duration // until the client has read the answer
-	seen    map[string]int           // answers, by kind and status
+	read    map[string]time.Duration // until the client has read the response
+	seen    map[string]int           // responses, by kind and status
 }
 
-// startAttacked serves two models and some items, as users do.
+// startAttacked serves two models and some items, like users do.
 func startAttacked(t *testing.T) *attacked {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,17 +149,17 @@ func startAttacked(t *testing.T) *attacked {
 	return nil
 }
 
-// csv is a table of n people.
+// csv returns a table of n people.
 func (a *attacked) csv(n int) string { return "age,sex\n" + strings.Join(a.rows[:n], "") }
 
-// tasks are those of Label Studio.
+// tasks returns n tasks of Label Studio.
 func tasks(n int) string {
 	return `{"tasks":[` + strings.TrimSuffix(strings.Repeat(`{"id":1,"data":{"age":30,"sex":"f"}},`, n), ",") + `]}`
 }
 
 type workRequest struct{ path, kind, body string }
 
-// request returns request k, its kind, and when its client leaves, 0 if it does not.
+// request returns request k, its kind, and the time after which its client disconnects, 0 if it does not.
 func (a *attacked) request(k int) (name string, r workRequest, leaves time.Duration) {
 	random := rand.New(rng.New(uint64(k), "requests"))
 	// upTo returns a number from 1 to n, whose logarithm is uniform.
@@ -210,10 +210,10 @@ func (a *attacked) request(k int) (name string, r workRequest, leaves time.Durat
 	return name, r, leaves
 }
 
-// send sends a request, waits for the whole answer, and notes how long that took. The server is done when an answer begins
-// that is sent as a whole, and when one ends that is sent while it is made: how long it takes to read the former is
-// the client's own matter. A client may leave before. A connection that was used before may be closed while the
-// next request is on its way, after an answer that broke off: then it is sent again, as clients do.
+// send sends a request, waits for the whole response, and records the time. For a response that is sent as a whole,
+// the server is done when it starts, since the time to read it depends on the client; for a streamed response, when
+// it ends. A client may disconnect earlier. After an aborted response, the server may close a reused connection while
+// the next request is on its way; the request is then sent again, as HTTP clients do.
 func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
 	for a.sendOn(name, r, leaves) {
 	}
@@ -274,7 +274,7 @@ func (a *attacked) sendOn(name string, r workRequest, leaves time.Duration) (aga
 	return false
 }
 
-// report logs what was seen, and checks that the server answers still and has not taken too much memory.
+// report logs the measurements, and checks that the server still responds and has not used too much memory.
 func (a *attacked) report(times int) {
 	resp, err := http.Get(a.url + "/v2/health/ready")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"credence/internal/votelog"
 )
 
-// childEnv names the folder that a copy of the test's own binary serves.
+// childEnv is the environment variable with the folder that a copy of the test binary serves.
 const childEnv = "CREDENCE_ATTACK_SERVE"
 
 // TestAttackServer is the server that [TestAttackVotes] kills.
@@ -40,8 +40,8 @@ func TestAttackServer(t *testing.T) {
 	t.Fatal(s.Serve(t.Context(), l, nil))
 }
 
-// TestAttackVotes kills a server under load over and over: no vote that it acknowledged is lost,
-// and none is there twice.
+// TestAttackVotes repeatedly kills a server under load: no acknowledged vote is lost, and none is
+// duplicated.
 func TestAttackVotes(t *testing.T) {
 	times := 30
 	if text := os.Getenv("CREDENCE_ATTACK_VOTE_KILLS"); text != "" {
@@ -80,7 +80,7 @@ func TestAttackVotes(t *testing.T) {
 }
 
 // killUnderLoad posts votes from several goroutines, kills the server after a while, and returns the
-// keys of the votes that it acknowledged.
+// keys of the acknowledged votes.
 func killUnderLoad(t *testing.T, dir string, k int, after time.Duration) (keys []string) {
 	t.Helper()
 	cmd, addr := startChild(t, dir)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkHandler is a request without the network: one row, and a thousand.
+// BenchmarkHandler measures a request without the network, with one row and with a thousand.
 func BenchmarkHandler(b *testing.B) {
 	s, _ := start(b, Options{})
 	row := `[30,"f"]`
@@ -33,7 +33,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkServer is a request over the loopback device, with 64 connections.
+// BenchmarkServer measures requests over the loopback device, with 64 connections.
 func BenchmarkServer(b *testing.B) {
 	_, url := start(b, Options{})
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

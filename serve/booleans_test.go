@@ -17,7 +17,7 @@ import (
 	"credence/train"
 )
 
-// consents are people with a boolean in place of the sex, spelled as levels say; without levels it is the number 0 or 1.
+// consents returns people with a boolean instead of the sex, spelled like levels; without levels it is 0 or 1.
 func consents(n int, levels []string) *dataset.Dataset {
 	ds := people(n)
 	ds.Parts[1] = dataset.Part{Name: "ok", Kind: dataset.Categorical, Levels: levels}
@@ -30,7 +30,7 @@ func consents(n int, levels []string) *dataset.Dataset {
 	return ds
 }
 
-// booleanBodies are requests for an item of 30 years with a boolean, in all forms.
+// booleanBodies returns requests for an item of age 30 with a boolean, in all formats.
 func booleanBodies(t *testing.T, b bool) map[string][3]string {
 	t.Helper()
 	var file bytes.Buffer
@@ -76,8 +76,8 @@ func booleanBodies(t *testing.T, b bool) map[string][3]string {
 	return bodies
 }
 
-// TestBooleans: a boolean gives the same number by every protocol and type, however training spelled it. The models that
-// earlier builds wrote have any of the spellings.
+// TestBooleans: a boolean gives the same prediction in every protocol and type, regardless of its spelling in training.
+// Models of earlier builds have any of the spellings.
 func TestBooleans(t *testing.T) {
 	for _, levels := range [][]string{{"False", "True"}, {"false", "true"}, {"FALSE", "TRUE"}, nil} {
 		fit, err := train.Fit(t.Context(), consents(60, levels), train.Options{Epochs: 20, Ensemble: 1, Widths: []int{4}, Seed: 1})
@@ -120,7 +120,7 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-// meanOf finds the mean of yes, or in Label Studio's form the probability of the suggested class, in an answer about one item.
+// meanOf returns the mean of yes, or in Label Studio's format of the suggested class, from a response about one item.
 func meanOf(text string) (float64, error) {
 	var a struct {
 		Mean        float64 `json:"mean_yes"`
@@ -151,7 +151,7 @@ func meanOf(text string) (float64, error) {
 	return a.Mean, nil
 }
 
-// TestBooleanVotes: labels of votes on items are booleans in any spelling, and of JSON.
+// TestBooleanVotes: labels of votes on items may be booleans in any spelling, and JSON booleans.
 func TestBooleanVotes(t *testing.T) {
 	ds := people(60)
 	ds.Classes = []string{"False", "True"}

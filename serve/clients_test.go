@@ -9,7 +9,7 @@ import (
 	"credence/internal/python"
 )
 
-// TestTriton has Triton's own client ask.
+// TestTriton sends requests with Triton's own client.
 func TestTriton(t *testing.T) {
 	interpreter := python.Interpreter(t, "numpy", "tritonclient.http")
 	_, url := start(t, Options{})
@@ -19,7 +19,7 @@ func TestTriton(t *testing.T) {
 	}
 }
 
-// TestManifests has Kubernetes' own schemas look at the manifests.
+// TestManifests validates the manifests with Kubernetes' own schemas.
 func TestManifests(t *testing.T) {
 	interpreter := python.Interpreter(t, "kubernetes_validate")
 	files, err := filepath.Glob("../deploy/kubernetes/*.yaml")

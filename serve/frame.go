@@ -18,10 +18,10 @@ import (
 	"credence/predict"
 )
 
-// frame is the items of a request: columns of equal length under names. It is a [table.Table], so
-// that a request is understood as the same values in a file are.
+// frame holds the items of a request as named columns of equal length. It implements [table.Table], so
+// that values in a request are interpreted like the same values in a file.
 type frame struct {
-	name    string // in messages
+	name    string // for error messages
 	columns []column
 	rows    int
 
@@ -30,8 +30,8 @@ type frame struct {
 	at     int
 }
 
-// column is the values of a feature. A value is a number, a text or a list of numbers; a column
-// has slices only for the kinds that it holds.
+// column holds the values of a feature. A value is a number, a text or a list of numbers; the slices of
+// kinds that do not occur stay nil.
 type column struct {
 	name  string
 	kinds []table.CellKind // nil if all are numbers
@@ -60,7 +60,7 @@ func (c *column) add(x table.Cell) {
 	}
 }
 
-// pad fills slices that have not kept up, before a value of another kind is added.
+// pad extends a slice to length n with zero values, before a value of its kind is appended.
 func pad[T any](list []T, n int) []T {
 	return append(list, make([]T, n-len(list))...)
 }
@@ -71,7 +71,7 @@ func (c *column) addMissing() { c.add(table.Cell{Kind: table.MissingCell}) }
 
 func (c *column) addNumber(x float64) { c.add(table.Cell{Kind: table.NumberCell, Num: x}) }
 
-// addFound adds a number as a client writes it: NaN is a missing value.
+// addFound adds a number from a client; NaN becomes a missing value.
 func (c *column) addFound(x float64) {
 	if math.IsNaN(x) {
 		c.addMissing()
@@ -80,7 +80,7 @@ func (c *column) addFound(x float64) {
 	}
 }
 
-// addBool adds a boolean: a level of a category, and else a number. p is the model's feature, or nil.
+// addBool adds a boolean, as a level of a categorical feature, otherwise as 0 or 1. p is the model's feature, or nil.
 func (c *column) addBool(b bool, p *dataset.Part) {
 	if p != nil && p.Kind == dataset.Categorical {
 		c.addText(strconv.FormatBool(b))
@@ -104,8 +104,8 @@ func (c *column) cell(i int) table.Cell {
 	return x
 }
 
-// column returns the place of the column of a name, which is added if need be: a feature that the rows before
-// did not have is missing in them.
+// column returns the index of the named column and adds it if necessary. Earlier rows then have a missing value
+// for that feature.
 func (f *frame) column(name string) int {
 	for i := range f.columns {
 		if f.columns[i].name == name {
@@ -116,21 +116,21 @@ func (f *frame) column(name string) int {
 	return len(f.columns) - 1
 }
 
-// complete gives a column that ends before row n missing values.
+// complete pads a column with missing values to n rows.
 func (c *column) complete(n int) {
 	for c.len() < n {
 		c.addMissing()
 	}
 }
 
-// complete gives all columns as many rows.
+// complete pads all columns with missing values to the same length.
 func (f *frame) complete() {
 	for i := range f.columns {
 		f.columns[i].complete(f.rows)
 	}
 }
 
-// finish checks that all columns have as many rows, and begins the reading.
+// finish checks that all columns have the same length and prepares the frame for reading.
 func (f *frame) finish() error {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -149,13 +149,13 @@ func (f *frame) Name() string { return cmp.Or(f.name, "the request") }
 // Header implements [table.Table].
 func (f *frame) Header() []string { return f.header }
 
-// Line implements [table.Table]: rows count from 1.
+// Line implements [table.Table]. Rows are numbered from 1.
 func (f *frame) Line() int { return f.at }
 
 // Unread implements [table.Table].
 func (f *frame) Unread(int) error { return nil }
 
-// Keep implements [table.Table]: a request is bounded before it is read.
+// Keep implements [table.Table]. The size of a request is limited elsewhere.
 func (f *frame) Keep(int) error { return nil }
 
 // Traits implements [table.Table].
@@ -164,7 +164,7 @@ func (f *frame) Traits() table.Traits { return table.Traits{Lists: true} }
 // Close implements [table.Table].
 func (f *frame) Close() error { return nil }
 
-// Notes returns nothing: whatever is wrong is refused.
+// Notes implements [table.Table]. There are none, since invalid input is an error.
 func (f *frame) Notes() []error { return nil }
 
 // Next implements [table.Table].
@@ -188,7 +188,7 @@ func (f *frame) ErrorAt(col int, format string, args ...any) *fault.Error {
 	return &fault.Error{File: f.Name(), Msg: place + ": " + fmt.Sprintf(format, args...)}
 }
 
-// votesSchema describes the votes of a request.
+// votesSchema returns the schema of the votes in a request.
 func votesSchema() *huma.Schema {
 	text := &huma.Schema{Type: "string"}
 	counts := &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{Type: "number"},
@@ -199,7 +199,7 @@ func votesSchema() *huma.Schema {
 		Description: "votes on items to take into account, by item; those of raters whom the model knows count by who cast them"}
 }
 
-// votes takes item → class → number, or item → [{"rater": …, "label": …}, …], as the long form of votes.
+// votes reads item → class → number, or item → [{"rater": …, "label": …}, …], into a frame with one row per vote count.
 func (r *reader) votes() (*frame, error) {
 	f := &frame{name: "the request's votes", columns: []column{{name: "item"}, {name: "rater"}, {name: "label"}, {name: "count"}}}
 	err := r.Object(func(key []byte) error {
@@ -219,7 +219,7 @@ func (r *reader) votes() (*frame, error) {
 	return f, err
 }
 
-// namedVote takes {"rater": …, "label": …}.
+// namedVote reads {"rater": …, "label": …}.
 func (r *reader) namedVote(f *frame, item string) error {
 	var rater, label string
 	err := r.Object(func(key []byte) error {
@@ -251,7 +251,7 @@ func (r *reader) namedVote(f *frame, item string) error {
 	return r.addVote(f, item, rater, label, 1)
 }
 
-// addVote adds a row to the long form of votes, of which there may be ten for each item of a request.
+// addVote adds a row of votes. The limit is ten rows per item that a request may have.
 func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 	if most := 10 * r.limits.Rows; f.rows >= most {
 		return failf(http.StatusRequestEntityTooLarge, "more than %d votes in a request", most)
@@ -268,13 +268,13 @@ func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 	return nil
 }
 
-// cast reads votes as credence predict reads a file of them, and matches them with the model's
-// classes and raters. Without any it returns nil.
-func (s *served) cast(ctx context.Context, f *frame) (*predict.Votes, error) {
+// matchVotes interprets votes as credence predict interprets a vote file, and matches them with the
+// model's classes and raters. It returns nil if there are none.
+func (s *served) matchVotes(ctx context.Context, f *frame) (*predict.Votes, error) {
 	if f == nil || f.rows == 0 {
 		return nil, nil
 	}
-	if !s.law {
+	if !s.dists {
 		return nil, badRequest("votes on items: the model, by method %s, has no distribution that they could change", s.model.Method.Name())
 	}
 	if err := f.finish(); err != nil {

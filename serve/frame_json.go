@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,24 +11,24 @@ import (
 	"credence/internal/table"
 )
 
-// scanner reads the JSON text of a request token by token, without building values of it: requests are mostly
-// numbers, and a tree of them would cost more than the prediction.
+// scanner reads the JSON of a request token by token without building a tree of values: requests are mostly
+// numbers, and a tree would cost more than the prediction.
 type scanner struct{ *jsontext.Scanner }
 
 func newScanner(text []byte) scanner {
 	return scanner{jsontext.NewScanner(text, func(s *jsontext.Scanner, p jsontext.Problem) error { return scanner{s}.problem(p) })}
 }
 
-// maxDepth bounds how deep values that are skipped may nest.
+// maxDepth limits the nesting of skipped values.
 const maxDepth = 64
 
-// errorf says what is wrong, and where.
+// errorf returns a bad-request error with the current line and column.
 func (s scanner) errorf(format string, args ...any) error {
 	line, column := s.Place()
 	return badRequest("JSON, line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
 }
 
-// found describes the next token.
+// found describes the next token for an error message.
 func (s scanner) found() string {
 	if c := s.Peek(); c != 0 {
 		return strconv.QuoteRune(rune(c))
@@ -37,22 +36,22 @@ func (s scanner) found() string {
 	return "the end"
 }
 
-// expected reports that the next token is not what is expected.
+// expected returns an error that names the next token and what was expected instead.
 func (s scanner) expected(what string) error {
 	return s.errorf("found %s, expected %s", s.found(), what)
 }
 
-// missing is what is expected where the text has something else.
+// missing describes the expected token for each kind of problem.
 var missing = map[jsontext.Kind]string{jsontext.NoString: "a string", jsontext.NoObject: "an object", jsontext.NoArray: "an array",
 	jsontext.NoColon: "':'"}
 
-// problem words a problem of the text.
+// problem returns the error for a problem in the text.
 func (s scanner) problem(p jsontext.Problem) error {
 	switch p.Kind {
 	case jsontext.NoComma:
 		return s.expected("',' or " + strconv.QuoteRune(rune(p.Closing)))
 	case jsontext.ExtraComma:
-		return nil // who takes the next value knows what is expected
+		return nil // reading the next value returns a better error
 	case jsontext.NotUTF8:
 		return s.errorf("a string is not valid UTF-8")
 	case jsontext.Control:
@@ -69,7 +68,7 @@ func (s scanner) problem(p jsontext.Problem) error {
 	return s.expected(missing[p.Kind])
 }
 
-// end makes sure that nothing follows.
+// end returns an error if anything follows the value.
 func (s scanner) end() error {
 	if s.Ended() {
 		return nil
@@ -77,7 +76,7 @@ func (s scanner) end() error {
 	return s.errorf("found %s after the end of the value", s.found())
 }
 
-// whole takes a text that is one object.
+// whole reads a text that consists of a single object.
 func (s scanner) whole(f func(key []byte) error) error {
 	if err := s.Object(f); err != nil {
 		return err
@@ -85,25 +84,19 @@ func (s scanner) whole(f func(key []byte) error) error {
 	return s.end()
 }
 
-// number takes a number. NaN and infinities, as Python writes them, are numbers.
+// number reads a number. It accepts NaN, Infinity and -Infinity, as Python writes them.
 func (s scanner) number() (float64, error) {
 	word := s.Word(len(s.Text))
-	if !jsontext.IsNumber(string(word)) {
-		switch string(word) {
-		case "NaN", "Infinity", "-Infinity":
-		default:
-			return 0, s.expected("a number")
-		}
+	text := string(word)
+	if !jsontext.IsNumber(text) && text != "NaN" && text != "Infinity" && text != "-Infinity" {
+		return 0, s.expected("a number")
 	}
 	s.At += len(word)
-	x, err := strconv.ParseFloat(string(word), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, s.errorf("%q is not a number", word)
-	}
+	x, _ := strconv.ParseFloat(text, 64) // ±Inf if out of range
 	return x, nil
 }
 
-// word takes true, false or null if it comes next.
+// word consumes a word (true, false or null) if it is next, and reports whether it was.
 func (s scanner) word(want string) bool {
 	s.Peek()
 	if string(s.Ahead(len(want))) != want {
@@ -113,7 +106,7 @@ func (s scanner) word(want string) bool {
 	return true
 }
 
-// skip takes any value.
+// skip reads and discards any value.
 func (s scanner) skip(depth int) error {
 	if depth > maxDepth {
 		return s.errorf("values nest more than %d deep", maxDepth)
@@ -136,7 +129,7 @@ func (s scanner) skip(depth int) error {
 	return err
 }
 
-// raw takes any value and returns its text.
+// raw reads any value and returns its text.
 func (s scanner) raw() ([]byte, error) {
 	s.Peek()
 	from := s.At
@@ -144,21 +137,21 @@ func (s scanner) raw() ([]byte, error) {
 	return s.Text[from:s.At], err
 }
 
-// reader fills a frame from JSON, within limits.
+// reader fills a frame from JSON and enforces the limits.
 type reader struct {
 	scanner
 	parts  parts // of the model
 	limits *Limits
-	values int // numbers in lists
+	values int // numbers in lists so far
 }
 
-// reader reads the body of a request for a model.
+// reader returns a reader of a request's body for a model.
 func (s *Server) reader(w http.ResponseWriter, r *http.Request, m *served) (*reader, error) {
 	body, err := s.body(w, r)
 	return &reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}, err
 }
 
-// row begins row i of a frame.
+// row starts row i of a frame.
 func (r *reader) row(f *frame, i int) error {
 	if i >= r.limits.Rows {
 		return tooManyRows(r.limits.Rows)
@@ -170,7 +163,7 @@ func (r *reader) row(f *frame, i int) error {
 // parts are the features of a model.
 type parts []dataset.Part
 
-// find returns the feature of a name, or nil.
+// find returns the named feature, or nil.
 func (p parts) find(name string) *dataset.Part {
 	for i := range p {
 		if p[i].Name == name {
@@ -180,7 +173,7 @@ func (p parts) find(name string) *dataset.Part {
 	return nil
 }
 
-// value takes a value and adds it to a column.
+// value reads a value and adds it to a column.
 func (r *reader) value(c *column) error {
 	switch r.Peek() {
 	case '"':
@@ -210,7 +203,7 @@ func (r *reader) value(c *column) error {
 	return err
 }
 
-// list takes numbers that may nest, in row-major order.
+// list reads an array of numbers, possibly nested, and appends them in row-major order.
 func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 	if depth > 4 {
 		return nil, r.errorf("lists nest more than four deep")
@@ -238,7 +231,7 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 	return dst, err
 }
 
-// records takes [{"age": 61, "sex": "f"}, …].
+// records reads [{"age": 61, "sex": "f"}, …].
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
 	err := r.Array(func(i int) error {
@@ -248,12 +241,12 @@ func (r *reader) records() (*frame, error) {
 	return f, err
 }
 
-// record takes row i.
+// record reads row i, an object.
 func (r *reader) record(f *frame, i int) error {
 	if err := r.row(f, i); err != nil {
 		return err
 	}
-	next := 0 // records mostly have the same keys in the same order
+	next := 0 // usually all records have the same keys in the same order
 	return r.Object(func(key []byte) error {
 		if next >= len(f.columns) || f.columns[next].name != string(key) {
 			if err := r.room(f); err != nil {
@@ -271,7 +264,7 @@ func (r *reader) record(f *frame, i int) error {
 	})
 }
 
-// split takes {"columns": […], "data": [[…], …]}; an index is passed over.
+// split reads {"columns": […], "data": [[…], …]}; other keys, such as index, are skipped.
 func (r *reader) split() (*frame, error) {
 	f := &frame{}
 	var data []byte
@@ -302,7 +295,7 @@ func (r *reader) split() (*frame, error) {
 	return f, body.matrix(f)
 }
 
-// room refuses a frame that cannot have another column.
+// room returns an error if a frame cannot have another column.
 func (r *reader) room(f *frame) error {
 	if len(f.columns) >= r.limits.Columns {
 		return failf(413, "more than %d columns in a request", r.limits.Columns)
@@ -310,7 +303,7 @@ func (r *reader) room(f *frame) error {
 	return nil
 }
 
-// newColumn adds a column.
+// newColumn adds a column with a new name.
 func (r *reader) newColumn(f *frame, name string) error {
 	if err := r.room(f); err != nil {
 		return err
@@ -321,7 +314,7 @@ func (r *reader) newColumn(f *frame, name string) error {
 	return nil
 }
 
-// matrix takes [[…], …], whose columns are there already.
+// matrix reads [[…], …] into the existing columns.
 func (r *reader) matrix(f *frame) error {
 	return r.Array(func(i int) error {
 		if err := r.row(f, i); err != nil {
@@ -342,7 +335,7 @@ func (r *reader) matrix(f *frame) error {
 	})
 }
 
-// byColumn takes {"age": [61, 48], "sex": ["f", "m"]}.
+// byColumn reads {"age": [61, 48], "sex": ["f", "m"]}.
 func (r *reader) byColumn() (*frame, error) {
 	f := &frame{}
 	err := r.Object(func(key []byte) error {
@@ -355,7 +348,7 @@ func (r *reader) byColumn() (*frame, error) {
 	return f, err
 }
 
-// columnValues takes […], the values of the last column.
+// columnValues reads […], the values of the last column.
 func (r *reader) columnValues(f *frame) error {
 	c, rows := &f.columns[len(f.columns)-1], f.rows
 	err := r.Array(func(i int) error {
@@ -365,12 +358,12 @@ func (r *reader) columnValues(f *frame) error {
 		return r.value(c)
 	})
 	if len(f.columns) > 1 {
-		f.rows = rows // that of the first, which all are compared with
+		f.rows = rows // the length of the first column, which finish compares all others with
 	}
 	return err
 }
 
-// rowsOf takes [[…], …] in the order of the model's features, or records.
+// rowsOf reads [[…], …] in the order of the model's features, or records.
 func (r *reader) rowsOf() (*frame, error) {
 	ahead := *r.Scanner
 	if ahead.Peek() == '[' {

@@ -22,10 +22,10 @@ import (
 	"credence/internal/votelog"
 )
 
-// failure writes an error as a protocol has it.
+// failure writes an error in the format of a protocol.
 type failure func(w http.ResponseWriter, status int, err error)
 
-// route adds a route whose handler may fail.
+// route adds a route whose handler may return an error.
 func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(w http.ResponseWriter, r *http.Request) error) {
 	method, path, _ := strings.Cut(pattern, " ")
 	pattern = method + " " + s.options.BasePath + path
@@ -35,13 +35,13 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 			return
 		}
 		rec := w.(*recorder)
-		if rec.err = err; rec.status == 0 { // the answer has not begun
-			fail(w, statusOf(err), said(err))
+		if rec.err = err; rec.status == 0 { // the response has not started
+			fail(w, statusOf(err), publicError(err))
 		}
 	})
 }
 
-// modelRoute adds a route that asks for a model, whose name and version named finds in a request.
+// modelRoute adds a route for a model; named returns the model's name and version from a request.
 func (s *Server) modelRoute(mux *http.ServeMux, pattern string, fail failure, named func(r *http.Request) (model, version string),
 	f func(w http.ResponseWriter, r *http.Request, m *served) error) {
 	s.route(mux, pattern, fail, func(w http.ResponseWriter, r *http.Request) error {
@@ -53,8 +53,8 @@ func (s *Server) modelRoute(mux *http.ServeMux, pattern string, fail failure, na
 	})
 }
 
-// said is what a client is told of an error: nothing of what went wrong inside.
-func said(err error) error {
+// publicError returns the error to send to a client, without internal details.
+func publicError(err error) error {
 	if e, ok := errors.AsType[*votelog.WriteError](err); ok {
 		return errors.New("votes cannot be written: " + e.Reason())
 	}
@@ -64,19 +64,19 @@ func said(err error) error {
 	return err
 }
 
-// recorder remembers how a request was answered, and bounds the answer.
+// recorder records the status and the error of a response, and limits its size.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	err    error
-	slots  chan struct{} // nil if the request has none of the places of those at work
-	held   int64         // bytes of the body and the answer in memory
+	slots  chan struct{} // the server's semaphore; nil if the request has not acquired it
+	held   int64         // bytes of the request and response bodies in memory
 	limits *Limits
-	bytes  int64 // of the answer
+	bytes  int64 // written so far
 }
 
-// wait gives up the request's place among those at work while it waits for the client: clients that
-// send or read slowly, or not at all, take no place from others.
+// wait releases the request's slot while f waits for the client, so that clients that send or read
+// slowly, or not at all, do not block others.
 func (r *recorder) wait(f func()) {
 	if r.slots != nil {
 		<-r.slots
@@ -85,7 +85,7 @@ func (r *recorder) wait(f func()) {
 	f()
 }
 
-// patientBody is a body that waits for the client.
+// patientBody is a request body that releases the request's slot during reads.
 type patientBody struct {
 	io.ReadCloser
 	of *recorder
@@ -108,8 +108,8 @@ func (r *recorder) WriteHeader(status int) {
 
 func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status < http.StatusBadRequest { // or not set
-		if err := r.limits.checkAnswer(r.bytes + int64(len(b))); err != nil {
-			if r.status != 0 { // which nothing but an answer that breaks off can take back
+		if err := r.limits.checkResponse(r.bytes + int64(len(b))); err != nil {
+			if r.status != 0 { // the status is sent: abort the response
 				r.err = err
 				panic(http.ErrAbortHandler)
 			}
@@ -120,14 +120,14 @@ func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	if len(b) < 1<<14 { // which the system takes at once, mostly
+	if len(b) < 1<<14 { // usually fits the socket buffer
 		return r.ResponseWriter.Write(b)
 	}
 	r.wait(func() { n, err = r.ResponseWriter.Write(b) })
 	return n, err
 }
 
-// FlushError sends what was written, and the status if nothing was: [http.ResponseController] calls it.
+// FlushError sends buffered data, or the status if there is none. [http.ResponseController] calls it.
 func (r *recorder) FlushError() error {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -135,16 +135,16 @@ func (r *recorder) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// refuse answers a request that no route sees.
+// refuse sends an error for a request that is not passed on to a route.
 func (r *recorder) refuse(err error) {
 	r.err = err
-	oipErrors(r, statusOf(err), said(err))
+	oipErrors(r, statusOf(err), publicError(err))
 }
 
-// Unwrap lets [http.ResponseController] find the writer below.
+// Unwrap gives [http.ResponseController] access to the underlying writer.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// guard stands before all routes: who may ask, how much at a time, and a record of it.
+// guard wraps all routes with access checks, limits on concurrency and time, logging and metrics.
 func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -154,17 +154,16 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
 			p := recover()
-			if p == http.ErrAbortHandler {
-				s.record(w, r, id, time.Since(start))
-				panic(p)
-			}
-			if p != nil {
+			if p != nil && p != http.ErrAbortHandler {
 				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				if w.err = err; w.status == 0 {
 					w.refuse(err)
 				}
 			}
 			s.record(w, r, id, time.Since(start))
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
 		}()
 		if err := s.admit(mux, r); err != nil {
 			if statusOf(err) == http.StatusUnauthorized {
@@ -173,7 +172,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.refuse(err)
 			return
 		}
-		if light(r.URL.Path, s.options.BasePath) {
+		if light[strings.TrimPrefix(r.URL.Path, s.options.BasePath)] {
 			mux.ServeHTTP(w, r)
 			return
 		}
@@ -188,7 +187,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, s.options.Limits.timedOut())
 		defer cancel()
 		defer func() { s.held.Add(-w.held) }()
-		r = r.WithContext(ctx) // which also learns the route
+		r = r.WithContext(ctx) // mux sets r.Pattern on this request
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = &patientBody{r.Body, w}
 		}
@@ -196,8 +195,8 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// challenge says how to send the token. A script of the page asks for it itself: offered Basic, the
-// browser would ask too.
+// challenge returns the WWW-Authenticate header. The page's scripts ask for the token themselves: if
+// Basic were offered to them, the browser would show its own prompt too.
 func challenge(r *http.Request) string {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
 		return `Bearer realm="credence"`
@@ -205,28 +204,26 @@ func challenge(r *http.Request) string {
 	return `Bearer realm="credence", Basic realm="credence"`
 }
 
-// light reports whether a request costs nothing, so that probes are answered under load.
-func light(path, base string) bool {
-	switch strings.TrimPrefix(path, base) {
-	case "/v2/health/live", "/v2/health/ready", "/ping", "/health", "/version", "/metrics":
-		return true
-	}
-	return false
-}
+// light are the paths that bypass the limit on concurrency, so that probes succeed under load.
+var light = map[string]bool{"/v2/health/live": true, "/v2/health/ready": true, "/ping": true, "/health": true, "/version": true, "/metrics": true}
 
-// admit refuses requests from where none may come.
+// openRoutes require no token: probes, and the page, which asks for the token itself.
+var openRoutes = map[string]bool{"GET /v2/health/live": true, "GET /v2/health/ready": true,
+	"GET /{$}": true, "GET /page/{file}": true, "POST /page/session": true, "DELETE /page/session": true}
+
+// admit checks the host, the origin and the token of a request.
 func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 	if err := s.checkHost(r); err != nil {
 		return err
 	}
-	if err := checkSite(r); err != nil {
-		return err
+	if err := crossSite.Check(r); err != nil {
+		return failf(http.StatusForbidden, "the request comes from a page of another site: %w", err)
 	}
 	if s.options.Token == "" || s.hasSession(r) {
 		return nil
 	}
 	_, route := mux.Handler(r)
-	if s.pageOpen(route) || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
+	if openRoutes[strings.Replace(route, " "+s.options.BasePath, " ", 1)] {
 		return nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -239,8 +236,8 @@ func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 	return nil
 }
 
-// checkHost refuses requests under other names than the server's: a page of somebody else's whose
-// name points here could otherwise ask for everything.
+// checkHost returns an error if the Host header is not a name of the server. This prevents DNS rebinding,
+// where a page of another site has a name that resolves to this server.
 func (s *Server) checkHost(r *http.Request) error {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -257,13 +254,13 @@ func (s *Server) checkHost(r *http.Request) error {
 	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)
 }
 
-// requestIDs numbers requests, from a start that no other process is likely to have.
+// requestIDs numbers requests, with a random prefix per process.
 var requestIDs = struct {
 	process string
 	last    atomic.Uint64
 }{process: rand.Text()[:10]}
 
-// requestID returns the client's name for the request, or a new one.
+// requestID returns the X-Request-Id of the client, or a new one if it has none or it is not valid.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > 64 || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
@@ -272,7 +269,7 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// plain returns the body unpacked and bounded.
+// plain returns the decompressed body, limited in size.
 func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
 	limit := s.options.Limits.Body
 	if r.ContentLength > limit {
@@ -297,7 +294,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 	return http.MaxBytesReader(w, io.NopCloser(unpacked), limit), nil
 }
 
-// record logs a request and counts it.
+// record logs a request and updates the metrics.
 func (s *Server) record(w *recorder, r *http.Request, id string, took time.Duration) {
 	status := cmp.Or(w.status, http.StatusOK)
 	route := cmp.Or(r.Pattern, "none")
@@ -321,7 +318,7 @@ func (s *Server) record(w *recorder, r *http.Request, id string, took time.Durat
 	}
 }
 
-// methodLabel returns a method as metrics have it: clients may invent others without end.
+// methodLabel returns the metrics label of a method. Unknown methods share one, so that clients cannot create more.
 func methodLabel(method string) string {
 	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
 		return method

@@ -17,9 +17,9 @@ import (
 	"credence/predict"
 )
 
-// labelStudio adds the routes of Label Studio's ML backend. A project's tasks are predicted by the
-// fields of their data; scores are low where a vote helps most, so that sampling by score asks
-// for those first.
+// labelStudio adds the routes of Label Studio's ML backend. Tasks are predicted from the fields of
+// their data. Scores are low where a vote is most informative, so that Label Studio's sampling by
+// score presents those tasks first.
 func (s *Server) labelStudio(mux *http.ServeMux) {
 	s.route(mux, "GET /health", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, map[string]string{"status": "UP", "model_class": "Credence"})
@@ -33,36 +33,31 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	})
 }
 
-// choices is the part of a labeling configuration that asks for a class.
+// choices identifies the control of a labeling configuration that asks for a class.
 type choices struct{ from, to string }
 
-// choose returns the choice of a class.
+// choose returns a result that selects a class.
 func (c choices) choose(class string, score float64) choice {
 	return choice{c.from, c.to, "choices", map[string]any{"choices": []string{class}}, score}
 }
 
-// ownChoices is the control of tasks that come without a configuration.
+// ownChoices is the control used if there is no labeling configuration.
 var ownChoices = choices{"label", "item"}
 
-// findChoices returns the control whose choices are the model's classes.
+// findChoices returns the first control of a labeling configuration that offers all classes.
 func findChoices(config string, classes []string) (choices, error) {
 	type node struct {
 		XMLName  xml.Name
-		Attrs    []xml.Attr `xml:",any,attr"`
-		Children []node     `xml:",any"`
+		Name     string `xml:"name,attr"`
+		ToName   string `xml:"toName,attr"`
+		Value    string `xml:"value,attr"`
+		Children []node `xml:",any"`
 	}
 	var root node
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
 	d.Strict = true
 	if err := d.Decode(&root); err != nil {
 		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
-	}
-	attr := func(n *node, name string) string {
-		i := slices.IndexFunc(n.Attrs, func(a xml.Attr) bool { return a.Name.Local == name })
-		if i < 0 {
-			return ""
-		}
-		return n.Attrs[i].Value
 	}
 	var found []choices
 	var seen []string
@@ -72,13 +67,13 @@ func findChoices(config string, classes []string) (choices, error) {
 			var values []string
 			for i := range n.Children {
 				if c := &n.Children[i]; c.XMLName.Local == "Choice" {
-					values = append(values, attr(c, "value"))
+					values = append(values, c.Value)
 				}
 			}
-			seen = append(seen, attr(n, "name")+" ["+words.Few(values)+"]")
+			seen = append(seen, n.Name+" ["+words.Few(values)+"]")
 			missing := func(class string) bool { return !slices.Contains(values, class) }
 			if !slices.ContainsFunc(classes, missing) {
-				found = append(found, choices{attr(n, "name"), attr(n, "toName")})
+				found = append(found, choices{n.Name, n.ToName})
 			}
 		}
 		for i := range n.Children {
@@ -120,7 +115,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, to any) error {
 	return nil
 }
 
-// suggestion is a prediction in Label Studio's form.
+// suggestion is a prediction in Label Studio's format.
 type suggestion struct {
 	ModelVersion string   `json:"model_version"`
 	Score        float64  `json:"score"`
@@ -168,9 +163,9 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	if f.rows == 0 {
 		return writeText(w, append(text, "]}\n"...))
 	}
-	want := s.wanted()
+	want := s.defaultOptions()
 	want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-	return s.answerList(w, r, m, f, want, text, func(a *answer, dst []byte) ([]byte, error) {
+	return s.writeList(w, r, m, f, want, text, func(a *resultBatch, dst []byte) ([]byte, error) {
 		return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 			if a.items[j].Err != nil {
 				return append(dst, "[]"...), nil // a task without a prediction
@@ -181,8 +176,8 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	})
 }
 
-// suggestion returns the prediction of an item. The score is what a vote leaves unchanged: 1 less the expected
-// loss of variance.
+// suggestion returns the prediction for an item. The score is 1 minus the expected reduction in variance by a
+// vote; without a distribution it is the mean.
 func (m *served) suggestion(r *predict.Row, at choices) suggestion {
 	mean := r.Mean[r.Predicted]
 	p := suggestion{ModelVersion: m.version, Score: mean}
@@ -194,7 +189,7 @@ func (m *served) suggestion(r *predict.Row, at choices) suggestion {
 	return p
 }
 
-// addVote keeps a vote, and counts it.
+// addVote writes a vote to the vote file and counts it.
 func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
 		return errNoVotes
@@ -223,7 +218,7 @@ func (s *Server) addVote(v votelog.Vote) error {
 	return nil
 }
 
-// knownLabel refuses labels that are a class of no model.
+// knownLabel returns an error if the label is not a class of any model.
 func (s *Server) knownLabel(label string) error {
 	c := s.registry.current.Load()
 	var all []string
@@ -236,7 +231,7 @@ func (s *Server) knownLabel(label string) error {
 	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
 }
 
-// finished is an annotation in Label Studio's form.
+// finished is an annotation in Label Studio's format.
 type finished struct {
 	ID           json.Number     `json:"id"`
 	Task         json.Number     `json:"task"`
@@ -251,13 +246,13 @@ type finished struct {
 	} `json:"result"`
 }
 
-// labelTask is a task in Label Studio's form.
+// labelTask is a task in Label Studio's format.
 type labelTask struct {
 	ID   json.Number                `json:"id"`
 	Data map[string]json.RawMessage `json:"data"`
 }
 
-// oneOrMany is a value, or a list of them.
+// oneOrMany is decoded from a JSON value or an array of values.
 type oneOrMany[T any] []T
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -269,8 +264,8 @@ func (l *oneOrMany[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*l)[0])
 }
 
-// webhook takes in the votes of annotations that people finish in Label Studio, and takes back those of
-// annotations that are deleted, if votes are kept. Other events are acknowledged.
+// webhook adds the votes of annotations that are submitted in Label Studio, and withdraws those of deleted
+// annotations, if the server accepts votes. Other events are acknowledged and ignored.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	var req struct {
 		Action      string               `json:"action"`
@@ -305,7 +300,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// taskOf returns the task of annotation i: the one with its id, or the one at its place.
+// taskOf returns the task of annotation i: the one with its id, otherwise the one at the same index, or nil.
 func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
 	for k := range tasks {
 		if a.Task != "" && tasks[k].ID == a.Task {
@@ -318,7 +313,7 @@ func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
 	return nil
 }
 
-// annotated keeps the vote of an annotation.
+// annotated adds the vote of an annotation.
 func (s *Server) annotated(a *finished, task *labelTask) error {
 	if task == nil {
 		return badRequest("annotation %s comes without its task: the webhook has to send the payload", a.ID)
@@ -336,10 +331,10 @@ func (s *Server) annotated(a *finished, task *labelTask) error {
 	return nil
 }
 
-// annotationKey is what the keys of an annotation's votes begin with.
+// annotationKey returns the prefix of the keys of an annotation's votes.
 func annotationKey(id string) string { return "ls-" + id + "-" }
 
-// withdraw takes back the vote of an annotation that was deleted.
+// withdraw withdraws the vote of a deleted annotation.
 func (s *Server) withdraw(id string) error {
 	var last votelog.Vote
 	for _, v := range s.votes.Votes(0) {
@@ -348,13 +343,13 @@ func (s *Server) withdraw(id string) error {
 		}
 	}
 	if last.Label == "" {
-		return nil // none was kept, or it is withdrawn already
+		return nil // there is no vote, or it is already withdrawn
 	}
 	last.Label, last.Key, last.Time = "", annotationKey(id)+"deleted", time.Now()
 	return s.addVote(last)
 }
 
-// taskItem returns the item of a task: its data's own id, or that of the task.
+// taskItem returns the item id of a task: the field item or id of its data, otherwise the id of the task.
 func taskItem(id json.Number, data map[string]json.RawMessage) string {
 	for _, name := range []string{"item", "id"} {
 		var text string
@@ -369,7 +364,7 @@ func taskItem(id json.Number, data map[string]json.RawMessage) string {
 	return id.String()
 }
 
-// raterOf returns who finished an annotation: a number, or an object with an address.
+// raterOf returns the rater of an annotation, given as a number or as an object with an email address or an id.
 func raterOf(text json.RawMessage) string {
 	var n json.Number
 	if json.Unmarshal(text, &n) == nil && n != "" {

@@ -20,12 +20,12 @@ import (
 	"credence/internal/python"
 )
 
-// labelConfig is that of a project whose classes are the model's.
+// labelConfig is the labeling configuration of a project with the model's classes.
 const labelConfig = `<View><Text name="age" value="$age"/><Choices name="verdict" toName="age"><Choice value="yes"/><Choice value="no"/></Choices></View>`
 
-// TestLabelStudioItself has Label Studio label with a server of ours behind it. With CREDENCE_RECORD=1
-// it writes what Label Studio sends to testdata/labelstudio.json, which TestLabelStudioRecorded sends
-// again.
+// TestLabelStudioItself runs Label Studio with this server as its ML backend. With CREDENCE_RECORD=1 it
+// writes the requests of Label Studio to testdata/labelstudio.json, which TestLabelStudioRecorded
+// replays.
 func TestLabelStudioItself(t *testing.T) {
 	interpreter := python.Interpreter(t, "label_studio")
 	const token = "only for this test"
@@ -85,7 +85,7 @@ func TestLabelStudioItself(t *testing.T) {
 	}
 }
 
-// record writes requests without what belongs to the machine they were made on.
+// record writes requests without details of the machine they were recorded on.
 func record(t *testing.T, list []recorded) {
 	t.Helper()
 	address := regexp.MustCompile(`https?://(127\.0\.0\.1|localhost)(:\d+)?`)

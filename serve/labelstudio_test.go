@@ -16,14 +16,14 @@ type recorded struct {
 	Body   json.RawMessage `json:"body"`
 }
 
-// labelStudioOptions serve a model of people, and take votes.
+// labelStudioOptions returns options to serve a model of people and accept votes.
 func labelStudioOptions(t *testing.T, token string) Options {
 	o := Options{Path: filepath.Join(t.TempDir(), "first"), Votes: filepath.Join(t.TempDir(), "votes.csv"), Token: token}
 	save(t, fitted()[0], o.Path)
 	return o
 }
 
-// TestLabelStudioRecorded answers what Label Studio sent when it labeled with a server of ours; see
+// TestLabelStudioRecorded replays the requests that Label Studio sent while labeling with this server; see
 // TestLabelStudioItself.
 func TestLabelStudioRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/labelstudio.json")
@@ -69,7 +69,7 @@ func TestLabelStudioRecorded(t *testing.T) {
 	checkRecordedVotes(t, s)
 }
 
-// checkRecordedVotes holds the votes against what was labeled: three annotations, of which one was
+// checkRecordedVotes compares the votes with what was labeled: three annotations, of which one was
 // changed and one deleted.
 func checkRecordedVotes(t *testing.T, s *Server) {
 	t.Helper()

@@ -18,30 +18,30 @@ import (
 	"credence/internal/words"
 )
 
-// Limits bound what a request may ask for. A field that is 0 has the value of [DefaultLimits].
+// Limits bound the size and cost of requests. A zero field means the value in [DefaultLimits].
 type Limits struct {
 	Body        int64         // bytes of a request
 	Rows        int           // items in a request
-	Columns     int           // columns of a request, and of a table with several levels that is answered; classes of a mixture
+	Columns     int           // columns of a request, and of a response table with several levels; classes of a mixture
 	Values      int           // numbers in the lists of a request
 	Levels      int           // levels of intervals in a request
-	Intervals   int           // items by classes by levels
-	Components  int           // of a mixture that is asked about
-	Points      int           // levels, quantiles and points of a mixture that is asked about, by classes
-	Answer      int64         // bytes of an answer
-	Memory      int64         // bytes that the bodies and answers of all requests at work hold
-	Concurrency int           // requests at work at the same time
-	Timeout     time.Duration // of a request
+	Intervals   int           // items × classes × levels
+	Components  int           // components of a mixture in a mixture query
+	Points      int           // (levels + quantiles + CDF points) × classes of a mixture query
+	Answer      int64         // bytes of a response
+	Memory      int64         // bytes of the request and response bodies of all requests in progress
+	Concurrency int           // requests in progress at the same time
+	Timeout     time.Duration // duration of a request
 }
 
-// DefaultLimits are beyond what clients ask for on purpose.
+// DefaultLimits are larger than any legitimate request is expected to need.
 var DefaultLimits = Limits{
 	Body: 64 << 20, Rows: 100_000, Columns: 10_000, Values: 16 << 20,
 	Levels: 200, Intervals: 10_000_000, Components: 1000, Points: 100_000,
 	Answer: 256 << 20, Memory: 512 << 20, Concurrency: 256, Timeout: time.Minute,
 }
 
-// complete puts in what is not given.
+// complete sets defaults and rejects negative limits.
 func (l *Limits) complete() error {
 	l.Memory = cmp.Or(l.Memory, max(DefaultLimits.Memory, 2*l.Body))
 	all, initial := reflect.ValueOf(l).Elem(), reflect.ValueOf(DefaultLimits)
@@ -56,7 +56,7 @@ func (l *Limits) complete() error {
 	return nil
 }
 
-// exceeds is the error of a request in which there is more of something than a flag allows; nil if there is not.
+// exceeds returns an error that names the flag if found is more than most, and nil otherwise.
 func exceeds(what string, found, most int, flag string) error {
 	if found <= most {
 		return nil
@@ -65,18 +65,18 @@ func exceeds(what string, found, most int, flag string) error {
 		what, words.Thousands(found), words.Thousands(most), flag)
 }
 
-// checkLevels refuses a request for too many levels.
+// checkLevels returns an error if a request has too many levels.
 func (l *Limits) checkLevels(n int) error {
 	return exceeds("levels of a request", n, l.Levels, "max-levels")
 }
 
-// checkIntervals refuses items that have too many intervals in all.
+// checkIntervals returns an error if a request has too many intervals in total.
 func (l *Limits) checkIntervals(rows, classes, levels int) error {
 	what := fmt.Sprintf("intervals of a request (items × %d classes × %d levels)", classes, levels)
 	return exceeds(what, rows*classes*levels, l.Intervals, "max-intervals")
 }
 
-// checkMixture refuses questions about a mixture that are too large.
+// checkMixture returns an error if a mixture query is too large.
 func (l *Limits) checkMixture(s calculator.Size) error {
 	return cmp.Or(
 		exceeds("components of the mixture", s.Components, l.Components, "max-components"),
@@ -85,8 +85,8 @@ func (l *Limits) checkMixture(s calculator.Size) error {
 		exceeds("levels, quantiles and points, times classes", s.Points, l.Points, "max-points"))
 }
 
-// checkAnswer refuses an answer of too many bytes.
-func (l *Limits) checkAnswer(bytes int64) error {
+// checkResponse returns an error if a response has too many bytes.
+func (l *Limits) checkResponse(bytes int64) error {
 	if bytes <= l.Answer {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (l *Limits) checkAnswer(bytes int64) error {
 		"the answer has more than %s bytes (credence serve --max-answer): ask for fewer items, levels or outputs at a time", words.Thousands(int(l.Answer)))
 }
 
-// timedOut is the error of a request that took too long.
+// timedOut returns the error for a request that took too long.
 func (l *Limits) timedOut() error {
 	return failf(http.StatusServiceUnavailable,
 		"the request took longer than %v (credence serve --timeout): ask for fewer items, levels or components at a time", l.Timeout)
 }
 
-// firstBytes is how much memory a body gets before any of it has come.
+// firstBytes is the initial size of the buffer for a body.
 const firstBytes = 64 << 10
 
-// body reads the body, which is bounded. Memory is taken as bytes come in, whatever length the client
-// announces, and from what all requests share.
+// body reads the body of a request up to the limit. The buffer grows as bytes arrive, regardless of the
+// announced Content-Length, and counts against the memory shared by all requests.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	plain, err := s.plain(w, r)
 	if err != nil {
@@ -113,18 +113,18 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	defer plain.Close()
 	size := int64(firstBytes)
 	if n := r.ContentLength; n >= 0 && n < size {
-		size = n + 1 // and the end is seen without further room
+		size = n + 1 // so that io.EOF is seen without growing
 	}
 	var b []byte
 	for {
 		if len(b) == cap(b) {
 			if err := s.hold(w, size); err != nil {
-				// A client that is still sending would see a broken connection instead of the answer.
+				// A client that is still sending would see a broken connection instead of the response.
 				_, _ = io.Copy(io.Discard, plain)
 				return nil, err
 			}
 			b = slices.Grow(b, int(size))
-			size = int64(cap(b)) // doubled the next time
+			size = int64(cap(b)) // double the next time
 		}
 		n, err := plain.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
@@ -140,7 +140,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// hold takes n bytes of the memory that bodies and answers share, until the request ends.
+// hold reserves n bytes of the memory shared by all requests until this request ends.
 func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	if s.held.Add(n) > s.options.Limits.Memory {
 		s.held.Add(-n)
@@ -151,7 +151,7 @@ func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	return nil
 }
 
-// httpError is an error with the status that it is answered with.
+// httpError is an error with the HTTP status to respond with.
 type httpError struct {
 	status int
 	err    error
@@ -164,12 +164,12 @@ func failf(status int, format string, args ...any) error {
 	return &httpError{status, fmt.Errorf(format, args...)}
 }
 
-// badRequest is an error of the client's.
+// badRequest returns an error with status 400.
 func badRequest(format string, args ...any) error {
 	return failf(http.StatusBadRequest, format, args...)
 }
 
-// causeOf returns, for an error of a request's context, why that is done: the request took too long, or the client left.
+// causeOf replaces an error of a request's context with the cause: the request timed out, or the client disconnected.
 func causeOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
@@ -177,7 +177,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// stopped returns the error of a request's context in a loop over many items, at every 1024th of them.
+// stopped returns ctx.Err() at every 1024th iteration of a loop over many items, and nil otherwise.
 func stopped(ctx context.Context, i int) error {
 	if i%1024 != 0 {
 		return nil
@@ -185,10 +185,10 @@ func stopped(ctx context.Context, i int) error {
 	return ctx.Err()
 }
 
-// statusClientGone is how nginx records a request whose client left before it was answered.
+// statusClientGone is the status nginx logs if the client disconnects before the response.
 const statusClientGone = 499
 
-// statusOf returns the status of an error: the one it carries, or the one that its cause calls for.
+// statusOf returns the HTTP status for an error: the one it carries, or one that depends on its cause.
 func statusOf(err error) int {
 	if e, ok := errors.AsType[*httpError](err); ok {
 		return e.status

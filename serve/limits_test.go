@@ -37,10 +37,10 @@ var tenClasses = sync.OnceValue(func() *model.Model {
 	return got.Model
 })
 
-// csvRows is a table of n people.
+// csvRows returns a table of n people.
 func csvRows(n int) string { return "age,sex\n" + strings.Repeat("30,f\n41.5,m\n", n/2) }
 
-// levelQuery asks for n levels.
+// levelQuery returns query parameters for n levels.
 func levelQuery(n int) string {
 	var b strings.Builder
 	for k := range n {
@@ -49,7 +49,7 @@ func levelQuery(n int) string {
 	return b.String()
 }
 
-// mixtureQuestion asks about a mixture of k components, so narrow that highest-density sets take long.
+// mixtureQuestion returns a query about a mixture of k components, so narrow that highest-density sets take long.
 func mixtureQuestion(k, classes, levels int, more string) string {
 	list := func(n int, f func(i int) string) string {
 		var all []string
@@ -64,7 +64,7 @@ func mixtureQuestion(k, classes, levels int, more string) string {
 	}) + `,"levels":` + list(levels, func(i int) string { return fmt.Sprint(float64(i+1) / float64(levels+1)) }) + more + `}`
 }
 
-// TestLimits: each limit refuses what is beyond it, with what was found, the limit and its flag, and lets what is within pass.
+// TestLimits: a request beyond a limit is rejected with the size found, the limit and its flag; one within it succeeds.
 func TestLimits(t *testing.T) {
 	_, url := start(t, Options{Limits: Limits{Rows: 40, Columns: 50, Levels: 4, Intervals: 200, Components: 3, Points: 60, Answer: 12_000}})
 	items := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"age":30,"sex":"f"},`, 40), ",") + `]}`
@@ -106,7 +106,7 @@ func TestLimits(t *testing.T) {
 	if status, header, text := ask(t, "POST", url+predictPath, "text/csv", csvRows(40)); status != 503 || !strings.Contains(text, "30000 bytes (credence serve --max-memory)") || header.Get("Retry-After") == "" {
 		t.Error(status, text)
 	}
-	// The answer reaches a client that is still sending.
+	// The response reaches a client that is still sending.
 	if status, _, text := ask(t, "POST", url+"/predict", asJSON, `{"tasks":[`+strings.Repeat(" ", 20<<20)+`]}`); status != 503 || !strings.Contains(text, "--max-memory") {
 		t.Error(status, text)
 	}
@@ -115,13 +115,13 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// inferBody is a request of the Open Inference Protocol for n people.
+// inferBody returns a request of the Open Inference Protocol for n people.
 func inferBody(n int) string {
 	return fmt.Sprintf(`{"inputs":[{"name":"age","shape":[%d],"datatype":"FP64","data":[%s]},{"name":"sex","shape":[%d],"datatype":"BYTES","data":[%s]}]}`,
 		n, strings.TrimSuffix(strings.Repeat("30,", n), ","), n, strings.TrimSuffix(strings.Repeat(`"f",`, n), ","))
 }
 
-// TestDefaultLimits: what clients ask for on purpose is within the limits.
+// TestDefaultLimits: legitimate requests are within the default limits.
 func TestDefaultLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "first")
 	save(t, tenClasses(), path)
@@ -146,7 +146,7 @@ var heavy = map[string]struct{ path, kind, body string }{
 	"many classes": {"/api/v1/mixture", asJSON, mixtureQuestion(100, 900, 50, "")},
 }
 
-// answered sends a request and returns its status, the text of its answer, and whether that is whole.
+// answered sends a request and returns the status, the body of the response, and whether it is complete.
 func answered(ctx context.Context, t *testing.T, url, kind, body string) (status int, text string, whole bool) {
 	req, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
 	if err != nil {
@@ -162,8 +162,8 @@ func answered(ctx context.Context, t *testing.T, url, kind, body string) (status
 	return resp.StatusCode, string(b), err == nil
 }
 
-// TestTimeout: a request that would take minutes ends at the time limit, in the middle of its work: with 503 if the answer has
-// not begun, otherwise with one that breaks off.
+// TestTimeout: a request that would take minutes is stopped at the time limit: with 503 if the response has not
+// started, otherwise by aborting the response.
 func TestTimeout(t *testing.T) {
 	s, url := start(t, Options{Limits: Limits{Timeout: 300 * time.Millisecond}})
 	for name, c := range heavy {
@@ -178,7 +178,7 @@ func TestTimeout(t *testing.T) {
 		}
 		cancel()
 	}
-	for range 3000 { // until handlers whose answers broke off have returned
+	for range 3000 { // until the handlers of aborted responses have returned
 		if len(s.slots) == 0 && s.held.Load() == 0 {
 			return
 		}
@@ -187,7 +187,7 @@ func TestTimeout(t *testing.T) {
 	t.Errorf("%d requests still at work, %d bytes held", len(s.slots), s.held.Load())
 }
 
-// TestTimeoutEverywhere: every route that computes ends with 503 once the time is over.
+// TestTimeoutEverywhere: every route that computes returns 503 after the timeout.
 func TestTimeoutEverywhere(t *testing.T) {
 	_, url, _ := desk(t, Options{Limits: Limits{Timeout: time.Nanosecond}})
 	tasks := `{"tasks":[{"id":1,"data":{"age":30,"sex":"f"}}]}`
@@ -215,7 +215,7 @@ func TestTimeoutEverywhere(t *testing.T) {
 	}
 }
 
-// TestClientLeaves: nothing goes on for a client that has left.
+// TestClientLeaves: work stops when the client disconnects.
 func TestClientLeaves(t *testing.T) {
 	s, url := start(t, Options{})
 	var all sync.WaitGroup
@@ -236,7 +236,7 @@ func TestClientLeaves(t *testing.T) {
 	t.Errorf("half a minute after all clients have left, %d requests are at work and hold %d bytes", len(s.slots), s.held.Load())
 }
 
-// TestWritersStop: a writer whose context is done writes nothing more.
+// TestWritersStop: a writer stops writing when its context is done.
 func TestWritersStop(t *testing.T) {
 	m := fitted()[0]
 	list, err := predict.New(m, predict.Options{}).Dataset(t.Context(), people(40))

@@ -12,27 +12,27 @@ import (
 	"credence/predict"
 )
 
-// metrics is what Prometheus collects.
+// metrics are the Prometheus metrics of a server.
 type metrics struct {
 	all      *prometheus.Registry
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	batch    prometheus.Histogram
 	votes    prometheus.Counter
-	// unwritten counts votes that were refused because they could not be written.
+	// unwritten counts votes that were rejected because they could not be written.
 	unwritten prometheus.Counter
 
 	rows, refused, far, unknown *prometheus.CounterVec
 	abstained, width            *prometheus.SummaryVec
 }
 
-// modelMetrics are those of one model.
+// modelMetrics are the metrics of one model.
 type modelMetrics struct {
 	rows, refused, far, unknown prometheus.Counter
 	abstained, width            prometheus.Observer
 }
 
-// newMetrics returns the metrics of a server; votes is nil if it takes none.
+// newMetrics returns the metrics of a server; votes is nil if it does not accept votes.
 func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -66,13 +66,13 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	return m
 }
 
-// of returns the metrics of a model.
-func (m *metrics) of(name string) *modelMetrics {
+// forModel returns the metrics of a model.
+func (m *metrics) forModel(name string) *modelMetrics {
 	return &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name), m.far.WithLabelValues(name),
 		m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)}
 }
 
-// modelInfo tells which models are served, and for how long.
+// modelInfo collects the versions and ages of the served models.
 type modelInfo struct{ r *registry }
 
 var (
@@ -94,7 +94,7 @@ func (m *modelInfo) Collect(c chan<- prometheus.Metric) {
 	}
 }
 
-// operations adds the routes of those who run the server.
+// operations adds the routes for operators of the server.
 func (s *Server) operations(mux *http.ServeMux) {
 	h := promhttp.HandlerFor(s.metrics.all, promhttp.HandlerOpts{})
 	s.route(mux, "GET /metrics", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
@@ -103,7 +103,7 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// observe adds the interval and the abstention of an item, by the rule that there may be.
+// observe records the interval width and the abstention of an item; rule reports whether there is an abstention rule.
 func (m *modelMetrics) observe(r *predict.Row, rule bool) {
 	if r.Classes == nil {
 		return
@@ -116,8 +116,8 @@ func (m *modelMetrics) observe(r *predict.Row, rule bool) {
 	}
 }
 
-// counted adds the items of a request.
-func (m *metrics) counted(of *modelMetrics, d predict.Diagnostics) {
+// countItems counts the items of a request.
+func (m *metrics) countItems(of *modelMetrics, d predict.Diagnostics) {
 	m.batch.Observe(float64(d.Items))
 	of.rows.Add(float64(d.Items - d.Failed))
 	of.refused.Add(float64(d.Failed))

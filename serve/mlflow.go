@@ -9,8 +9,8 @@ import (
 	"credence/internal/table"
 )
 
-// mlflow adds the routes of MLflow's scoring server. Its clients ask for one model, so with several
-// the one named by the request's parameter "model" answers.
+// mlflow adds the routes of MLflow's scoring server. The protocol assumes a single model; if there are
+// several, the query parameter "model" selects one.
 func (s *Server) mlflow(mux *http.ServeMux) {
 	s.route(mux, "GET /ping", mlflowErrors, func(w http.ResponseWriter, r *http.Request) error {
 		_, err := io.WriteString(w, "\n")
@@ -26,7 +26,7 @@ func (s *Server) mlflow(mux *http.ServeMux) {
 	s.modelRoute(mux, "POST /invocations", mlflowErrors, named, s.invocations)
 }
 
-// mlflowErrors answers an error in MLflow's form.
+// mlflowErrors writes an error in MLflow's format.
 func mlflowErrors(w http.ResponseWriter, status int, err error) {
 	code := "INTERNAL_ERROR"
 	switch {
@@ -38,18 +38,18 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 	writeError(w, status, "application/json", map[string]string{"error_code": code, "message": err.Error()})
 }
 
-// invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
+// invocations returns one record per row, with warnings as metadata next to them, which MLflow clients keep.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *served) error {
-	want := s.wanted()
+	want := s.defaultOptions()
 	t, err := s.scoring(w, r, m, want)
 	if err != nil {
 		return err
 	}
-	return s.answerList(w, r, m, t, want, []byte(`{"predictions": [`), (*answer).records)
+	return s.writeList(w, r, m, t, want, []byte(`{"predictions": [`), (*resultBatch).records)
 }
 
-// scoring reads the items of a request, whatever its form.
-func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+// scoring reads the items of a request in any of its formats.
+func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *predictOptions) (table.Table, error) {
 	kind, err := mediaType(r)
 	switch {
 	case err != nil:
@@ -66,8 +66,8 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 	return in.scoringInput(want)
 }
 
-// scoringInput takes one of dataframe_split, dataframe_records, instances and inputs, and params.
-func (r *reader) scoringInput(want *wanted) (*frame, error) {
+// scoringInput reads one of dataframe_split, dataframe_records, instances and inputs, and optionally params.
+func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	var f *frame
 	var form string
 	once := func(name string, read func() (*frame, error)) (err error) {
@@ -110,8 +110,8 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 	return f, f.finish()
 }
 
-// readParams takes what may be asked for beside the items.
-func readParams(text []byte, want *wanted) error {
+// readParams reads the options of a request.
+func readParams(text []byte, want *predictOptions) error {
 	var p struct {
 		Level *float64 `json:"level"`
 	}

@@ -12,10 +12,10 @@ import (
 	"credence/internal/table"
 )
 
-// The Open Inference Protocol, version 2, as KServe, Triton and MLServer speak it. Errors are
-// objects with one field, "error".
+// The Open Inference Protocol, version 2, as implemented by KServe, Triton and MLServer. Errors are
+// objects with a single field, "error".
 
-// tensor is an input or output of a request, in its JSON form.
+// tensor is an input or output of a request, as JSON.
 type tensor struct {
 	Name       string         `json:"name"`
 	Shape      []int64        `json:"shape"`
@@ -24,7 +24,7 @@ type tensor struct {
 	Data       any            `json:"data,omitempty"`
 }
 
-// tensorInfo describes an input or output of a model; −1 is a length that varies.
+// tensorInfo describes an input or output of a model; −1 is a variable length.
 type tensorInfo struct {
 	Name     string  `json:"name"`
 	Datatype string  `json:"datatype"`
@@ -39,7 +39,7 @@ type modelMetadata struct {
 	Outputs  []tensorInfo `json:"outputs"`
 }
 
-// oip adds the routes.
+// oip adds the routes of the protocol.
 func (s *Server) oip(mux *http.ServeMux) {
 	s.route(mux, "GET /v2", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, map[string]any{"name": "credence", "version": s.options.Version, "extensions": []string{"binary_tensor_data", "model_repository"}})
@@ -59,8 +59,8 @@ func (s *Server) oip(mux *http.ServeMux) {
 	}
 }
 
-// ready reports whether the server does all that it was started for. Predictions do not need votes: the
-// route of a model stays ready while votes cannot be written.
+// ready reports whether the server is fully operational, including the vote file. Predictions do not need
+// votes: the ready route of a model succeeds even while votes cannot be written.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return failf(http.StatusServiceUnavailable, "the server is shutting down")
@@ -87,7 +87,7 @@ func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, list)
 }
 
-// modelMetadata answers what goes in and what comes out.
+// modelMetadata returns the inputs and outputs of a model.
 func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served) error {
 	meta := modelMetadata{Name: m.name, Platform: "credence", Outputs: m.outputs()}
 	for _, v := range s.registry.current.Load().models[m.name] {
@@ -110,7 +110,7 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 	return writeJSON(w, meta)
 }
 
-// inferRequest is the JSON of a request.
+// inferRequest is the JSON of an inference request.
 type inferRequest struct {
 	ID         string         `json:"id"`
 	Parameters map[string]any `json:"parameters"`
@@ -127,10 +127,10 @@ type inferRequest struct {
 	} `json:"outputs"`
 }
 
-// binaryHeader is how long the JSON is that stands before binary tensors.
+// binaryHeader is the name of the header with the length of the JSON that precedes binary tensors.
 const binaryHeader = "Inference-Header-Content-Length"
 
-// infer predicts.
+// infer handles inference requests.
 func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error {
 	body, err := s.body(w, r)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err != nil {
 		return err
 	}
-	want := s.wanted()
+	want := s.defaultOptions()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
 			return badRequest("parameter level: found %v, expected a number", v)
@@ -172,7 +172,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err != nil {
 		return err
 	}
-	p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
+	p, err := s.predict(r.Context(), m, f, want, func(a *resultBatch) error {
 		return s.hold(w, tensorMemory*int64(out.add(a)))
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	return out.write(r.Context(), w, req.ID, binary, p.warnings(true), want.limits)
 }
 
-// readInfer parts the JSON from the binary data behind it.
+// readInfer splits a body into the JSON and the binary data after it.
 func readInfer(body []byte, header string) (*inferRequest, []byte, error) {
 	var rest []byte
 	if header != "" {
@@ -201,7 +201,7 @@ func readInfer(body []byte, header string) (*inferRequest, []byte, error) {
 	return &req, rest, nil
 }
 
-// tensors turns the inputs into a frame: one tensor for each feature, or one matrix for all.
+// tensors converts the inputs to a frame: one tensor per feature, or a single matrix with all features.
 func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame, error) {
 	f := &frame{}
 	for i := range req.Inputs {
@@ -239,7 +239,7 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 	return f, f.finish()
 }
 
-// checkShape returns the rows of a tensor and the values of each.
+// checkShape returns the number of rows of a tensor and the number of values per row.
 func checkShape(name string, shape []int64, limits *Limits) (n, width int, err error) {
 	if len(shape) == 0 {
 		return 0, 0, badRequest("input %q has no shape", name)
@@ -265,7 +265,7 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 	part, before := m.parts.find(v.name), len(f.columns)
 	notNumeric := func(p dataset.Part) bool { return p.Kind != dataset.Numeric }
 	if part == nil && width == len(m.parts) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.parts, notNumeric) {
-		// One matrix with all features, in their order.
+		// A single matrix with all features, in the model's order.
 		for k, p := range m.parts {
 			c := &f.columns[f.column(p.Name)]
 			for i := range n {
@@ -306,12 +306,12 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 	return nil
 }
 
-// oipErrors answers an error in the form of the protocol.
+// oipErrors writes an error in the format of the protocol.
 func oipErrors(w http.ResponseWriter, status int, err error) {
 	writeError(w, status, "application/json", map[string]string{"error": err.Error()})
 }
 
-// writeError answers an error in the form of a protocol.
+// writeError writes an error response with v as JSON and kind as the content type.
 func writeError(w http.ResponseWriter, status int, kind string, v any) {
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
@@ -319,7 +319,7 @@ func writeError(w http.ResponseWriter, status int, kind string, v any) {
 	w.Write(append(text, '\n'))
 }
 
-// writeJSON answers a value.
+// writeJSON responds with a value as JSON.
 func writeJSON(w http.ResponseWriter, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -328,7 +328,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return writeText(w, append(text, '\n'))
 }
 
-// writeText writes an answer of JSON whose length is told before, so that it need not come in chunks.
+// writeText responds with JSON text. It sets Content-Length, so that the response is not chunked.
 func writeText(w http.ResponseWriter, text []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))

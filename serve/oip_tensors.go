@@ -18,13 +18,13 @@ import (
 	"credence/predict"
 )
 
-// datatypes are the protocol's names of the types of fields.
+// datatypes maps the kinds of fields to the protocol's datatypes.
 var datatypes = map[predict.Kind]string{predict.Number: "FP64", predict.Bool: "BOOL", predict.Text: "BYTES"}
 
-// outputs returns what a prediction consists of, unless a request names outputs.
+// outputs returns the default outputs of a prediction.
 func (m *served) outputs() []tensorInfo {
 	var list []tensorInfo
-	for _, f := range predict.Outputs(m.law) {
+	for _, f := range predict.Outputs(m.dists) {
 		if f.OnRequest {
 			continue
 		}
@@ -41,24 +41,24 @@ type inferResponse struct {
 	ModelName    string `json:"model_name"`
 	ModelVersion string `json:"model_version"`
 	ID           string `json:"id,omitempty"`
-	// Parameters has warnings, one per line: the protocol's parameters are texts, numbers and booleans.
+	// Parameters has the warnings, one per line: the protocol allows only strings, numbers and booleans.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Outputs    []tensor          `json:"outputs,omitempty"` // written one by one
 }
 
-// inferOutputs are the tensors that a request names, of all its items.
+// inferOutputs are the requested output tensors, for all items of a request.
 type inferOutputs struct {
 	of      *served
 	fields  []*predict.Field
-	tensors []tensor      // in the order of fields; those of weights and alpha are made in the end
-	dists   []predict.Row // of the items, where weights or alpha are asked for
+	tensors []tensor      // in the order of fields; those of weights and alpha are built at the end
+	dists   []predict.Row // distributions of the items, if weights or alpha are requested
 }
 
-// newInferOutputs refuses outputs that the model does not have.
+// newInferOutputs returns an error if the model does not have one of the outputs.
 func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	o := &inferOutputs{of: m, tensors: make([]tensor, len(names))}
 	for i, name := range names {
-		f := outputOf(name, m.law)
+		f := outputOf(name, m.dists)
 		if f == nil {
 			return nil, badRequest("output %q: the model, by method %s, has none", name, m.model.Method.Name())
 		}
@@ -68,20 +68,20 @@ func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	return o, nil
 }
 
-// tensorMemory is about how much memory a value of a tensor takes, its text included.
+// tensorMemory is the approximate number of bytes per tensor value, including its text.
 const tensorMemory = 48
 
-// parameter reports whether a field is one of the parameters of distributions.
+// parameter reports whether a field is a parameter of the distributions.
 func parameter(f *predict.Field) bool { return f.Name == "weights" || f.Name == "alpha" }
 
-// add appends the values of further items, and returns how many these are.
-func (o *inferOutputs) add(a *answer) (values int) {
+// add appends the values of a batch and returns their number.
+func (o *inferOutputs) add(a *resultBatch) (values int) {
 	d := len(o.of.model.Classes)
 	if slices.ContainsFunc(o.fields, parameter) {
 		for j := range a.items {
-			law := a.items[j].Dist
-			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: law}}})
-			values += law.K() * d
+			dist := a.items[j].Dist
+			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: dist}}})
+			values += dist.K() * d
 		}
 	}
 	for i, f := range o.fields {
@@ -105,8 +105,8 @@ func (o *inferOutputs) add(a *answer) (values int) {
 	return values
 }
 
-// parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Distributions of
-// fewer components than others have further ones of weight 0.
+// parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Distributions with
+// fewer than K components are padded with components of weight 0.
 func (o *inferOutputs) parameters(f *predict.Field) tensor {
 	s := predict.RecordShape{D: len(o.of.model.Classes)}
 	for _, r := range o.dists {
@@ -120,8 +120,8 @@ func (o *inferOutputs) parameters(f *predict.Field) tensor {
 	return t
 }
 
-// write writes the answer, binary outputs behind the JSON. Outputs become text one after the other, so that the values of
-// one at a time are in memory twice.
+// write writes the response, with binary outputs after the JSON. Outputs are converted one at a time, so that only the
+// values of one output are in memory twice.
 func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id string, binary map[string]bool, warnings []string, limits *Limits) error {
 	response := inferResponse{ModelName: o.of.name, ModelVersion: o.of.version, ID: id}
 	if len(warnings) > 0 {
@@ -150,26 +150,23 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 		if text, err = out.appendJSON(ctx, text); err != nil {
 			return err
 		}
-		if err := cmp.Or(ctx.Err(), limits.checkAnswer(int64(len(text)+len(rest)))); err != nil {
+		if err := cmp.Or(ctx.Err(), limits.checkResponse(int64(len(text)+len(rest)))); err != nil {
 			return err
 		}
 	}
 	text = append(text, "]}"...)
-	if rest == nil {
-		w.Header().Set("Content-Type", "application/json")
-		_, err = w.Write(text)
-		return err
+	w.Header().Set("Content-Type", "application/json")
+	if rest != nil {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set(binaryHeader, strconv.Itoa(len(text)))
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set(binaryHeader, strconv.Itoa(len(text)))
-	if _, err := w.Write(text); err != nil {
-		return err
+	if _, err = w.Write(text); err == nil && rest != nil {
+		_, err = w.Write(rest)
 	}
-	_, err = w.Write(rest)
 	return err
 }
 
-// appendJSON appends a tensor as encoding/json writes it, some values at a time, and stops when ctx is done.
+// appendJSON appends a tensor as encoding/json would encode it, in chunks, and stops when ctx is done.
 func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 	data := t.Data
 	t.Data = nil
@@ -196,16 +193,16 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// inputValues are the values of an input: numbers or texts.
+// inputValues holds the values of an input: numbers or texts.
 type inputValues struct {
 	name, datatype string
-	n              int // expected
+	n              int // expected number of values
 
 	nums  []float64
-	texts []string // of type BYTES
+	texts []string // for datatype BYTES
 }
 
-// inputTypes are the types of numbers: their bytes, and how these are read, little-endian.
+// inputTypes maps numeric datatypes to their size in bytes and their little-endian decoder.
 var inputTypes = map[string]struct {
 	size int
 	read func(b []byte) float64
@@ -227,7 +224,7 @@ var inputTypes = map[string]struct {
 
 var le = binary.LittleEndian
 
-// binary reads values in the binary form.
+// binary decodes values in binary form.
 func (v *inputValues) binary(data []byte) error {
 	if v.datatype == "BYTES" {
 		return v.bytes(data)
@@ -250,7 +247,7 @@ func (v *inputValues) unknown() error {
 	return badRequest("input %q: datatype %q is not one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES", v.name, v.datatype)
 }
 
-// bytes reads texts, each behind its length.
+// bytes decodes texts, each preceded by its length.
 func (v *inputValues) bytes(data []byte) error {
 	v.texts = make([]string, 0, min(v.n, len(data)/4))
 	for len(data) > 0 && len(v.texts) < v.n {
@@ -267,7 +264,7 @@ func (v *inputValues) bytes(data []byte) error {
 	return nil
 }
 
-// json reads values from JSON, flat or nested by the shape.
+// json reads values from a JSON array, flat or nested.
 func (v *inputValues) json(data []byte) error {
 	if data == nil {
 		return badRequest("input %q has no data", v.name)
@@ -319,7 +316,7 @@ func (v *inputValues) nested(s scanner, depth int) error {
 	})
 }
 
-// appendBinary appends an output in the binary form.
+// appendBinary appends an output in binary form.
 func appendBinary(dst []byte, data any) []byte {
 	texts, ok := data.([]string)
 	if !ok { // numbers or booleans

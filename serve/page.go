@@ -22,12 +22,12 @@ import (
 	"credence/run"
 )
 
-// The page is plain HTML, CSS and JavaScript modules: what is in the folder is what browsers get.
+// The page is plain HTML, CSS and JavaScript modules, served to browsers unchanged.
 //
 //go:embed page
 var pageFiles embed.FS
 
-// pagePolicy lets the page load and ask nothing but this server, and nobody else show it.
+// pagePolicy restricts the page to resources of this server, and forbids framing it.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
@@ -37,8 +37,8 @@ type pageFile struct {
 	text      []byte
 }
 
-// page adds the page at / and what it loads. These hold no data, so that they need no token: the page
-// asks for it, once, and then has a cookie.
+// page adds the page at / and the files it loads. They contain no data and require no token: the page
+// asks for the token once and then uses a cookie.
 func (s *Server) page(mux *http.ServeMux) error {
 	files := map[string]*pageFile{}
 	err := fs.WalkDir(pageFiles, "page", func(name string, d fs.DirEntry, err error) error {
@@ -72,7 +72,7 @@ func (s *Server) page(mux *http.ServeMux) error {
 	return nil
 }
 
-// send answers with a file, or says that the browser has it.
+// send responds with a file, or with 304 if the browser has it already.
 func (f *pageFile) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
@@ -91,42 +91,33 @@ func (f *pageFile) send(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// pageOpen reports whether a route is part of the page that everybody may load.
-func (s *Server) pageOpen(route string) bool {
-	switch strings.Replace(route, " "+s.options.BasePath, " ", 1) {
-	case "GET /{$}", "GET /page/{file}", "POST /page/session", "DELETE /page/session":
-		return true
-	}
-	return false
-}
-
-// cookieName is that of the cookie by which a browser is known after the token was given once.
+// cookieName is the name of the session cookie that a browser gets in exchange for the token.
 const cookieName = "credence"
 
-// session is what the cookie holds: who knows it has known the token, but it is not the token.
+// session returns the value of the cookie. It proves knowledge of the token without revealing it.
 func (s *Server) session() string {
 	h := hmac.New(sha256.New, []byte(s.options.Token))
 	h.Write([]byte("credence page session"))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// hasSession reports whether a request carries the cookie.
+// hasSession reports whether a request has a valid session cookie.
 func (s *Server) hasSession(r *http.Request) bool {
 	c, err := r.Cookie(cookieName)
 	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.session())) == 1
 }
 
-// setCookie gives a cookie that scripts cannot read and other sites cannot have sent, or takes it
-// back.
+// setCookie sets a cookie that scripts cannot read and that is not sent with cross-site requests, or
+// deletes it if age is negative.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: s.options.BasePath + "/", MaxAge: age,
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
 }
 
-// sessionAge is for how long a browser keeps the cookie, in seconds: thirty days.
+// sessionAge is the lifetime of the cookie in seconds: thirty days.
 const sessionAge = 30 * 24 * 3600
 
-// signIn takes the token and gives the cookie.
+// signIn checks the token and sets the cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		Token string `json:"token"`
@@ -143,24 +134,17 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// isToken compares in constant time, of hashes, so that not even the length shows.
+// isToken compares hashes in constant time, so that timing does not even reveal the length of the token.
 func (s *Server) isToken(given string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.options.Token))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// crossSite refuses requests that change something and that a browser sends for another site's page:
-// whoever is signed in here, or runs the server without a token, may have such a page open.
+// crossSite rejects state-changing requests that a browser sends on behalf of another site's page: a
+// user who is signed in, or whose server has no token, may have such a page open.
 var crossSite = http.NewCrossOriginProtection()
 
-func checkSite(r *http.Request) error {
-	if err := crossSite.Check(r); err != nil {
-		return failf(http.StatusForbidden, "%w", fmt.Errorf("the request comes from a page of another site: %w", err))
-	}
-	return nil
-}
-
-// overview is what the page tells first.
+// overview is the summary that the page shows first.
 type overview struct {
 	Model      string           `json:"model"`
 	Version    string           `json:"version"`
@@ -183,14 +167,14 @@ type overview struct {
 	TakesVotes bool             `json:"takes_votes"`
 }
 
-// overviewItems is what is told of the items.
+// overviewItems is the summary of the items.
 type overviewItems struct {
 	Items     int           `json:"items"`
 	Progress  queueProgress `json:"progress"`
 	Attention []attention   `json:"attention"`
 }
 
-// attention is something to look at, and the filter that shows it.
+// attention is a finding that needs attention, with the filter that shows the items concerned.
 type attention struct {
 	Mark   string `json:"mark" enum:"good,careful,bad,unknown"`
 	Text   string `json:"text"`
@@ -241,10 +225,10 @@ func (s *Server) overview(ctx context.Context, in *overviewAsked) (*overview, er
 	return o, nil
 }
 
-// wide is the width above which an interval tells little.
+// wide is the width above which an interval counts as uninformative.
 const wide = 0.5
 
-// attention says what needs it about the items.
+// attention returns the findings about the items that need attention.
 func (p *pool) attention(ctx context.Context, rater string) ([]attention, error) {
 	var broad, unsure, split int
 	for k, i := range p.order {
@@ -285,7 +269,7 @@ func (p *pool) attention(ctx context.Context, rater string) ([]attention, error)
 	return list, nil
 }
 
-// firstBad says why the first item without a prediction has none.
+// firstBad describes the first item without a prediction and the reason.
 func (p *pool) firstBad() string {
 	for i, id := range p.ids {
 		if why, ok := p.bad[i]; ok {

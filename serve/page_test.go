@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// send sends a request with headers, given as names and values in turns.
+// send sends a request with headers, given as alternating names and values.
 func send(t *testing.T, method, address, body string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequest(method, address, strings.NewReader(body))
@@ -92,7 +92,7 @@ func TestPageSession(t *testing.T) {
 	}
 }
 
-// No page of another site can have a vote cast, with a token or without.
+// A page of another site cannot cast votes, with or without a token.
 func TestCrossSiteVotes(t *testing.T) {
 	s, base, _ := desk(t, Options{})
 	vote := `{"item":"i1","rater":"eve","label":"yes"}`

@@ -16,20 +16,20 @@ import (
 	"credence/predict"
 )
 
-// wanted is what is asked of a prediction.
-type wanted struct {
-	// Format is how an answer is written: the options of credence predict. Its Levels are those that the query names;
-	// its MaxWidth and MinTop say on which items to abstain, whatever the form.
+// predictOptions are the options of a prediction request.
+type predictOptions struct {
+	// Format is the output format, with the options of credence predict. Its Levels are those given in the query;
+	// its MaxWidth and MinTop define the items to abstain on, in every format.
 	predict.Format
-	level   float64         // where there is one
-	columns map[string]bool // nil for all that have a meaning
-	partial bool            // rows that cannot be predicted are marked, not refused
+	level   float64         // for formats with a single level
+	columns map[string]bool // outputs to include; nil for the default ones
+	partial bool            // mark rows that cannot be predicted instead of rejecting the request
 	limits  *Limits
-	batch   int            // items answered at a time as they come in; 0 if the body is read first
-	votes   *predict.Votes // on the items, to take into account; nil for none
+	batch   int            // items per batch while the body is still being received; 0 to read the whole body first
+	votes   *predict.Votes // votes on the items to condition on; nil for none
 }
 
-// checkAbstention refuses a rule on which items to abstain that no item could meet.
+// checkAbstention returns an error if a limit of the abstention rule is out of range.
 func checkAbstention(maxWidth, minTop float64) error {
 	if !(maxWidth >= 0 && maxWidth <= 1) {
 		return badRequest("max_width %v: expected a width between 0 and 1", maxWidth)
@@ -40,71 +40,66 @@ func checkAbstention(maxWidth, minTop float64) error {
 	return nil
 }
 
-// abstains reports whether there is a rule on which items to abstain.
-func (w *wanted) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
+// abstains reports whether there is an abstention rule.
+func (w *predictOptions) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
 
-func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
+func (w *predictOptions) includes(name string) bool { return w.columns == nil || w.columns[name] }
 
-// keeps reports whether the rows of items have a field.
-func (w *wanted) keeps(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) }
-
-// levels is how many levels there are.
-func (w *wanted) levels() int { return max(1, len(w.Levels)) }
-
-// answer is the predictions for consecutive items of a request, a row each.
-type answer struct {
-	first int // items of the request before them
-	*layout
-	items []predict.Prediction
-	rows  []predict.Row // of items without an Err
+// keeps reports whether rows of items include a field.
+func (w *predictOptions) keeps(name string) bool {
+	return name == "mean" || name == "abstain" || w.includes(name)
 }
 
-// Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels), and
-// go through the networks in batches of which these keep at most batchValues values; a batch has at least one item. This
-// bounds the memory of a request, and the time until it stops when its context is done.
+// levels returns the number of levels.
+func (w *predictOptions) levels() int { return max(1, len(w.Levels)) }
+
+// resultBatch holds the predictions for consecutive items of a request, one row per item.
+type resultBatch struct {
+	first int // number of items of the request before these
+	*layout
+	items []predict.Prediction
+	rows  []predict.Row // zero for items with an Err
+}
+
+// Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels).
+// They pass through the networks in batches that keep at most batchValues values; a batch has at least one item.
+// This bounds the memory of a request, and the time until it stops when its context is done.
 const (
 	batchRows      = 1024
 	batchIntervals = 1 << 14
 	batchValues    = 1 << 21
 )
 
-// tooManyRows is the error of a request with more than n items.
+// tooManyRows returns the error for a request with more than n items.
 func tooManyRows(n int) error {
 	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request (credence serve --max-rows)", n)
 }
 
-// predicting predicts the items of a request, some at a time.
+// predicting predicts the items of a request in batches.
 type predicting struct {
 	*predict.Predictor
-	of   *served
-	want *wanted
-	in   limitedSource
-}
-
-// limitedSource is the items of a request, of which there are only as many as the limits allow.
-type limitedSource struct {
 	*dataset.Stream
-	want    *wanted
-	classes int
+	of   *served
+	want *predictOptions
 }
 
-// Next implements [predict.Source].
-func (s limitedSource) Next() (*dataset.Batch, error) {
-	b, err := s.Stream.Next()
+// Next implements [predict.Source]. It returns an error if the request has more items than the limits allow.
+func (p *predicting) Next() (*dataset.Batch, error) {
+	b, err := p.Stream.Next()
 	if err != nil {
 		return nil, err
 	}
 	n := b.First + b.Len()
-	if n > s.want.limits.Rows {
-		return nil, tooManyRows(s.want.limits.Rows)
+	if n > p.want.limits.Rows {
+		return nil, tooManyRows(p.want.limits.Rows)
 	}
-	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels())
+	return b, p.want.limits.checkIntervals(n, len(p.of.model.Classes), p.want.levels())
 }
 
-// begin starts to predict the items of a table. The caller closes what it returns.
-func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicting, error) {
+// begin starts the prediction of the items of a table. The caller must close the result.
+func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*predicting, error) {
 	classes := len(s.model.Classes)
-	if f, ok := t.(*frame); ok { // whose items are counted
+	if f, ok := t.(*frame); ok { // the number of items is known
 		if err := w.limits.checkIntervals(f.rows, classes, w.levels()); err != nil {
 			return nil, err
 		}
@@ -117,22 +112,17 @@ func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicti
 		return nil, err
 	}
 	p := predict.New(s.model, predict.Options{Votes: w.votes, BatchValues: batchValues})
-	return &predicting{p, s, w, limitedSource{in, w, classes}}, nil
+	return &predicting{p, in, s, w}, nil
 }
 
-func (p *predicting) close() error { return p.in.Close() }
-
-// batches returns the predictions. The values are those of credence predict, bit for bit. Unless the client takes a
-// part of the items, one without a prediction is an error.
+// batches returns the predictions. The values are those of credence predict, bit for bit. An item without a prediction
+// is an error unless the request allows partial results.
 func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, error] {
 	return func(yield func(*predict.Batch, error) bool) {
-		for b, err := range p.Run(ctx, p.in) {
+		for b, err := range p.Run(ctx, p) {
 			if err == nil && !p.want.partial {
-				for j := range b.Predictions {
-					if x := &b.Predictions[j]; x.Err != nil {
-						err = badRequest("item %q has no prediction: %w", x.Item, x.Err)
-						break
-					}
+				if j := firstFailed(b.Predictions); j < len(b.Predictions) {
+					err = badRequest("item %q has no prediction: %w", b.Predictions[j].Item, b.Predictions[j].Err)
 				}
 			}
 			if !yield(b, err) || err != nil {
@@ -142,7 +132,17 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 	}
 }
 
-// warnings returns what looks wrong about the items so far; done is whether these are all.
+// firstFailed returns the index of the first item without a prediction, or len(list) if there is none.
+func firstFailed(list []predict.Prediction) int {
+	for i := range list {
+		if list[i].Err != nil {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// warnings returns the warnings about the items so far; done reports whether these are all items.
 func (p *predicting) warnings(done bool) []string {
 	d := p.Diagnostics()
 	list := words.Each(d.Warnings, error.Error)
@@ -155,15 +155,15 @@ func (p *predicting) warnings(done bool) []string {
 	return list
 }
 
-// predict answers all items of a table, some at a time: each is called with them in turn. If there are no items it is called
-// once, with none.
-func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wanted, each func(a *answer) error) (*predicting, error) {
+// predict predicts all items of a table in batches and calls each with every batch, in order. If there are no items,
+// each is called once, with an empty batch.
+func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	a, metrics := &answer{layout: m.layout(w)}, s.metrics.of(m.name)
+	defer p.Close()
+	a, metrics := &resultBatch{layout: m.layout(w)}, s.metrics.forModel(m.name)
 	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -186,27 +186,22 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 			return nil, err
 		}
 	}
-	s.metrics.counted(metrics, p.Diagnostics())
+	s.metrics.countItems(metrics, p.Diagnostics())
 	return p, ctx.Err()
 }
 
 // summarize computes the rows.
-func (a *answer) summarize(ctx context.Context) error {
+func (a *resultBatch) summarize(ctx context.Context) error {
 	a.rows = make([]predict.Row, len(a.items))
-	each := func(j int) {
+	par.For(len(a.items), func(j int) {
 		if a.items[j].Err == nil && ctx.Err() == nil {
 			a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
 		}
-	}
-	if len(a.items) == 1 {
-		each(0)
-	} else {
-		par.For(len(a.items), each)
-	}
+	})
 	return ctx.Err()
 }
 
-// columnsOf refuses names of columns that there are not.
+// columnsOf returns the set of the named outputs, nil if there are none, and an error if a name is unknown.
 func columnsOf(names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -222,7 +217,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	return out, nil
 }
 
-// outputOf returns the output of a name, of models with distributions or without; nil if there is none.
+// outputOf returns the named output, for models that predict distributions (dists) or not; nil if there is none.
 func outputOf(name string, dists bool) *predict.Field {
 	list := predict.Outputs(dists)
 	if i := slices.IndexFunc(list, func(f *predict.Field) bool { return f.Name == name }); i >= 0 {
@@ -231,7 +226,7 @@ func outputOf(name string, dists bool) *predict.Field {
 	return nil
 }
 
-// checkLevel refuses a level that no interval has.
+// checkLevel returns an error unless level is in (0, 1).
 func checkLevel(level float64) error {
 	if !(level > 0 && level < 1) {
 		return badRequest("level %v: expected a number between 0 and 1", level)
@@ -239,21 +234,21 @@ func checkLevel(level float64) error {
 	return nil
 }
 
-// layout is what a row of an answer holds.
+// layout defines the columns of a result row.
 type layout struct {
 	table *predict.Table
-	names error // why the rows cannot be objects: names of columns that are equal
-	full  bool  // parameters of the mixtures are asked for
+	names error // duplicate column names, which a JSON object cannot have
+	full  bool  // include the parameters of the mixtures
 }
 
-// layoutKey is what a layout depends on, where all columns are wanted.
+// layoutKey identifies a layout with the default columns.
 type layoutKey struct{ level, maxWidth, minTop float64 }
 
-// mostLayouts is how many layouts are kept: levels come from clients.
+// mostLayouts bounds the number of cached layouts, since clients choose the levels.
 const mostLayouts = 16
 
-// layout returns the layout of what is wanted. Those that are asked for again and again are kept.
-func (s *served) layout(w *wanted) *layout {
+// layout returns the layout for the options. Layouts with the default columns are cached.
+func (s *served) layout(w *predictOptions) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
@@ -268,11 +263,11 @@ func (s *served) layout(w *wanted) *layout {
 	return l
 }
 
-func newLayout(s *served, w *wanted) *layout {
+func newLayout(s *served, w *predictOptions) *layout {
 	// The precision of credence predict.
 	t := predict.NewTable(s.model, predict.Format{
 		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop},
-		Wide:    true, Top: w.wants("p_top"), Next: w.columns["next_gain"],
+		Wide:    true, Top: w.includes("p_top"), Next: w.columns["next_gain"],
 		Keep: w.keeps,
 	})
 	return &layout{table: t, names: t.CheckNames(), full: w.columns["weights"] || w.columns["alpha"]}

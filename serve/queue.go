@@ -17,62 +17,62 @@ import (
 	"credence/predict"
 )
 
-// Queue says which items people look at and vote on.
+// Queue defines the items that people review and vote on.
 type Queue struct {
-	// Items are files of items, as credence predict takes them: the
-	// second and further ones are joined to the first. Without items there is no queue.
+	// Items are files of items, as for credence predict: the second and
+	// further files are joined to the first. Without items there is no queue.
 	Items []string
-	// Earlier are files of votes on the items that were cast before.
+	// Earlier are files with earlier votes on the items.
 	Earlier []string
-	// By are columns of the items to filter by, beside the categories that the model knows.
+	// By are columns of the items to filter by, in addition to the model's categorical features.
 	By []string
 }
 
-// queue is the items that people look at and vote on, ordered by the value of a vote. Items are
-// predicted in the background; a vote changes the numbers of its item alone.
+// queue holds the items that people review and vote on, ordered by the value of a vote. Items are
+// predicted in the background; a vote changes only the numbers of its own item.
 type queue struct {
 	server      *Server
 	options     Queue
-	done, total atomic.Int64    // items predicted, and of how many where that is known
-	ctx         context.Context // of what is at work
+	done, total atomic.Int64    // items predicted, and all items; total is 0 if unknown
+	ctx         context.Context // of the prediction in the background
 	stop        context.CancelFunc
 	idle        sync.WaitGroup
 
 	mu       sync.RWMutex
 	pool     *pool     // nil until the first is ready
-	building *served   // the model that items are being predicted with, or were last
-	failed   error     // why there is no pool for it
-	seen     int       // lines of the file of votes that the pool knows
-	version  int       // grows with every change
-	skipped  []skipped // in the order in which items were put off
+	building *served   // the model of the current or last prediction of the items
+	failed   error     // why it has no pool
+	seen     int       // lines of the vote file that the pool includes
+	version  int       // incremented with every change
+	skipped  []skipped // in the order of skipping
 }
 
-// pool is the items of one file by one model. All but what votes change stays as it is.
+// pool holds the items as predicted by one model. Only what depends on votes changes.
 type pool struct {
 	queue   *queue
 	of      *served
 	ids     []string
-	at      map[string]int // id → place
+	at      map[string]int // id → index
 	rows    rowStore
 	bad     map[int]string // why an item has no prediction
-	twice   int            // rows of items that came before
+	twice   int            // rows with the id of an earlier row
 	facets  []facet
-	notes   []string // what is unusual about the items
+	notes   []string // warnings about the items
 	ballots *ballots
 
 	level float64    // of the intervals
 	prior []*numbers // before any votes; nil for items without a prediction
-	now   []*numbers // given all votes; the same as prior where there are none
+	now   []*numbers // given all votes; the same as prior if there are none
 	order []int      // items by the value of a vote, largest first
-	rank  []int      // place in order; −1 for items without a prediction
+	rank  []int      // index in order; −1 for items without a prediction
 
-	first, variance float64 // the sum of variances when the pool was made, and now
+	first, variance float64 // the sum of variances when the pool was built, and now
 }
 
-// mostNumbers is how many items by classes a queue holds.
+// mostNumbers bounds items × classes of a queue.
 const mostNumbers = 4 << 20
 
-// newQueue begins to predict the items.
+// newQueue starts to predict the items in the background.
 func newQueue(s *Server, o Queue) (*queue, error) {
 	m, err := s.registry.get("", "")
 	if err != nil {
@@ -92,7 +92,7 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 	return q, nil
 }
 
-// close ends what is at work.
+// close stops the prediction in the background and frees the rows.
 func (q *queue) close() {
 	q.stop()
 	q.idle.Wait()
@@ -103,8 +103,8 @@ func (q *queue) close() {
 	}
 }
 
-// build predicts the items with a model in the background; what was there before is answered from
-// until that is done.
+// build predicts the items with a model in the background. Until that is done, the previous pool stays
+// in use.
 func (q *queue) build(m *served) {
 	q.building, q.failed = m, nil
 	q.done.Store(0)
@@ -154,7 +154,7 @@ func (q *queue) get() (p *pool, release func(), err error) {
 	return nil, nil, err
 }
 
-// progress says how far the prediction of the items is.
+// progress describes the progress of the prediction of the items.
 func (q *queue) progress() string {
 	done, total := int(q.done.Load()), int(q.total.Load())
 	if total == 0 {
@@ -163,7 +163,7 @@ func (q *queue) progress() string {
 	return words.Thousands(done) + " of " + words.Thousands(total)
 }
 
-// renew predicts the items anew if the model was replaced.
+// renew predicts the items again if the model was replaced.
 func (q *queue) renew() {
 	m, err := q.server.registry.get("", "")
 	if err != nil {
@@ -182,7 +182,7 @@ func (q *queue) renew() {
 	}
 }
 
-// voted takes in what is new in the file of votes.
+// voted adds new votes of the vote file to the pool.
 func (q *queue) voted() {
 	if q == nil {
 		return
@@ -192,7 +192,7 @@ func (q *queue) voted() {
 	q.catchUp()
 }
 
-// catchUp brings the pool up to the file of votes. The queue is locked.
+// catchUp adds new votes of the vote file to the pool. The queue must be locked.
 func (q *queue) catchUp() {
 	if q.pool == nil || q.server.votes == nil {
 		return
@@ -202,7 +202,7 @@ func (q *queue) catchUp() {
 	touched := map[int]bool{}
 	for _, v := range news {
 		if i, ok := q.pool.at[v.Item]; ok {
-			q.pool.ballots.cast(i, v)
+			q.pool.ballots.record(i, v)
 			q.unskip(v)
 			touched[i] = true
 		}
@@ -219,13 +219,13 @@ func (q *queue) catchUp() {
 	}
 }
 
-// skipped is an item that a rater put off.
+// skipped is an item that a rater skipped.
 type skipped struct{ item, rater string }
 
-// mostSkipped bounds what is kept of items put off: the oldest are forgotten.
+// mostSkipped bounds the number of skipped items that are remembered; the oldest are forgotten.
 const mostSkipped = 100_000
 
-// skip puts an item at the end of a rater's queue. Nothing is written: it is no vote.
+// skip moves an item to the end of a rater's queue. Nothing is written, since this is not a vote.
 func (q *queue) skip(item, rater string) error {
 	p, release, err := q.get()
 	if err != nil {
@@ -246,13 +246,13 @@ func (q *queue) skip(item, rater string) error {
 	return nil
 }
 
-// unskip forgets that a rater put an item off. The queue is locked.
+// unskip forgets that a rater skipped an item. The queue must be locked.
 func (q *queue) unskip(v votelog.Vote) {
 	q.skipped = slices.DeleteFunc(q.skipped, func(s skipped) bool { return s.item == v.Item && s.rater == v.Rater })
 }
 
-// forRater returns items in the order in which a rater is asked about them, from the given place
-// on: by the value of a vote those that she has said nothing of, then those that she put off.
+// forRater returns at most limit items of a rater's queue, starting at index from, and the length of the
+// queue: items without a vote of hers by the value of a vote, then the items that she skipped.
 func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int
@@ -272,7 +272,7 @@ func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (lis
 		if err := stopped(ctx, k); err != nil {
 			return nil, 0, err
 		}
-		if _, said := p.ballots.own(i, rater); !said && !later[i] {
+		if _, voted := p.ballots.own(i, rater); !voted && !later[i] {
 			take(i)
 		}
 	}
@@ -284,7 +284,7 @@ func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (lis
 	return list, left, nil
 }
 
-// byValue orders items by what a vote is worth, then as the file has them.
+// byValue compares items by the value of a vote, then by their order in the file.
 func (p *pool) byValue(a, b int) int {
 	return cmp.Or(cmp.Compare(p.now[b].gain, p.now[a].gain), cmp.Compare(a, b))
 }
@@ -321,7 +321,7 @@ func (p *pool) renumber(i int) {
 	}
 }
 
-// move computes the numbers of item i anew and puts it where it belongs in the order.
+// move recomputes the numbers of item i and moves it to its new rank.
 func (p *pool) move(i int) {
 	if p.now[i] == nil {
 		return
@@ -338,13 +338,13 @@ func (p *pool) move(i int) {
 	}
 }
 
-// update computes the numbers of some items anew, and the order of all.
+// update recomputes the numbers of some items and the order of all.
 func (p *pool) update(list []int) {
 	par.For(len(list), func(k int) { p.renumber(list[k]) })
 	p.sort()
 }
 
-// sort orders all items.
+// sort computes the order, the ranks and the sum of variances of all items.
 func (p *pool) sort() {
 	p.order, p.rank, p.variance = p.order[:0], make([]int, len(p.ids)), 0
 	for i, n := range p.now {

@@ -20,7 +20,7 @@ func noClass(name string, classes []string) error {
 	return badRequest("class %q: the classes are [%s]", name, words.Few(classes))
 }
 
-// apiQueue adds the routes of items, of the queue and of votes taken back.
+// apiQueue adds the routes for items, the queue and withdrawn votes.
 func (s *Server) apiQueue(api huma.API) {
 	op := func(id, method, path, summary, description string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{"items"}}
@@ -45,7 +45,7 @@ func (s *Server) apiQueue(api huma.API) {
 	registerBody(api, op("items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
 }
 
-// inPool returns a handler that calls f with the items, locked for reading.
+// inPool returns a handler that calls f with the pool, locked for reading.
 func inPool[I, O any](s *Server, f func(p *pool, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
 		p, release, err := s.queue.get()
@@ -64,7 +64,7 @@ type itemAsked struct {
 	Level float64 `query:"level" doc:"of the intervals"`
 }
 
-// find returns the place of an item.
+// find returns the index of an item.
 func (p *pool) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
@@ -72,7 +72,7 @@ func (p *pool) find(id string) (int, error) {
 	return 0, failf(http.StatusNotFound, "there is no item %q", id)
 }
 
-// findAt returns the place of an item, and the level of a request or, if it has none, the server's.
+// findAt returns the index of an item, and the level of a request or, if it is 0, the server's.
 func (p *pool) findAt(id string, asked float64) (i int, level float64, err error) {
 	if i, err = p.find(id); err != nil {
 		return 0, 0, err
@@ -121,7 +121,7 @@ func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 			return nil, badRequest("%w", err)
 		}
 	}
-	return p.lawOf(ctx, &a, level, at)
+	return p.distOf(ctx, &a, level, at)
 }
 
 type imageAsked struct {
@@ -131,7 +131,7 @@ type imageAsked struct {
 	Slice int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
 }
 
-type fileAnswer struct {
+type fileResponse struct {
 	ContentType        string `header:"Content-Type"`
 	ContentEncoding    string `header:"Content-Encoding"`
 	ContentDisposition string `header:"Content-Disposition"`
@@ -139,13 +139,13 @@ type fileAnswer struct {
 	Body               []byte
 }
 
-func (p *pool) image(_ context.Context, in *imageAsked) (*fileAnswer, error) {
+func (p *pool) image(_ context.Context, in *imageAsked) (*fileResponse, error) {
 	i, err := p.find(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	b, err := p.picture(i, in.Part, in.Axis, in.Slice)
-	return &fileAnswer{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
+	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
 }
 
 type pointsAsked struct {
@@ -154,8 +154,8 @@ type pointsAsked struct {
 	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
 }
 
-// points are the numbers of all items with a prediction. Agreement is 0 for votes that all are for the
-// class, 1 for all against, 2 for mixed ones, 3 for fewer than two votes, 4 for votes that are
+// points are the numbers of all items with a prediction. Agreement is 0 if all votes are for the class,
+// 1 if all are for one other class, 2 if they are mixed, 3 if there are fewer than two, 4 if they are
 // hidden.
 type points struct {
 	Version int       `json:"version"`
@@ -175,7 +175,7 @@ type points struct {
 	Bad     int       `json:"without_prediction"`
 }
 
-func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, error) {
+func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileResponse, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -187,12 +187,12 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, 
 	}
 	text, err := json.Marshal(out)
 	if err == nil {
-		err = s.options.Limits.checkAnswer(int64(len(text)))
+		err = s.options.Limits.checkResponse(int64(len(text)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &fileAnswer{ContentType: "application/json", CacheControl: "no-store", Body: text}
+	f := &fileResponse{ContentType: "application/json", CacheControl: "no-store", Body: text}
 	if strings.Contains(in.AcceptEncoding, "gzip") && len(text) > 1<<16 {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
@@ -203,7 +203,7 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, 
 	return f, nil
 }
 
-// points collects what a figure of all items shows to a rater.
+// points returns the numbers that figures of all items show to a rater.
 func (p *pool) points(ctx context.Context, class, rater string) (*points, error) {
 	c, err := p.focus(class, 0)
 	if err != nil {
@@ -238,7 +238,7 @@ func (p *pool) points(ctx context.Context, class, rater string) (*points, error)
 	return o, nil
 }
 
-// agreement tells how the votes on item i agree about a class; see points.
+// agreement returns the agreement code of the votes on item i about a class, see points, and their number.
 func (p *pool) agreement(i, class int, rater string) (int, float64) {
 	if p.hides(i, rater) {
 		return 4, 0

@@ -14,31 +14,32 @@ import (
 
 	"credence/dataset"
 	"credence/internal/par"
+	"credence/internal/special"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/predict"
 )
 
-// facet is a column that items are filtered by: codes are indices into levels, −1 where an item has
-// no value.
+// facet is a column to filter items by. Codes are indices into Levels, one per item, or −1 if an item
+// has no value.
 type facet struct {
 	Name   string   `json:"name"`
 	Levels []string `json:"levels"`
 	Codes  []int    `json:"codes,omitempty"`
 }
 
-// mostLevels is how many values a category may have to be offered as a filter unasked.
+// mostLevels is the largest number of levels of a categorical feature that is offered as a filter by default.
 const mostLevels = 200
 
 // newPool reads and predicts the items.
 func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	p := &pool{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
-	earlier, err := readGiven(ctx, m, q.options.Earlier)
+	earlier, err := readEarlierVotes(ctx, m, q.options.Earlier)
 	if err != nil {
 		return p, err
 	}
 	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
-	o.Ignore, o.AnyPath = nil, true // whoever starts the server names the files
+	o.Ignore, o.AnyPath = nil, true // the files are named by whoever starts the server
 	if earlier != nil {
 		o.Known = earlier.Items
 	}
@@ -70,11 +71,11 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if err := p.facet(ctx, m, &q.options); err != nil {
 		return p, err
 	}
-	p.update(slices.Sorted(maps.Keys(p.ballots.given)))
+	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
 	return p, ctx.Err()
 }
 
-// add takes in the predictions for a batch of items. A row whose id was there before is left out, and counted.
+// add adds the predictions for a batch of items. A row with the id of an earlier row is skipped and counted.
 func (p *pool) add(b *predict.Batch) error {
 	list := make([]*numbers, len(b.Predictions))
 	par.For(len(list), func(j int) {
@@ -104,7 +105,7 @@ func (p *pool) add(b *predict.Batch) error {
 	return nil
 }
 
-// facet finds what items can be filtered by: categories of the model, and the columns asked for.
+// facet determines the facets: categorical features of the model, and the columns in the options.
 func (p *pool) facet(ctx context.Context, m *served, o *Queue) error {
 	at := 0
 	for _, part := range p.rows.parts {
@@ -141,7 +142,7 @@ func (p *pool) facet(ctx context.Context, m *served, o *Queue) error {
 	return nil
 }
 
-// newFacet codes the values of a column, "" being none.
+// newFacet encodes the values of a column; "" means no value.
 func newFacet(name string, values []string) facet {
 	f := facet{Name: name, Codes: make([]int, len(values))}
 	code := map[string]int{}
@@ -160,20 +161,20 @@ func newFacet(name string, values []string) facet {
 	return f
 }
 
-// rowStore keeps the features of many items, one record each, in the order in which they come: in
-// memory as far as most allows, and what comes then in a file that nobody else sees. A record is the
-// raw values of the row, float32, then each text with its length.
+// rowStore stores the features of many items, one record each, in the order of insertion: in memory up
+// to most bytes, and beyond that in a private temporary file. A record consists of the raw values of the
+// row, float32, then each text preceded by its length.
 type rowStore struct {
-	parts []dataset.Part // of a row, without texts
+	parts []dataset.Part // the features of a row, without texts
 	width int
 	most  int64 // bytes in memory
 
 	memory []byte
 	file   *os.File // or nil
-	ends   []int64  // where records end; those beyond len(memory) are in the file
+	ends   []int64  // end offsets of records; those beyond len(memory) are in the file
 }
 
-// keptInMemory is how much of the items' features is held in memory; what is more goes to a file.
+// keptInMemory is the number of bytes of features that are kept in memory; the rest goes to a file.
 const keptInMemory = 256 << 20
 
 // add appends the record of row i of a batch.
@@ -204,7 +205,7 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 	return s.append(record)
 }
 
-// textOf returns the document of a cell, "" if there is none.
+// textOf returns the text of a cell, "" if there is none.
 func textOf(p dataset.Part, cell float32) string {
 	if k := int(cell); cell >= 0 && k < len(p.Texts) {
 		return p.Texts[k]
@@ -223,8 +224,8 @@ func (s *rowStore) append(record []byte) error {
 			return fmt.Errorf("items take more than %d MB, and no file can be made for the rest: %w", s.most>>20, err)
 		}
 		s.file = f
-		// The system frees the file with the last handle, however the process ends. Where that
-		// is not so, close removes it.
+		// On Unix the system frees an unlinked file with its last handle, however the process ends.
+		// Elsewhere close removes it.
 		_ = os.Remove(f.Name())
 	}
 	if s.file == nil {
@@ -236,7 +237,7 @@ func (s *rowStore) append(record []byte) error {
 	return nil
 }
 
-// record returns the bytes of item i from the given one on, size of them; −1 means all.
+// record returns size bytes of the record of item i, starting at from; if size is −1, all up to its end.
 func (s *rowStore) record(i int, from, size int64) ([]byte, error) {
 	begin, end := from, s.ends[i]
 	if i > 0 {
@@ -293,7 +294,7 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 	return &dataset.Dataset{Items: []string{id}, Parts: parts, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
 }
 
-// close frees the file.
+// close closes and removes the file.
 func (s *rowStore) close() {
 	if s.file != nil {
 		s.file.Close()
@@ -301,20 +302,20 @@ func (s *rowStore) close() {
 	}
 }
 
-// numbers summarize an item in lists, [d] each.
+// numbers is the summary of an item; slices are [d], one value per class.
 type numbers struct {
 	mean, lower, upper, top []float64
 	gain, variance          float64
 	predicted               int
 }
 
-// numbersOf summarizes a prediction, to the precision of credence predict.
+// numbersOf summarizes a prediction with the precision of credence predict.
 func numbersOf(p *predict.Prediction, level float64) *numbers {
-	r, _ := summaryOf(context.Background(), p, level) // which cannot fail
+	r, _ := summaryOf(context.Background(), p, level) // cannot fail
 	d := len(p.Mean)
 	all := make([]float64, 4*d)
 	n := &numbers{mean: all[:d:d], lower: all[d : 2*d : 2*d], upper: all[2*d : 3*d : 3*d], top: all[3*d:],
-		predicted: r.Predicted, gain: r.NextGain, variance: totalVariance(p)}
+		predicted: r.Predicted, gain: r.NextGain, variance: special.Sum(p.Variance)}
 	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		n.mean[i], n.lower[i], n.upper[i], n.top[i] = c.Mean, in.Lo, in.Hi, c.Top
@@ -322,17 +323,8 @@ func numbersOf(p *predict.Prediction, level float64) *numbers {
 	return n
 }
 
-// summaryOf returns all numbers of a prediction at one level.
+// summaryOf returns the full summary of a prediction at one level.
 func summaryOf(ctx context.Context, p *predict.Prediction, level float64) (predict.Row, error) {
 	s := predict.Summary{Levels: []float64{level}, Precision: mixture.SixDigits}.All()
 	return p.Summarize(ctx, &s)
-}
-
-// totalVariance returns the sum of the variances of the classes.
-func totalVariance(p *predict.Prediction) float64 {
-	sum := 0.0
-	for _, v := range p.Variance {
-		sum += v
-	}
-	return sum
 }

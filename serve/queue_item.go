@@ -10,10 +10,11 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/special"
 	"credence/predict"
 )
 
-// itemView is what is told of one item.
+// itemView is the response about one item.
 type itemView struct {
 	Item     string       `json:"item"`
 	Rank     int          `json:"rank,omitempty" doc:"place among all items by the value of a vote; the first is 1"`
@@ -28,7 +29,7 @@ type itemView struct {
 	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
 }
 
-// itemValue is a feature as people read it.
+// itemValue is a feature in readable form.
 type itemValue struct {
 	Name  string   `json:"name"`
 	Kind  string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
@@ -43,7 +44,7 @@ type groupValue struct {
 	Value string `json:"value"`
 }
 
-// itemLaw is a distribution as it is drawn.
+// itemLaw is a distribution as the page draws it.
 type itemLaw struct {
 	Level     float64     `json:"level"`
 	Predicted string      `json:"predicted"`
@@ -75,36 +76,36 @@ type ownVote struct {
 	CannotTell bool   `json:"cannot_tell,omitempty"`
 }
 
-// densityPieces is in how many pieces a density is cut.
+// densityPieces is the number of pieces of a density.
 const densityPieces = 160
 
-// lawOf describes a prediction and draws the density of a class.
-func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
+// distOf returns the distribution of a prediction, with the density of a class.
+func (p *pool) distOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
 	r, err := summaryOf(ctx, a, level)
 	if err != nil {
 		return nil, err
 	}
 	names := p.of.model.Classes
-	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: totalVariance(a)}
+	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: special.Sum(a.Variance)}
 	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
 	}
-	law := a.ReportedDist().Marginal(class)
+	dist := a.ReportedDist().Marginal(class)
 	before := 0.0
 	for k := range densityPieces {
-		at := law.CDF(float64(k+1) / densityPieces)
+		at := dist.CDF(float64(k+1) / densityPieces)
 		l.Density = append(l.Density, rounded(densityPieces*max(0, at-before), 1e4))
 		before = at
 	}
 	return l, nil
 }
 
-// rounded returns x to a multiple of 1/unit, so that lists for figures are short.
+// rounded rounds x to a multiple of 1/unit, which keeps the JSON for figures short.
 func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
-// focus is the class that is looked at unless another is named: the second of two, otherwise the
-// predicted one.
+// focus returns the class to show: the named one; if name is "", the second of two classes, otherwise the
+// predicted class.
 func (p *pool) focus(name string, predicted int) (int, error) {
 	classes := p.of.model.Classes
 	if name != "" {
@@ -120,7 +121,7 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 	return predicted, nil
 }
 
-// see returns what a rater may see of an item; nobody's name sees all.
+// see returns what a rater may see of an item. Without a rater everything is visible.
 func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 	i, level, err := p.findAt(in.ID, in.Level)
 	if err != nil {
@@ -138,12 +139,12 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 			v.Groups = append(v.Groups, groupValue{f.Name, f.Levels[c]})
 		}
 	}
-	own, said := p.ballots.own(i, rater)
+	own, voted := p.ballots.own(i, rater)
 	v.Hidden = p.hides(i, rater)
 	if !v.Hidden {
 		v.Votes = p.ballots.count(i)
 	}
-	if said {
+	if voted {
 		v.Own = &ownVote{CannotTell: own.class < 0}
 		if own.class >= 0 {
 			v.Own.Label = p.of.model.Classes[own.class]
@@ -157,24 +158,24 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Now, err = p.lawOf(ctx, &now, level, at); err == nil && said && own.class >= 0 {
+	if v.Now, err = p.distOf(ctx, &now, level, at); err == nil && voted && own.class >= 0 {
 		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
 		if err != nil {
 			return nil, err
 		}
-		v.Before, err = p.lawOf(ctx, &before, level, at)
+		v.Before, err = p.distOf(ctx, &before, level, at)
 		return v, err
 	}
 	return v, err
 }
 
-// hides reports whether the votes on item i are kept from a rater: others have voted, she has not.
+// hides reports whether the votes on item i are hidden from a rater: others have voted, she has not.
 func (p *pool) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
 	}
-	_, said := p.ballots.own(i, rater)
-	return !said && p.ballots.of(i, "", rater) != nil
+	_, voted := p.ballots.own(i, rater)
+	return !voted && p.ballots.of(i, "", rater) != nil
 }
 
 // seen returns the numbers of item i that a rater may see.
@@ -185,15 +186,15 @@ func (p *pool) seen(i int, rater string) *numbers {
 	return p.now[i]
 }
 
-// focused returns the numbers of item i that a rater may see, and the class that is looked at.
+// focused returns the numbers of item i that a rater may see, and the class to show.
 func (p *pool) focused(i int, rater, class string) (*numbers, int) {
 	n := p.seen(i, rater)
 	c, _ := p.focus(class, n.predicted)
 	return n, c
 }
 
-// predictFor returns the prediction for item i without votes and given those that a rater may see, and the class that
-// is looked at.
+// predictFor returns the prediction for item i without votes, the one given the votes that a rater may see, and the
+// class to show.
 func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
 	if before, err = p.predict(ctx, i); err != nil {
 		return before, now, 0, err
@@ -207,7 +208,7 @@ func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (befo
 	return before, now, at, err
 }
 
-// count counts the votes on item i.
+// count returns the number of votes on item i per class.
 func (b *ballots) count(i int) *itemVotes {
 	v := &itemVotes{Counts: make([]float64, len(b.classes))}
 	if ds := b.of(i, "", ""); ds != nil {
@@ -223,7 +224,7 @@ func (b *ballots) count(i int) *itemVotes {
 	return v
 }
 
-// featuresOf describes the features of one item.
+// featuresOf returns the features of a data set of one item.
 func featuresOf(ds *dataset.Dataset) []itemValue {
 	row := ds.Rows.(*dataset.Memory).Values
 	list, at := []itemValue{}, 0
@@ -252,7 +253,7 @@ func featuresOf(ds *dataset.Dataset) []itemValue {
 	return list
 }
 
-// pictureKind says how an array is shown.
+// pictureKind returns how an array of a shape is shown: as an image, a volume or a vector.
 func pictureKind(shape []int) string {
 	switch {
 	case len(shape) == 3 && shape[1] > 1 && shape[2] > 1:
@@ -263,8 +264,8 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws feature part of item i as PNG: an image, or the slice of a volume at a place along an
-// axis. Volumes lie as they are kept, with the last axis upwards, as radiologists hold them.
+// picture draws feature part of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// keep their orientation, with the last axis upwards, as is customary in radiology.
 func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
@@ -282,19 +283,19 @@ func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {
-		m = flat(values, shape, tone)
+		m = drawImage(values, shape, tone)
 	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
 		return nil, badRequest("axis %d, slice %d: the volume has %v", axis, slice, shape[1:])
 	} else {
-		m = cut(values, shape, axis, slice, tone)
+		m = drawSlice(values, shape, axis, slice, tone)
 	}
 	var b bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
 	return b.Bytes(), err
 }
 
-// tones returns the gray of a value. Images of 0 to 255 and of 0 to 1 are shown as they are, all
-// other values between the first and the last percent of the item's.
+// tones returns the mapping of values to gray levels. Images with values in 0 … 255 or 0 … 1 are not
+// rescaled; otherwise the range is from the first to the last percentile of the item's values.
 func tones(values []float32) func(x float32) uint8 {
 	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
 	for _, x := range values {
@@ -318,7 +319,7 @@ func tones(values []float32) func(x float32) uint8 {
 	}
 }
 
-// percentiles returns the ends of the middle 98 of a hundred values.
+// percentiles returns the first and the 99th percentile, of a sample if there are many values.
 func percentiles(values []float32) (lo, hi float32) {
 	var sample []float32
 	for i, step := 0, max(1, len(values)/20000); i < len(values); i += step {
@@ -333,8 +334,8 @@ func percentiles(values []float32) (lo, hi float32) {
 	return sample[len(sample)/100], sample[len(sample)-1-len(sample)/100]
 }
 
-// flat draws an image [C,H,W]: three channels are colors, of others the first is shown.
-func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
+// drawImage draws an image [C,H,W]: three channels are RGB, otherwise the first channel is shown.
+func drawImage(values []float32, shape []int, tone func(float32) uint8) image.Image {
 	h, w := shape[1], shape[2]
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	at := func(c, y, x int) uint8 {
@@ -351,9 +352,9 @@ func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
 	return m
 }
 
-// cut draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two axes that are left the
+// drawSlice draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two remaining axes, the
 // first goes to the right and the second upwards.
-func cut(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
+func drawSlice(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
 	n := shape[1:]
 	across, up := [3]int{1, 0, 0}[axis], [3]int{2, 2, 1}[axis]
 	m := image.NewGray(image.Rect(0, 0, n[across], n[up]))

@@ -86,7 +86,7 @@ func (p *pool) list(ctx context.Context, in *listAsked) (*itemListBody, error) {
 	return out, nil
 }
 
-// groupsOf reads filters by columns: of each facet the codes that pass, nil for all.
+// groupsOf parses filters of the form COLUMN:VALUE. It returns the codes that pass for each facet, nil for all.
 func (p *pool) groupsOf(filters []string) ([][]int, error) {
 	groups := make([][]int, len(p.facets))
 	names := words.Each(p.facets, func(f facet) string { return f.Name })
@@ -123,7 +123,7 @@ func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
 	return true
 }
 
-// arrange orders a list, which comes by the value of a vote.
+// arrange sorts a list that is ordered by the value of a vote into the requested order.
 func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 	by := func(of func(n *numbers, c int) float64) error {
 		keys := make([]float64, len(p.ids))
@@ -165,7 +165,7 @@ type queueAsked struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"10"`
 }
 
-// queueProgress tells how far voting is.
+// queueProgress is the progress of voting.
 type queueProgress struct {
 	Own      int     `json:"own" doc:"items that the rater voted on, or cannot tell"`
 	Left     int     `json:"left" doc:"items in the rater's queue"`
@@ -200,7 +200,7 @@ func (p *pool) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswerBody
 	return out, nil
 }
 
-// progress counts votes.
+// progress returns the progress of voting, apart from the rater's queue.
 func (p *pool) progress(rater string) queueProgress {
 	g := queueProgress{Items: len(p.order), First: p.first, Variance: p.variance}
 	raters := map[string]bool{}

@@ -21,7 +21,7 @@ import (
 	"credence/predict"
 )
 
-// desk is a server with forty items, of which the first ten have earlier votes; item i7 cannot be
+// desk starts a server with forty items. The first ten have earlier votes, and item i7 cannot be
 // read.
 func desk(t *testing.T, o Options) (s *Server, base string, votes string) {
 	t.Helper()
@@ -70,7 +70,7 @@ func await(t *testing.T, s *Server) {
 	t.Fatal("the items are not ready")
 }
 
-// call asks for JSON, and returns the status.
+// call sends a request, decodes the JSON response and returns the status.
 func call(t *testing.T, method, address string, body, to any) int {
 	t.Helper()
 	var in io.Reader
@@ -103,7 +103,7 @@ func call(t *testing.T, method, address string, body, to any) int {
 	return resp.StatusCode
 }
 
-// want is call for requests that have to succeed.
+// want is like call for requests that must succeed.
 func want[T any](t *testing.T, method, address string, body any) T {
 	t.Helper()
 	var to T
@@ -118,7 +118,7 @@ type queueJSON struct {
 	Progress queueProgress
 }
 
-// gainsOf computes what credence next tells, by the same calls: votes of all files on the items.
+// gainsOf computes the gains that credence next prints, by the same calls, given the votes of all files.
 func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 	t.Helper()
 	m := s.queue.pool.of.model
@@ -185,7 +185,7 @@ func TestQueueByValue(t *testing.T) {
 		})
 	}
 	cast.Wait()
-	// zoe voted in the earlier file already: this one replaces it, as in training.
+	// zoe already voted in the earlier file; this vote replaces it, as in training.
 	want[any](t, "POST", base+"/api/v1/votes", apiVote{Item: "i3", Rater: "zoe", Label: "no"})
 	sameGains(t, s, base, s.options.Queue.Earlier[0], votes)
 	q := want[queueJSON](t, "GET", base+"/api/v1/queue?rater=ann", nil)
@@ -278,7 +278,7 @@ func TestVotesAreHidden(t *testing.T) {
 		t.Errorf("points: status %d, %v, %v", status, q.Agree, q.Votes)
 	}
 	what := map[string]any{"item": "i1", "rater": "ann", "votes": map[string]float64{"yes": 2}}
-	if law := want[itemLaw](t, "POST", base+"/api/v1/item/posterior", what); law.Classes[1].Mean <= blind.Now.Classes[1].Mean {
+	if dist := want[itemLaw](t, "POST", base+"/api/v1/item/posterior", what); dist.Classes[1].Mean <= blind.Now.Classes[1].Mean {
 		t.Error("two more votes for a class do not raise it")
 	}
 	want[any](t, "POST", base+"/api/v1/votes", apiVote{Item: "i1", Rater: "ann", Label: "yes"})
@@ -389,7 +389,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestModelReplaced has the queue follow a model that is trained again.
+// TestModelReplaced checks that the queue follows a model that is trained again.
 func TestModelReplaced(t *testing.T) {
 	s, base, _ := desk(t, Options{Reload: time.Hour})
 	before := want[queueJSON](t, "GET", base+"/api/v1/queue?rater=ann&limit=1", nil)
@@ -440,7 +440,7 @@ func TestQueueRefused(t *testing.T) {
 	}
 }
 
-// TestRowStore keeps the rows that memory does not hold in a file.
+// TestRowStore checks rows that do not fit in memory and are stored in a file.
 func TestRowStore(t *testing.T) {
 	ds := people(30)
 	ds.Parts = append(ds.Parts, dataset.Part{Name: "note", Kind: dataset.Text, Texts: []string{"", "größer", "three"}})

@@ -20,13 +20,13 @@ import (
 	"credence/predict"
 )
 
-// cannotTell begins the key of a line without a label by which a rater says that she has seen the
-// item and cannot tell. To everybody who counts votes the line is one without a vote.
+// cannotTell is the key prefix of a line without a label that records that a rater has seen the item
+// and is undecided. Other readers of the vote file treat the line as one without a vote.
 const cannotTell = "cannot-tell:"
 
 var errNoVotes = failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
 
-// line returns a posted vote as the file has it.
+// line returns a posted vote as a line of the vote file.
 func (a *apiVote) line() (votelog.Vote, error) {
 	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
 	switch {
@@ -40,7 +40,7 @@ func (a *apiVote) line() (votelog.Vote, error) {
 	return v, nil
 }
 
-// checkKey refuses keys that say more than who sent a vote.
+// checkKey returns an error if a client's key has the reserved prefix.
 func checkKey(key string) error {
 	if strings.HasPrefix(key, cannotTell) {
 		return badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
@@ -48,7 +48,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// voteOf returns a line of the file as it is listed.
+// voteOf returns a line of the vote file as the API lists it.
 func voteOf(v votelog.Vote) apiVote {
 	a := apiVote{Item: v.Item, Rater: v.Rater, Label: v.Label, Key: v.Key, Time: v.Time}
 	if isCannotTell(v) {
@@ -59,31 +59,31 @@ func voteOf(v votelog.Vote) apiVote {
 
 func isCannotTell(v votelog.Vote) bool { return v.Label == "" && strings.HasPrefix(v.Key, cannotTell) }
 
-// mark is what a rater of the file of votes says of an item: a class, or that she cannot tell.
+// mark is the vote of a rater on an item, or that she is undecided.
 type mark struct {
 	rater string
-	class int // −1: cannot tell
+	class int // −1: undecided
 }
 
-// given are votes on an item that were cast before, in other files.
-type given struct {
+// earlierVotes are the votes on an item in other files, cast before.
+type earlierVotes struct {
 	counts []float32
-	named  []mark // those of them that name a rater
+	named  []mark // those with a rater's name
 }
 
-// ballots are the votes on the items of a model, by the place of the item. Votes of the server's own
-// file are by rater, the last counts; where a rater also voted in an earlier file, that one is
-// replaced, as credence train does with both files.
+// ballots holds the votes on the items, by the index of the item. In the server's own vote file the last
+// vote of each rater counts; it also replaces a vote of the same rater in an earlier file, as in
+// credence train with both files.
 type ballots struct {
 	classes []string
-	given   map[int]*given
+	earlier map[int]*earlierVotes
 	marks   map[int][]mark
-	notes   []string // what is unusual about earlier votes
+	notes   []string // warnings about earlier votes
 }
 
-// readGiven reads the files of earlier votes. Their classes are the model's, so that any other is
-// refused where it stands.
-func readGiven(ctx context.Context, m *served, files []string) (*dataset.Dataset, error) {
+// readEarlierVotes reads the files of earlier votes. It passes the model's classes to the reader, so that
+// the error for any other class has its line.
+func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.Dataset, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -102,9 +102,9 @@ func readGiven(ctx context.Context, m *served, files []string) (*dataset.Dataset
 	return ds, nil
 }
 
-// newBallots takes in earlier votes; ds is nil without.
+// newBallots returns ballots with the earlier votes in ds, which may be nil.
 func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballots {
-	b := &ballots{classes: classes, given: map[int]*given{}, marks: map[int][]mark{}}
+	b := &ballots{classes: classes, earlier: map[int]*earlierVotes{}, marks: map[int][]mark{}}
 	if ds == nil {
 		return b
 	}
@@ -120,15 +120,15 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 			unknown++
 			continue
 		}
-		g := &given{counts: make([]float32, len(classes))}
+		g := &earlierVotes{counts: make([]float32, len(classes))}
 		for k, n := range ds.CountsOf(j) {
 			g.counts[class[k]] += n
 		}
-		b.given[i] = g
+		b.earlier[i] = g
 	}
 	for _, r := range ds.Ratings {
 		if i := place[r.Item]; i >= 0 {
-			b.given[i].named = append(b.given[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
+			b.earlier[i].named = append(b.earlier[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
 		}
 	}
 	if unknown > 0 {
@@ -137,8 +137,8 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 	return b
 }
 
-// cast takes in a line of the file of votes on item i.
-func (b *ballots) cast(i int, v votelog.Vote) {
+// record adds a line of the vote file on item i.
+func (b *ballots) record(i int, v votelog.Vote) {
 	list := slices.DeleteFunc(slices.Clone(b.marks[i]), func(m mark) bool { return m.rater == v.Rater })
 	switch class := slices.Index(b.classes, v.Label); {
 	case class >= 0:
@@ -151,7 +151,7 @@ func (b *ballots) cast(i int, v votelog.Vote) {
 	}
 }
 
-// own returns what a rater said of an item in the file of votes.
+// own returns the vote of a rater on item i in the vote file.
 func (b *ballots) own(i int, rater string) (m mark, ok bool) {
 	at := slices.IndexFunc(b.marks[i], func(m mark) bool { return m.rater == rater })
 	if at < 0 || rater == "" {
@@ -160,10 +160,10 @@ func (b *ballots) own(i int, rater string) (m mark, ok bool) {
 	return b.marks[i][at], true
 }
 
-// of returns the votes on an item as a data set of one item, without those of a rater if one is
-// named; nil if there are none.
+// of returns the votes on item i as a data set of one item, nil if there are none. If without is not "",
+// votes of that rater are excluded.
 func (b *ballots) of(i int, id, without string) *dataset.Dataset {
-	if b.given[i] == nil && b.marks[i] == nil {
+	if b.earlier[i] == nil && b.marks[i] == nil {
 		return nil
 	}
 	ds := &dataset.Dataset{Items: []string{id}, Classes: b.classes, Counts: make([]float32, len(b.classes))}
@@ -175,10 +175,10 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 		ds.Ratings = append(ds.Ratings, dataset.Rating{Rater: int32(len(ds.Raters)), Class: int32(m.class)})
 		ds.Raters = append(ds.Raters, m.rater)
 	}
-	if g := b.given[i]; g != nil {
+	if g := b.earlier[i]; g != nil {
 		copy(ds.Counts, g.counts)
 		for _, m := range g.named {
-			ds.Counts[m.class]-- // counted below, if it still holds
+			ds.Counts[m.class]-- // added again below unless replaced
 			if now, ok := b.own(i, m.rater); !ok || now.class < 0 {
 				add(m)
 			}
@@ -193,7 +193,7 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 	return ds
 }
 
-// after returns the prediction given votes, nil meaning none.
+// after returns the prediction given votes, which may be nil.
 func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predict.Prediction, error) {
 	if votes == nil {
 		return x, x.Err
@@ -210,8 +210,8 @@ type exportAsked struct {
 	Format string `query:"format" enum:"csv,labelstudio" default:"csv"`
 }
 
-// exportVotes writes the votes of the server's file that count.
-func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer, error) {
+// exportVotes returns the current votes of the server's vote file.
+func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileResponse, error) {
 	if s.votes == nil {
 		return nil, errNoVotes
 	}
@@ -226,7 +226,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer,
 			}
 		}
 		w.Flush()
-		return &fileAnswer{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
+		return &fileResponse{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
 	}
 	p, release, err := s.queue.get()
 	if err != nil {
@@ -239,13 +239,13 @@ func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer,
 	}
 	text, err := json.MarshalIndent(tasks, "", " ")
 	if err == nil {
-		err = s.options.Limits.checkAnswer(int64(len(text)))
+		err = s.options.Limits.checkResponse(int64(len(text)))
 	}
-	return &fileAnswer{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
+	return &fileResponse{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
 }
 
-// counting returns the last line of each rater on an item, in the order of the file, without those
-// that take a vote back.
+// counting returns the last line of each rater on each item, in the order of the file, without withdrawn
+// votes.
 func counting(lines []votelog.Vote) []votelog.Vote {
 	type who struct{ item, rater string }
 	last := map[who]int{}
@@ -261,7 +261,7 @@ func counting(lines []votelog.Vote) []votelog.Vote {
 	return list
 }
 
-// task is an item with votes in Label Studio's JSON.
+// task is an item with votes in Label Studio's JSON format.
 type task struct {
 	ID          int            `json:"id"`
 	Data        map[string]any `json:"data"`
@@ -277,8 +277,8 @@ type annotation struct {
 	Result       []choice          `json:"result"`
 }
 
-// tasks returns the items that somebody said something of. "Cannot tell" is an annotation that was
-// canceled.
+// tasks returns the items with votes. A rater who is undecided is exported as a canceled
+// annotation.
 func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
 	list, place := []task{}, map[string]int{}
 	for n, v := range votes {
@@ -309,7 +309,7 @@ func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) 
 	return list, nil
 }
 
-// task returns item i with its features, as far as they are numbers or text, and its prediction.
+// task returns item i with its prediction and those of its features that are numbers or text.
 func (p *pool) task(i int) (task, error) {
 	t := task{ID: i + 1, Data: map[string]any{}, Predictions: []suggestion{}}
 	ds, err := p.rows.dataset(i, p.ids[i])

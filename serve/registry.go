@@ -3,11 +3,8 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -25,11 +22,12 @@ import (
 	"credence/evaluate"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 	"credence/run"
 )
 
-// served is one version of a model. It is never changed but for what it keeps ready: a run that was
-// trained again is another.
+// served is one version of a model. It is immutable except for its cache of layouts: a run that is
+// trained again becomes another served.
 type served struct {
 	name, version string
 	folder        run.Folder
@@ -39,27 +37,27 @@ type served struct {
 	stamp         stamp
 	parts         parts
 	read          dataset.LoadOptions // how the run's files are read
-	law           bool                // answers are distributions
+	dists         bool                // predictions are distributions
 	raters        *evaluate.RaterReport
-	noRaters      error        // why there is none
+	noRaters      error        // why raters is nil
 	layouts       sync.Map     // layoutKey → *layout
-	kept          atomic.Int32 // of them
+	kept          atomic.Int32 // number of layouts
 }
 
-// stamp tells whether a file was replaced.
+// stamp is compared to detect that a file was replaced.
 type stamp struct {
 	size     int64
 	modified time.Time
 }
 
-// catalog is what is served at one time: models by name, each with its versions, the newest last.
+// catalog is a snapshot of the served models: by name, each with its versions, the newest last.
 type catalog struct {
 	models map[string][]*served
-	broken map[string]error // folders that hold a model which cannot be read
+	broken map[string]error // by path of model files that cannot be read
 }
 
-// registry finds the models below a path, and finds them again when they change. Requests take the
-// catalog of the moment, and keep what they took.
+// registry finds the models below a path and reloads them when they change. A request uses the catalog
+// that was current when it started.
 type registry struct {
 	path    string
 	log     *slog.Logger
@@ -68,7 +66,7 @@ type registry struct {
 }
 
 // newRegistry loads the models at path: a run, a model file, or a folder of runs. A subfolder that
-// holds runs itself is a model of that name with one version for each of them.
+// contains runs itself is a model of that name with one version per run.
 func newRegistry(path string, log *slog.Logger) (*registry, error) {
 	r := &registry{path: path, log: log}
 	r.current.Store(&catalog{})
@@ -85,7 +83,7 @@ func newRegistry(path string, log *slog.Logger) (*registry, error) {
 	return nil, fmt.Errorf("%s holds no trained model: expected the folder of a run, or a folder of such folders", path)
 }
 
-// place is where a version of a model lies.
+// place is the location of a version of a model.
 type place struct{ name, version, path string }
 
 // find returns the model files below the path.
@@ -102,26 +100,30 @@ func (r *registry) find() ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Folder(r.path).Has(run.ModelFile) {
-		return []place{{filepath.Base(whole), "", filepath.Join(r.path, run.ModelFile)}}, nil
-	}
 	var list []place
+	add := func(name, version, folder string) (found bool) {
+		f := run.Folder(folder)
+		if found = f.Has(run.ModelFile); found {
+			list = append(list, place{name, version, f.Path(run.ModelFile)})
+		}
+		return found
+	}
+	if add(filepath.Base(whole), "", r.path) {
+		return list, nil
+	}
 	for _, name := range subfolders(r.path) {
 		folder := filepath.Join(r.path, name)
-		if run.Folder(folder).Has(run.ModelFile) {
-			list = append(list, place{name, "", filepath.Join(folder, run.ModelFile)})
+		if add(name, "", folder) {
 			continue
 		}
 		for _, version := range subfolders(folder) {
-			if f := run.Folder(filepath.Join(folder, version)); f.Has(run.ModelFile) {
-				list = append(list, place{name, version, f.Path(run.ModelFile)})
-			}
+			add(name, version, filepath.Join(folder, version))
 		}
 	}
 	return list, nil
 }
 
-// unwrapPath drops the operation and the path, which messages say themselves.
+// unwrapPath drops the operation and the path of an error, which the message already contains.
 func unwrapPath(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -129,7 +131,7 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// subfolders returns the names of folders, numbers in them by their size.
+// subfolders returns the names of the subfolders of path, with numbers in numeric order.
 func subfolders(path string) []string {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -145,7 +147,7 @@ func subfolders(path string) []string {
 	return list
 }
 
-// byNumber orders names, and numbers by their size: 9 comes before 10.
+// byNumber compares names, and numbers numerically: 9 comes before 10.
 func byNumber(a, b string) int {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)
@@ -155,8 +157,8 @@ func byNumber(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// reload looks for models that are new, replaced or gone. One that cannot be read leaves the old
-// one serving, and is said.
+// reload checks for new, replaced and removed models. If a model cannot be read, the previous version
+// continues to serve, and the error is logged.
 func (r *registry) reload() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +188,7 @@ func (r *registry) reload() error {
 	return nil
 }
 
-// at returns the version that was read from a path, or nil.
+// at returns the version that was loaded from a path, or nil.
 func (c *catalog) at(path string) *served {
 	for s := range c.all() {
 		if s.folder.Path(filepath.Base(path)) == path {
@@ -196,7 +198,7 @@ func (c *catalog) at(path string) *served {
 	return nil
 }
 
-// load reads the model at a place, or returns the one before if the file is the same.
+// load reads the model at a place, or returns before if the file has not changed.
 func (r *registry) load(p place, before *served) (*served, error) {
 	info, err := os.Stat(p.path)
 	if err != nil {
@@ -210,17 +212,13 @@ func (r *registry) load(p place, before *served) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := hashFile(p.path)
+	sum, err := predict.SumFile(context.Background(), p.path)
 	if err != nil {
 		return nil, err
 	}
-	s := &served{name: p.name, version: p.version, folder: run.FolderOf(p.path), model: m, hash: hash,
-		loaded: time.Now(), stamp: now, parts: m.Transform.Parts()}
-	if s.version == "" {
-		s.version = hash[:12]
-	}
+	s := &served{name: p.name, version: cmp.Or(p.version, sum.SHA256[:12]), folder: run.FolderOf(p.path), model: m, hash: sum.SHA256,
+		loaded: time.Now(), stamp: now, parts: m.Transform.Parts(), dists: m.Traits().Joint}
 	s.folder.ReadAs(&s.read)
-	s.law = m.Traits().Joint
 	of := p.path
 	if filepath.Base(of) == run.ModelFile {
 		of = filepath.Dir(of)
@@ -229,20 +227,7 @@ func (r *registry) load(p place, before *served) (*served, error) {
 	return s, nil
 }
 
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// watch looks for changes until the context ends.
+// watch reloads the models periodically until ctx is done.
 func (r *registry) watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -258,16 +243,16 @@ func (r *registry) watch(ctx context.Context, every time.Duration) {
 	}
 }
 
-// names returns the models in order.
+// names returns the sorted names of the models.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.models)) }
 
-// newest returns the last version of a model.
+// newest returns the newest version of a model.
 func (c *catalog) newest(name string) *served {
 	versions := c.models[name]
 	return versions[len(versions)-1]
 }
 
-// all goes through the versions of all models, in order.
+// all iterates over the versions of all models, in order.
 func (c *catalog) all() iter.Seq[*served] {
 	return func(yield func(*served) bool) {
 		for _, name := range c.names() {
@@ -280,8 +265,8 @@ func (c *catalog) all() iter.Seq[*served] {
 	}
 }
 
-// get returns a version of a model, the newest if none is named. Without a name there has to be
-// one model only.
+// get returns a version of a model, the newest if version is "". If name is "", there must be exactly
+// one model.
 func (r *registry) get(name, version string) (*served, error) {
 	c := r.current.Load()
 	if name == "" {

@@ -23,7 +23,7 @@ func pack(t testing.TB, text []byte) string {
 	return b.String()
 }
 
-// FuzzScanner: the scanner takes what encoding/json takes, and reads the same strings and numbers.
+// FuzzScanner: the scanner accepts what encoding/json accepts, and reads the same strings and numbers.
 func FuzzScanner(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00\n",true,null]}`, `[]`, `"\ud800"`, `01`, `1.`, `{"a":}`, ` 3 `, `"` + "\xff" + `"`} {
 		f.Add([]byte(s))
@@ -60,7 +60,7 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// FuzzRequests: no request panics or takes more than its limits.
+// FuzzRequests: no request causes a panic or exceeds the limits.
 func FuzzRequests(f *testing.F) {
 	for _, s := range []string{
 		`{"dataframe_split":{"columns":["age","sex"],"data":[[1,"f"]]}}`, `{"dataframe_records":[{"age":1},{"sex":"f"}]}`,
@@ -76,7 +76,7 @@ func FuzzRequests(f *testing.F) {
 	m := &served{parts: parts}
 	f.Fuzz(func(t *testing.T, body []byte, length int) {
 		in := reader{scanner: newScanner(body), parts: parts, limits: limits}
-		if frame, err := in.scoringInput(&wanted{level: 0.9}); err == nil {
+		if frame, err := in.scoringInput(&predictOptions{level: 0.9}); err == nil {
 			checkFrame(t, frame)
 		}
 		header := ""
@@ -97,7 +97,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// FuzzVotes: no votes on items panic or are more than may be.
+// FuzzVotes: no votes on items cause a panic or exceed the limits.
 func FuzzVotes(f *testing.F) {
 	for _, s := range []string{`{"a":{"no":2,"yes":1e-3},"b":[{"rater":"r","label":"yes"},{"label":"no"},{"label":"no","rater":"r"}]}`,
 		`{"a":{"maybe":1}}`, `{"a":{"no":-1}}`, `{"":{"no":1}}`, `{"a":[{"label":""}]}`, `{"a":{"no":NaN}}`} {
@@ -113,7 +113,7 @@ func FuzzVotes(f *testing.F) {
 		if votes.rows > 30 {
 			t.Fatalf("%d votes", votes.rows)
 		}
-		c, err := m.cast(t.Context(), votes)
+		c, err := m.matchVotes(t.Context(), votes)
 		if err == nil && votes.rows > 0 && len(c.Items()) == 0 {
 			t.Fatalf("%d votes on no item", votes.rows)
 		}

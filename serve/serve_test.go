@@ -25,7 +25,7 @@ import (
 	"credence/train"
 )
 
-// people are items with a number, which one of them lacks, and a category.
+// people returns items with a numeric feature, which is missing in one item, and a categorical one.
 func people(n int) *dataset.Dataset {
 	rows := &dataset.Memory{N: n, W: 2}
 	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Rows: rows,
@@ -54,7 +54,7 @@ func fit(seed uint64) *model.Model {
 // fitted are two small models, trained once.
 var fitted = sync.OnceValue(func() [2]*model.Model { return [2]*model.Model{fit(1), fit(2)} })
 
-// save writes a model into the folder of a run.
+// save writes a model to a run folder.
 func save(t testing.TB, m *model.Model, folder ...string) {
 	t.Helper()
 	path := filepath.Join(folder...)
@@ -66,7 +66,7 @@ func save(t testing.TB, m *model.Model, folder ...string) {
 	}
 }
 
-// start serves a model called first, and another if more is asked for.
+// start serves a model named first, or the models at o.Path if that is set.
 func start(t testing.TB, o Options) (*Server, string) {
 	t.Helper()
 	if o.Path == "" {
@@ -114,7 +114,7 @@ func ask(t testing.TB, method, url, kind, body string, headers ...string) (int, 
 
 const asJSON = "application/json"
 
-// expected returns what the library says of the people: by item, the mean and the interval of yes.
+// expected returns the library's predictions for the people: by item, the mean and the interval of yes.
 func expected(t *testing.T, n int) [][3]float64 {
 	t.Helper()
 	list, err := fitted()[0].Predict(context.Background(), people(n), model.PredictOptions{})
@@ -134,7 +134,7 @@ func expected(t *testing.T, n int) [][3]float64 {
 	return out
 }
 
-// TestSameBits: whatever the protocol, the answers are those of the library.
+// TestSameBits: all protocols return the values of the library, bit for bit.
 func TestSameBits(t *testing.T) {
 	_, url := start(t, Options{Level: 0.9})
 	const n = 9
@@ -244,7 +244,7 @@ func TestSameBits(t *testing.T) {
 	})
 }
 
-// version returns that of the model called first.
+// version returns the version of the model named first.
 func version(t *testing.T, url string) string {
 	t.Helper()
 	_, _, text := ask(t, "GET", url+"/v2/models/first", "", "")
@@ -303,7 +303,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A request without items is an error of the client in every protocol.
+// A request without items is a client error in every protocol.
 func TestNoItems(t *testing.T) {
 	_, url := start(t, Options{})
 	for path, body := range map[string]string{
@@ -318,7 +318,7 @@ func TestNoItems(t *testing.T) {
 	}
 }
 
-// TestPartial: one bad row does not cost the others their answers, if that is wanted.
+// TestPartial: with partial results, a bad row does not affect the others.
 func TestPartial(t *testing.T) {
 	_, url := start(t, Options{})
 	_, _, text := ask(t, "POST", url+"/api/v1/models/first/predict", asJSON, `{"partial":true,"items":[{"item":"a","age":"old","sex":"f"},{"item":"b","age":30,"sex":"x"}]}`)
@@ -392,7 +392,7 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
-// TestReload: a model that is trained again is taken over while requests go on, a broken one is not.
+// TestReload: a retrained model is picked up while requests continue; a broken one is not.
 func TestReload(t *testing.T) {
 	path := t.TempDir()
 	save(t, fitted()[0], path, "a")
@@ -531,7 +531,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestAbstain: items on which to abstain are marked, and counted.
+// TestAbstain: items to abstain on are marked and counted.
 func TestAbstain(t *testing.T) {
 	_, url := start(t, Options{MinTop: 1})
 	_, _, text := ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"],[50,"m"]]}`)
@@ -547,7 +547,7 @@ func TestAbstain(t *testing.T) {
 	}
 }
 
-// TestRowsOfCSV: the bound on rows holds for tables too.
+// TestRowsOfCSV: the limit on rows also applies to tables.
 func TestRowsOfCSV(t *testing.T) {
 	_, url := start(t, Options{Limits: Limits{Rows: 3}})
 	if status, _, text := ask(t, "POST", url+"/invocations", "text/csv", "age,sex\n"+strings.Repeat("30,f\n", 4)); status != 413 {

@@ -1,9 +1,9 @@
-// Package serve answers predictions over HTTP, in the protocols that clients already speak: the Open
-// Inference Protocol (KServe, Triton, MLServer), MLflow's scoring, Label Studio's ML backend, and an
-// API of its own under /api/v1. All of them answer what credence predict writes, bit for bit.
+// Package serve serves predictions over HTTP, using protocols that existing clients support: the Open
+// Inference Protocol (KServe, Triton, MLServer), MLflow's scoring protocol, Label Studio's ML backend, and
+// its own API under /api/v1. All of them return the values that credence predict writes, bit for bit.
 //
-// A [Server] serves the models below a folder and takes over those that are trained while it runs.
-// Votes that are posted to it are acknowledged after they are on disk.
+// A [Server] serves the models below a folder and picks up models that are trained while it runs.
+// It acknowledges a posted vote only after the vote is on disk.
 package serve
 
 import (
@@ -23,36 +23,36 @@ import (
 	"credence/internal/votelog"
 )
 
-// Options says what is served and how.
+// Options configures a [Server].
 type Options struct {
 	// Path is a run, a model file, or a folder of runs.
 	Path string
-	// BasePath is what all routes begin with, such as /credence.
+	// BasePath is the prefix of all routes, such as /credence.
 	BasePath string
-	// Token, if set, is what clients have to send: as a bearer token or as the password of Basic
+	// Token, if set, is required from clients, as a bearer token or as the password of Basic
 	// authentication.
 	Token string
-	// Hosts are the names under which the server may be asked for; nil allows any that is an
-	// address of the machine itself, and every name if there is a token.
+	// Hosts are the accepted values of the Host header. If nil, localhost and IP addresses are
+	// accepted, and any name if there is a token.
 	Hosts []string
-	// Votes is the file that posted votes go to; "" takes none.
+	// Votes is the file that posted votes are appended to; if "", votes are not accepted.
 	Votes string
-	// Level of the intervals where a request names none; 0 means 0.95.
+	// Level is the default level of intervals; 0 means 0.95.
 	Level float64
-	// MaxWidth and MinTop, if not 0, say on which items to abstain: where the interval of the
-	// predicted class is wider, or the probability that it is the most probable one smaller.
+	// MaxWidth and MinTop, if not 0, define the items to abstain on: those where the interval of the
+	// predicted class is wider than MaxWidth, or its probability of being the top class is below MinTop.
 	MaxWidth, MinTop float64
-	// Queue says which items people look at and vote on, if any.
+	// Queue holds the items that people review and vote on, if any.
 	Queue Queue
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 	Limits  Limits
 	Log     *slog.Logger
-	// Reload is how often runs are looked for that were trained since; 0 means every two seconds.
+	// Reload is the interval between checks for new models; 0 means two seconds.
 	Reload time.Duration
 }
 
-// complete puts in what is not given.
+// complete validates the options and sets defaults.
 func (o *Options) complete() error {
 	o.Level = cmp.Or(o.Level, 0.95)
 	o.Reload = cmp.Or(o.Reload, 2*time.Second)
@@ -75,10 +75,10 @@ func (o *Options) complete() error {
 	return checkLevel(o.Level)
 }
 
-// wanted returns what is asked for where a request says nothing else.
-func (s *Server) wanted() *wanted {
+// defaultOptions returns the options of a prediction before those of the request are applied.
+func (s *Server) defaultOptions() *predictOptions {
 	o := &s.options
-	w := &wanted{level: o.Level, limits: &o.Limits}
+	w := &predictOptions{level: o.Level, limits: &o.Limits}
 	w.MaxWidth, w.MinTop = o.MaxWidth, o.MinTop
 	return w
 }
@@ -91,12 +91,12 @@ type Server struct {
 	queue    *queue       // or nil
 	metrics  *metrics
 	handler  http.Handler
-	slots    chan struct{} // one for each request at work
-	held     atomic.Int64  // bytes of bodies and answers in memory
+	slots    chan struct{} // a semaphore of the requests in progress
+	held     atomic.Int64  // bytes of request and response bodies in memory
 	draining atomic.Bool
 }
 
-// New loads the models and opens the file of votes. The caller closes the server.
+// New loads the models and opens the vote file. The caller must close the server.
 func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// logVotes logs that votes can no longer be written, or can again.
+// logVotes logs that votes cannot be written, or that they can be written again if err is nil.
 func (s *Server) logVotes(err error) {
 	if err != nil {
 		s.options.Log.Error("votes cannot be written", "error", err)
@@ -139,16 +139,16 @@ func (s *Server) logVotes(err error) {
 	}
 }
 
-// Handler answers requests.
+// Handler returns the HTTP handler of the server.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Models returns the names of the models.
+// Models returns the sorted names of the models.
 func (s *Server) Models() []string { return s.registry.current.Load().names() }
 
-// Reload looks for models that are new, replaced or gone. Requests at work keep what they have.
+// Reload checks for new, replaced and removed models. Requests in progress keep the model they started with.
 func (s *Server) Reload() error { return s.registry.reload() }
 
-// Close closes the file of votes, after those that wait are written.
+// Close writes pending votes and closes the vote file.
 func (s *Server) Close() error {
 	if s.queue != nil {
 		s.queue.close()
@@ -159,8 +159,8 @@ func (s *Server) Close() error {
 	return s.votes.Close()
 }
 
-// Serve answers requests on a listener until the context ends, and then those that have begun, for
-// ten seconds at most.
+// Serve accepts connections on l until ctx is done, then waits up to ten seconds for the requests in
+// progress.
 func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) error {
 	hs := &http.Server{
 		Handler:           s.handler,
@@ -196,7 +196,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) 
 	return err
 }
 
-// Listen opens an address: host:port, or unix:PATH.
+// Listen listens on an address: host:port, or unix:PATH.
 func Listen(addr string) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
@@ -206,7 +206,7 @@ func Listen(addr string) (net.Listener, error) {
 	if err == nil || !inUse(path) {
 		return l, err
 	}
-	// A socket that nobody listens on was left behind by a process that is gone.
+	// A socket without a listener was left behind by a process that has exited.
 	if c, dialErr := net.Dial("unix", path); dialErr == nil {
 		c.Close()
 		return nil, fmt.Errorf("%s: another process listens there", path)
@@ -217,13 +217,13 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// inUse reports whether a socket lies at path.
+// inUse reports whether there is a socket at path.
 func inUse(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// Loopback reports whether only this machine can reach an address.
+// Loopback reports whether an address can only be reached from this machine.
 func Loopback(addr string) bool {
 	if strings.HasPrefix(addr, "unix:") {
 		return true

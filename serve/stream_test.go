@@ -12,7 +12,7 @@ import (
 
 const predictPath = "/api/v1/models/first/predict"
 
-// TestParameters: the mixtures themselves are told where they are asked for.
+// TestParameters: the parameters of the mixtures are returned if they are requested.
 func TestParameters(t *testing.T) {
 	_, url := start(t, Options{})
 	_, _, text := ask(t, "POST", url+predictPath, asJSON, `{"items":[{"age":30,"sex":"f"}],"outputs":["mean","weights","alpha"]}`)
@@ -37,8 +37,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestStreamErrors: what is wrong with the first items is answered with its status, what comes later ends
-// the answer, and items without a prediction are marked where that is asked for.
+// TestStreamErrors: an error in the first items gets its own status, a later one aborts the response,
+// and items without a prediction are marked if that is requested.
 func TestStreamErrors(t *testing.T) {
 	_, url := start(t, Options{Limits: Limits{Rows: 3000}})
 	bad := "age,sex\nold,f\n"
@@ -83,8 +83,8 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// TestLateErrorOfParquet: a mistake that is found after the status was sent, although no row was yet, breaks the answer off, and the
-// next request on the same client is answered.
+// TestLateErrorOfParquet: an error that is found after the status was sent, but before any row, aborts the response,
+// and the next request of the same client succeeds.
 func TestLateErrorOfParquet(t *testing.T) {
 	_, url := start(t, Options{})
 	body := "age,sex\n" + strings.Repeat("30,f\n", 2000) + "old,f\n" + strings.Repeat("30,f\n", 50_000)
@@ -103,7 +103,7 @@ func TestLateErrorOfParquet(t *testing.T) {
 	}
 }
 
-// TestStreamAsTheyCome: with batch=1 an item is answered before the next is sent.
+// TestStreamAsTheyCome: with batch=1 the prediction for an item arrives before the next item is sent.
 func TestStreamAsTheyCome(t *testing.T) {
 	_, url := start(t, Options{})
 	r, w := io.Pipe()

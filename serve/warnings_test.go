@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestUnknownLevels: every protocol warns of a level that training did not have.
+// TestUnknownLevels: every protocol warns about a level that was not in training.
 func TestUnknownLevels(t *testing.T) {
 	_, url := start(t, Options{})
 	const want = `column "sex": 1 of 1 value have a level that training did not have, such as "ü", and count as unknown`
@@ -50,7 +50,7 @@ func TestUnknownLevels(t *testing.T) {
 	}
 }
 
-// TestWarningsTrailer: warnings about rows that come after the answer has begun are in the trailer.
+// TestWarningsTrailer: warnings about rows after the start of the response are in the trailer.
 func TestWarningsTrailer(t *testing.T) {
 	_, url := start(t, Options{})
 	body := "age,sex\n" + strings.Repeat("30,f\n", 2*batchRows) + "30,z\n"

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// countdown is a context that is canceled when its error was asked for a number of times.
+// countdown is a context that is canceled after a number of calls of Err.
 type countdown struct {
 	context.Context
 	left, asked atomic.Int64
@@ -22,7 +22,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestAnswerStops: a question of many levels, quantiles and points stops soon after its context is done.
+// TestAnswerStops: a query with many levels, quantiles and points stops soon after its context is done.
 func TestAnswerStops(t *testing.T) {
 	list := strings.TrimSuffix(strings.Repeat("0.3,", 50), ",")
 	points := strings.TrimSuffix(strings.Repeat("[0.3,0.3,0.4],", 50), ",")
@@ -50,7 +50,7 @@ func TestAnswerStops(t *testing.T) {
 	}
 }
 
-// TestSize: how much a question asks for is known before it is answered.
+// TestSize: the size of a query is checked before it is evaluated.
 func TestSize(t *testing.T) {
 	refused := errors.New("refused")
 	var got Size

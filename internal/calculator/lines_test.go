@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// An answer comes before the next question has been asked.
+// A result is written before the next query has been sent.
 func TestAnswersStream(t *testing.T) {
 	in, ask := io.Pipe()
 	hear, out := io.Pipe()
@@ -21,16 +21,16 @@ func TestAnswersStream(t *testing.T) {
 		done <- err
 		out.Close()
 	}()
-	answers := bufio.NewReader(hear)
+	results := bufio.NewReader(hear)
 	for i := range 3 {
 		fmt.Fprintf(ask, `{"weights":[1],"alpha":[[%d,1]]}`+"\n", i+1)
-		line, err := answers.ReadString('\n')
+		line, err := results.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, `{"mean":[`) {
 			t.Fatalf("answer %d: %q, %v", i, line, err)
 		}
 	}
 	ask.Close()
-	if rest, err := io.ReadAll(answers); err != nil || len(rest) > 0 {
+	if rest, err := io.ReadAll(results); err != nil || len(rest) > 0 {
 		t.Errorf("after the last answer: %q, %v", rest, err)
 	}
 	if err := <-done; err != nil {
@@ -38,7 +38,7 @@ func TestAnswersStream(t *testing.T) {
 	}
 }
 
-// Many lines, in small and in large pieces: every answer in its place.
+// Many lines, in small and in large pieces: results are in the order of the lines.
 func TestAnswersInOrder(t *testing.T) {
 	n := 20_000
 	if testing.Short() {
@@ -50,14 +50,14 @@ func TestAnswersInOrder(t *testing.T) {
 		fmt.Fprintf(&in, `{"weights":[1],"alpha":[[%d,1]]}`+"\n", i+1)
 		l := inputLine{text: fmt.Appendf(nil, `{"weights":[1],"alpha":[[%d,1]]}`, i+1)}
 		l.solve()
-		fmt.Fprintf(&want, "%s\n", l.answer)
+		fmt.Fprintf(&want, "%s\n", l.result)
 	}
 	for name, r := range map[string]io.Reader{
 		"whole": bytes.NewReader(in.Bytes()),
 		"half":  iotest.HalfReader(bytes.NewReader(in.Bytes())),
 	} {
 		var got bytes.Buffer
-		lines, bad, err := answerLines(newLineReader(r, longestLine), &got)
+		lines, bad, err := Evaluate(r, &got)
 		if lines != n || bad != 0 || err != nil {
 			t.Errorf("%s: %d lines, %d bad, %v", name, lines, bad, err)
 		}
@@ -69,28 +69,28 @@ func TestAnswersInOrder(t *testing.T) {
 
 func TestBlankAndLongLines(t *testing.T) {
 	const good = `{"weights":[1],"alpha":[[1,1]]}`
-	long := strings.Repeat(" ", 600<<10) + good // longer than the buffer of the reader
+	long := strings.Repeat(" ", longestLine) + good
 	in := "\n  \r\n" + good + "\r\n\n" + long + "\n" + good
 	var out strings.Builder
-	lines, bad, err := answerLines(newLineReader(strings.NewReader(in), 500<<10), &out)
+	lines, bad, err := Evaluate(strings.NewReader(in), &out)
 	if lines != 3 || bad != 1 || err != nil {
 		t.Errorf("%d lines, %d bad, %v; want 3 lines, 1 bad", lines, bad, err)
 	}
 	got := strings.Split(out.String(), "\n")
-	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 512000 bytes are read"}` || got[0] != got[2] {
+	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 67108864 bytes are read"}` || got[0] != got[2] {
 		t.Errorf("answers %q", got)
 	}
-	// A long line may be the last, and lines just short enough are answered.
+	// A long line may be the last, and lines just short enough are evaluated.
 	for _, c := range []struct {
 		in         string
 		lines, bad int
 	}{
 		{long, 1, 1},
-		{long[len(long)-500<<10:], 1, 0},
+		{long[len(long)-longestLine:], 1, 0},
 		{"", 0, 0},
 		{"\n\n", 0, 0},
 	} {
-		lines, bad, err := answerLines(newLineReader(strings.NewReader(c.in), 500<<10), io.Discard)
+		lines, bad, err := Evaluate(strings.NewReader(c.in), io.Discard)
 		if lines != c.lines || bad != c.bad || err != nil {
 			t.Errorf("input of %d bytes: %d lines, %d bad, %v", len(c.in), lines, bad, err)
 		}
@@ -114,7 +114,7 @@ func TestReadAndWriteErrors(t *testing.T) {
 	}
 }
 
-// fullDisk refuses every write.
+// fullDisk fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -1,9 +1,10 @@
-// Package calculator tells what credence mixture is asked of a mixture: [Evaluate]
-// answers lines of JSON, and [Report] is for people, with sketches of densities.
+// Package calculator implements credence mixture: [Evaluate] evaluates queries as JSON
+// lines, and [Report] prints tables and sketches of densities for people.
 package calculator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Query is what to tell about a mixture.
+// Query selects the quantities to compute for a mixture.
 type Query struct {
 	Levels, Quantiles []float64
 
@@ -19,9 +20,9 @@ type Query struct {
 	alpha, logPDF       [][]float64
 }
 
-// parseQuery reads one JSON object strictly: exact names, each at most once,
-// and numbers where numbers belong. encoding/json alone would match names in
-// any case, and read null as 0.
+// parseQuery parses a JSON object strictly: exact names, each at most once,
+// and no null in place of a number. encoding/json alone would ignore the case
+// of names, and read null as 0.
 func parseQuery(line []byte) (*Query, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
@@ -78,7 +79,7 @@ func parseQuery(line []byte) (*Query, error) {
 	return q, nil
 }
 
-// typeError says in the words of JSON what encoding/json says in those of Go.
+// typeError rewrites a type error of encoding/json in terms of JSON instead of Go types.
 func typeError(err error, expected string) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("found a value of the type %s, expected %s", e.Value, expected)
@@ -125,22 +126,13 @@ func (x *number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// kindOf names the kind of a JSON value, which its first byte tells.
+// kinds are the kinds of JSON values by their first byte, other than numbers.
+var kinds = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}
+
+// kindOf returns the kind of a JSON value.
 func kindOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return cmp.Or(kinds[raw[0]], "a number")
 }

@@ -12,7 +12,7 @@ import (
 	"credence/mixture"
 )
 
-// state is a mixture with all that is shown of it.
+// state is a mixture with the quantities derived from it.
 type state struct {
 	when  string // "before" or "after" the votes
 	m     *mixture.Dirichlet
@@ -28,8 +28,8 @@ func newState(when string, m *mixture.Dirichlet) *state {
 	return s
 }
 
-// Report describes a mixture, and what votes make of it, for people: tables and
-// sketches of the densities.
+// Report prints a mixture, before and after votes, for people: tables and sketches
+// of the densities.
 type Report struct {
 	Weights           []float64
 	Alpha             [][]float64
@@ -41,8 +41,8 @@ type Report struct {
 	states []*state // before the votes and, if there are any, after them
 }
 
-// Print writes the report on the mixture, and on what it is after the votes, if
-// that is not nil.
+// Print writes the report on the mixture before the votes and, if after is not
+// nil, after them.
 func (r *Report) Print(w *bytes.Buffer, before, after *mixture.Dirichlet) {
 	r.states = []*state{newState("before", before)}
 	if after != nil {
@@ -59,8 +59,8 @@ func (r *Report) Print(w *bytes.Buffer, before, after *mixture.Dirichlet) {
 	}
 }
 
-// newTable starts a table whose first columns name the class, if byClass, and
-// whether a row is before or after the votes, if there are votes.
+// newTable returns a table whose first columns are the class, if byClass, and
+// "before" or "after", if there are votes.
 func (r *Report) newTable(byClass bool, header ...string) *printout.Table {
 	var lead []string
 	if byClass {
@@ -77,7 +77,7 @@ func (r *Report) newTable(byClass bool, header ...string) *printout.Table {
 	return t
 }
 
-// lead returns the cells that lead a row: those given and, if there are votes, when it holds.
+// lead returns the first cells of a row: those given and, if there are votes, "before" or "after".
 func (r *Report) lead(s *state, cells ...string) []string {
 	if len(r.states) > 1 {
 		return append(cells, s.when)
@@ -85,8 +85,8 @@ func (r *Report) lead(s *state, cells ...string) []string {
 	return cells
 }
 
-// eachRow calls f for every class and state with the cells that lead the row.
-// A class is named on its first row only.
+// eachRow calls f for every class and state with the first cells of the row.
+// A class is named only on its first row.
 func (r *Report) eachRow(f func(lead []string, i int, s *state)) {
 	for i, name := range r.Classes {
 		for _, s := range r.states {
@@ -96,7 +96,7 @@ func (r *Report) eachRow(f func(lead []string, i int, s *state)) {
 	}
 }
 
-// components lists weights and parameters, so that a slip of the keyboard shows.
+// components prints the weights and parameters, so that typing errors are visible.
 func (r *Report) components(w *bytes.Buffer) {
 	fmt.Fprintf(w, "Mixture of %s, %d classes\n", words.Plural(len(r.Alpha), "component"), len(r.Classes))
 	header, room := []string{"component", "weight"}, r.Width-len("component  >0.9999  ")
@@ -116,10 +116,10 @@ func (r *Report) components(w *bytes.Buffer) {
 	t.Print(w)
 }
 
-// likelihood returns how many times more probable the votes are under one
-// component than under the mixture, which is how its weight changes. Update
-// drops components that have become impossible, so that those it returns cannot
-// be told by their place.
+// likelihood returns the ratio of the likelihoods of the votes under one
+// component and under the mixture, which is the factor on its weight. Update
+// drops components that have become impossible, so that the components it returns
+// cannot be matched by index.
 func (r *Report) likelihood(alpha []float64) float64 {
 	alone, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *Report) quantiles(w *bytes.Buffer) {
 	t.Print(w)
 }
 
-// entropies shows how the uncertainty about the next label splits.
+// entropies prints the decomposition of the uncertainty about the next label.
 func (r *Report) entropies(w *bytes.Buffer) {
 	w.WriteString("Entropy of the next label, in nats\n")
 	t := r.newTable(false, "total", "raters disagree", "p is unknown")
@@ -228,12 +228,12 @@ func (r *Report) sparklines(w *bytes.Buffer) {
 	drawSparklines(w, labels, densities, r.Width)
 }
 
-// precision is how many digits the numbers of a report have: decimals or, close
-// to zero and to one, the digits before a power of ten.
+// precision is the number of digits in a report: decimals or, close to zero and
+// one, significant digits in scientific notation.
 type precision struct{ decimals, digits int }
 
-// precision returns what the narrowest class needs for its intervals to show
-// two different ends.
+// precision returns the precision at which the interval of the narrowest class
+// has two different ends.
 func (r *Report) precision() precision {
 	p := precision{4, 2}
 	for _, s := range r.states {
@@ -255,8 +255,8 @@ func (r *Report) precision() precision {
 // places returns the decimal place of the first digit of x: 1 for 0.1 ≤ x < 1.
 func places(x float64) int { return int(-math.Floor(math.Log10(x))) }
 
-// number writes x ≥ 0 with decimals, or as a power of ten if they would show
-// less than two digits of it.
+// number formats x ≥ 0 with decimals, or in scientific notation if those would show
+// fewer than two digits of it.
 func (p precision) number(x float64) string {
 	if x == 0 || x >= math.Pow(10, float64(1-p.decimals)) {
 		return strconv.FormatFloat(x, 'f', p.decimals, 64)
@@ -264,8 +264,8 @@ func (p precision) number(x float64) string {
 	return p.scientific(x)
 }
 
-// probability writes x, given with y = 1 − x so that closeness to one shows as
-// closeness to zero does.
+// probability formats x, given y = 1 − x, so that values close to one are shown
+// as precisely as values close to zero.
 func (p precision) probability(x, y float64) string {
 	switch {
 	case x == 0:
@@ -278,13 +278,13 @@ func (p precision) probability(x, y float64) string {
 	return p.number(x)
 }
 
-// interval writes the interval from x0 to x1, each given with its complement.
+// interval formats the interval from x0 to x1, with their complements y0 and y1.
 func (p precision) interval(x0, y0, x1, y1 float64) string {
 	return "[" + p.probability(x0, y0) + ", " + p.probability(x1, y1) + "]"
 }
 
-// set writes the pieces of the highest-density set of f, at least one string.
-// Their distances from one are those of the reflected set from zero.
+// set formats the pieces of the highest-density set of f; it returns at least one string.
+// Their complements are the ends of the set of the reflected distribution.
 func (p precision) set(f *mixture.Beta, level float64) []string {
 	set, mirror := f.HighestDensity(level), f.Reflect().HighestDensity(level)
 	if len(set) == 0 {
@@ -306,7 +306,7 @@ func (p precision) set(f *mixture.Beta, level float64) []string {
 	return pieces
 }
 
-// scientific writes x with a short exponent: 3.4e-5.
+// scientific formats x with a short exponent: 3.4e-5.
 func (p precision) scientific(x float64) string {
 	s := strconv.FormatFloat(x, 'e', p.digits-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
@@ -314,18 +314,13 @@ func (p precision) scientific(x float64) string {
 	return mantissa + "e" + strconv.Itoa(n)
 }
 
-// JoinNumbers writes each value with about six digits.
+// JoinNumbers formats values with about six digits, joined by the separator.
 func JoinNumbers(values []float64, separator string) string {
-	var b strings.Builder
-	for i, v := range values {
-		if i > 0 {
-			b.WriteString(separator)
-		}
+	text := func(v float64) string {
 		if v >= 1e5 && v < 1e10 { // rather 1000000 than 1e+06
-			b.WriteString(strconv.FormatFloat(v, 'f', 0, 64))
-		} else {
-			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+			return strconv.FormatFloat(v, 'f', 0, 64)
 		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	return b.String()
+	return strings.Join(words.Each(values, text), separator)
 }

@@ -14,8 +14,8 @@ import (
 
 const (
 	sketchRows = 8
-	// poleRoom is how many times the rest of the sketch a column with a pole
-	// may be high before it is cut off.
+	// poleRoom is the maximum ratio of the height of a column with a pole to the
+	// height of the frame, which cuts it off.
 	poleRoom = 4
 )
 
@@ -26,8 +26,8 @@ type axis struct {
 	n            int
 }
 
-// newAxis returns the axis from 0 to 1, or a part of it if the densities have
-// their mass in so small a part that it would fill only a few columns.
+// newAxis returns the axis from 0 to 1, or a narrower one if the mass of the
+// densities would fill only a few columns of that.
 func newAxis(n int, densities ...*mixture.Beta) axis {
 	lo, hi := 1.0, 0.0
 	for _, f := range densities {
@@ -40,7 +40,7 @@ func newAxis(n int, densities ...*mixture.Beta) axis {
 	return axis{max(0, step*math.Floor(lo/step)), min(1, step*math.Ceil(hi/step)), step, n}
 }
 
-// niceStep returns the largest of 1, 2 or 5 times a power of ten up to x.
+// niceStep returns the largest number ≤ x that is 1, 2 or 5 times a power of ten.
 func niceStep(x float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{5, 2} {
@@ -51,7 +51,7 @@ func niceStep(x float64) float64 {
 	return p
 }
 
-// at returns the end on the left of column i, 0 ≤ i ≤ n.
+// at returns the left end of column i, 0 ≤ i ≤ n.
 func (a axis) at(i int) float64 {
 	if i == a.n {
 		return a.hi
@@ -59,13 +59,13 @@ func (a axis) at(i int) float64 {
 	return a.lo + (a.hi-a.lo)*float64(i)/float64(a.n)
 }
 
-// column returns the column of x, the first or last if x lies outside.
+// column returns the column of x, the first or last if x is outside the axis.
 func (a axis) column(x float64) int {
 	return min(max(int(float64(a.n)*(x-a.lo)/(a.hi-a.lo)), 0), a.n-1)
 }
 
-// lines returns the ruler with its ticks, and below it the labels that fit,
-// those of the ends first.
+// lines returns the ruler with its ticks, and the line of labels below it. Labels
+// that do not fit are omitted; those of the ends have priority.
 func (a axis) lines() (ruler, labels string) {
 	marks := []rune(strings.Repeat("─", a.n))
 	text := []rune(strings.Repeat(" ", a.n))
@@ -93,8 +93,8 @@ func (a axis) lines() (ruler, labels string) {
 	return string(marks), strings.TrimRight(string(text), " ")
 }
 
-// heights are the mean densities in the columns of an axis, which stay finite
-// where the density itself has a pole.
+// heights returns the mean density in each column of an axis. It is finite even
+// where the density has a pole.
 func heights(f *mixture.Beta, a axis) []float64 {
 	h := make([]float64, a.n)
 	for i := range h {
@@ -104,7 +104,8 @@ func heights(f *mixture.Beta, a axis) []float64 {
 	return h
 }
 
-// massBetween takes the difference on the side where it loses fewer digits.
+// massBetween returns the mass between lo and hi, from the CDF or the survival
+// function, whichever loses fewer digits in the difference.
 func massBetween(f *mixture.Beta, lo, hi float64) float64 {
 	if c := f.CDF(hi); c < 0.5 {
 		return c - f.CDF(lo)
@@ -112,8 +113,8 @@ func massBetween(f *mixture.Beta, lo, hi float64) float64 {
 	return f.Survival(lo) - f.Survival(hi)
 }
 
-// frame returns the height that fills a sketch: that of the highest column or,
-// so that a pole does not flatten all the rest, the highest beside a pole.
+// frame returns the height that fills a sketch: that of the highest column without
+// a pole, so that a pole does not flatten the rest, but at least 1/poleRoom of the highest.
 func frame(f *mixture.Beta, a axis, h []float64) float64 {
 	inner, top := 0.0, 0.0
 	for i, v := range h {
@@ -126,11 +127,11 @@ func frame(f *mixture.Beta, a axis, h []float64) float64 {
 	return max(inner, top/poleRoom)
 }
 
-// eighths are the blocks that fill a part of a character.
+// eighths are the block characters, in steps of an eighth.
 var eighths = []rune(" ▁▂▃▄▅▆▇█")
 
-// bar returns the character at a row, counted from the bottom, of a column that
-// is v of the frame high. A column that leaves the frame ends in an arrow.
+// bar returns the character at a row, counted from the bottom, of a column whose
+// height is v times the frame's. A column higher than the frame ends in an arrow.
 func bar(v float64, row, rows int) rune {
 	full := int(math.Round(8 * float64(rows) * min(v, 2)))
 	if row == rows-1 && full > 8*rows && rows > 1 {
@@ -183,7 +184,7 @@ func drawDensity(w *bytes.Buffer, f *mixture.Beta, levels []float64, width int) 
 	line("", " ", legend)
 }
 
-// formatDensity writes a density with about three digits.
+// formatDensity formats a density with about three digits.
 func formatDensity(x float64) string {
 	switch {
 	case x >= 1e6:
@@ -194,7 +195,7 @@ func formatDensity(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// cutLegend says how much of the mass lies in the columns at a pole.
+// cutLegend describes the mass in the columns at a pole.
 func cutLegend(f *mixture.Beta, a axis) string {
 	var parts []string
 	if x := a.at(1); a.lo == 0 && math.IsInf(f.PDF(0), 1) {
@@ -235,7 +236,7 @@ func sparkline(f *mixture.Beta, a axis) string {
 	return string(text)
 }
 
-// drawSparklines draws each density on a line of its own over one axis.
+// drawSparklines draws each density on its own line over a common axis.
 func drawSparklines(w *bytes.Buffer, labels []string, densities []*mixture.Beta, width int) {
 	gutter := 0
 	for _, l := range labels {

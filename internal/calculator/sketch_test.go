@@ -19,8 +19,8 @@ func beta(t *testing.T, weights, a, b []float64) *mixture.Beta {
 	return m
 }
 
-// TestSketch draws hard shapes at many widths: no line is too long, every
-// column is drawn, and the mass that the heights stand for adds up.
+// TestSketch draws difficult shapes at many widths: no line is too long, every
+// column is drawn, and the masses of the columns add up to one.
 func TestSketch(t *testing.T) {
 	for name, f := range map[string]*mixture.Beta{
 		"uniform":    beta(t, []float64{1}, []float64{1}, []float64{1}),

@@ -1,7 +1,7 @@
-// Package jsontext reads JSON text: a [Scanner] for readers of files, which see a part of the text at a
-// time and build values, and for readers of requests, which have all of it and build none. Both take NaN
-// and infinities for numbers, as Python writes them, and refuse text that is not UTF-8, where the standard
-// library would replace bytes. They word errors themselves.
+// Package jsontext reads JSON token by token. Its [Scanner] serves readers of files, which read the text in
+// chunks and build values, and readers of requests, which have the whole text in memory and build none. Both
+// accept NaN and infinities as Python writes them, and reject text that is not UTF-8, where the standard
+// library would replace bytes. Callers supply the error messages.
 package jsontext
 
 import (
@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is a kind of problem.
+// Kind is the kind of a [Problem].
 type Kind uint8
 
 const (
@@ -24,22 +24,22 @@ const (
 	UnfinishedEscape      // the text ends within an escape of a string
 	Control               // a control character in a string
 	NotUTF8               // the string that ends here is not UTF-8
-	BadEscape             // no escape of JSON, behind the backslash at this place
-	BadHex                // no four hexadecimal digits behind \u at this place
-	TooLong               // a string has more bytes than the scanner takes
+	BadEscape             // the backslash at this position does not start a JSON escape
+	BadHex                // the \u at this position is not followed by four hexadecimal digits
+	TooLong               // a string has more bytes than Scanner.Most
 	NoString              // no string or key where one is expected
 	NoObject              // no object where one is expected
 	NoArray               // no array where one is expected
-	NoColon               // no colon behind a key
-	NoComma               // neither a comma nor the closing bracket behind a value
+	NoColon               // no colon after a key
+	NoComma               // neither a comma nor the closing bracket after a value
 	ExtraComma            // a comma before the closing bracket
 )
 
 // blank reports whether c is white space between tokens.
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// plain returns how many bytes of text stand for themselves in a string: those before a quote,
-// a backslash or a control character.
+// plain returns the number of bytes at the start of text that need no decoding in a string: those before
+// a quote, a backslash or a control character.
 func plain(text []byte) int {
 	for i, c := range text {
 		if c == '"' || c == '\\' || c < ' ' {
@@ -49,9 +49,9 @@ func plain(text []byte) int {
 	return len(text)
 }
 
-// appendString decodes what follows the opening quote of a string and appends it to buf. It takes n bytes
-// of text: up to the closing quote and with it, or up to the problem. An unfinished string goes on
-// when it is called again with the buffer and with text[n:], followed by more.
+// appendString decodes the text after the opening quote of a string and appends it to buf. It consumes n
+// bytes of text: up to and including the closing quote, or up to the problem. To continue an unfinished
+// string, call it again with the returned buffer and with text[n:] followed by more text.
 func appendString(buf, text []byte) (out []byte, n int, p Kind) {
 	for {
 		k := plain(text[n:])
@@ -76,8 +76,8 @@ func appendString(buf, text []byte) (out []byte, n int, p Kind) {
 	}
 }
 
-// escape returns the character of an escape, which text begins with, and its length. Halves of a pair
-// of surrogates that stand alone become U+FFFD, as in the standard library.
+// escape decodes the escape at the start of text and returns its character and length. Unpaired
+// surrogates become U+FFFD, as in the standard library.
 func escape(text []byte) (r rune, n int, p Kind) {
 	if len(text) < 2 {
 		return 0, 0, Unfinished
@@ -107,7 +107,7 @@ func escape(text []byte) (r rune, n int, p Kind) {
 	return utf8.RuneError, 6, None
 }
 
-// hex reads four hexadecimal digits.
+// hex decodes four hexadecimal digits.
 func hex(text []byte) (rune, Kind) {
 	if len(text) < 4 {
 		return 0, Unfinished
@@ -119,7 +119,7 @@ func hex(text []byte) (rune, Kind) {
 	return rune(x), None
 }
 
-// wordLen returns the length of the number or word that text begins with.
+// wordLen returns the length of the number or word at the start of text.
 func wordLen(text []byte) int {
 	for i, c := range text {
 		if !(c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
@@ -129,7 +129,7 @@ func wordLen(text []byte) int {
 	return len(text)
 }
 
-// IsNumber reports whether a text is a number as JSON writes them.
+// IsNumber reports whether text is a valid JSON number.
 func IsNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	rest := strings.TrimLeft(text, "0123456789")
@@ -156,38 +156,38 @@ func IsNumber(text string) bool {
 	return rest != "" && strings.Trim(rest, "0123456789") == ""
 }
 
-// Scanner reads JSON text token by token, without building values of it. A part of the text may be in memory:
-// tokens that it ends within are read on.
+// Scanner reads JSON text token by token without building values. The text may be only partly in memory:
+// the scanner reads more when a token is incomplete.
 type Scanner struct {
-	Text []byte // what was read and not dropped
-	At   int    // the next byte
-	Err  error  // why there is no more text than this: io.EOF at its end
-	Most int    // bytes of a string
+	Text []byte // the text in memory
+	At   int    // index of the next byte in Text
+	Err  error  // why no more text can be read: io.EOF at its end
+	Most int    // maximum bytes of a string
 
-	r                     io.Reader                         // of the rest of the text
-	fail                  func(s *Scanner, p Problem) error // returns the error of a problem at the next byte
-	line, column, counted int                               // the place of Text[counted], from 1
-	buf                   []byte                            // of a string with escapes
+	r                     io.Reader                         // the rest of the text
+	fail                  func(s *Scanner, p Problem) error // returns the error for a problem at the next byte
+	line, column, counted int                               // line and column of Text[counted], from 1
+	buf                   []byte                            // for decoded strings
 }
 
-// Problem is what is wrong at the next byte of a text.
+// Problem describes a syntax error at the next byte of a text.
 type Problem struct {
 	Kind
-	Closing      byte // the bracket that NoComma and ExtraComma are about
-	Line, Column int  // where a string begins
+	Closing      byte // the closing bracket, for NoComma and ExtraComma
+	Line, Column int  // start of a string
 	Size         int  // bytes of a string so far
 }
 
-// chunk is how much of a text is read at a time.
+// chunk is the number of bytes read at a time.
 const chunk = 1 << 16
 
-// NewScanner returns a scanner of a text. fail words problems; one that returns nil for an ExtraComma leaves it
-// to what reads the next value.
+// NewScanner returns a scanner of a text. fail returns the error for a problem; if it returns nil for an ExtraComma,
+// reading the next value reports the error instead.
 func NewScanner(text []byte, fail func(s *Scanner, p Problem) error) *Scanner {
 	return &Scanner{Text: text, Err: io.EOF, Most: math.MaxInt, fail: fail, line: 1, column: 1}
 }
 
-// NewReader returns a scanner of the text that r reads, of which it keeps a part in memory.
+// NewReader returns a scanner that reads its text from r and keeps only part of it in memory.
 func NewReader(r io.Reader, fail func(s *Scanner, p Problem) error) *Scanner {
 	s := NewScanner(nil, fail)
 	s.r, s.Err = r, nil
@@ -206,7 +206,7 @@ func (s *Scanner) Place() (line, column int) {
 	return s.line, s.column
 }
 
-// more reads on, and drops what lies before the next byte. It reports whether there is more.
+// more drops the text before the next byte and reads more. It reports whether there was more.
 func (s *Scanner) more() bool {
 	if s.Err != nil {
 		return false
@@ -218,7 +218,7 @@ func (s *Scanner) more() bool {
 	for {
 		n, err := s.r.Read(s.Text[len(s.Text):cap(s.Text)])
 		s.Text = s.Text[:len(s.Text)+n]
-		if n > 0 { // an error comes again
+		if n > 0 { // the next Read returns the error again
 			return true
 		}
 		if s.Err = err; err != nil {
@@ -227,14 +227,14 @@ func (s *Scanner) more() bool {
 	}
 }
 
-// Ahead returns the next n bytes, or those that are left.
+// Ahead returns the next n bytes without consuming them, or fewer at the end of the text.
 func (s *Scanner) Ahead(n int) []byte {
 	for len(s.Text)-s.At < n && s.more() {
 	}
 	return s.Text[s.At:min(s.At+n, len(s.Text))]
 }
 
-// Peek returns the first byte of the next token and leaves it to be read; 0 where there is no more text.
+// Peek skips white space and returns the first byte of the next token without consuming it; 0 at the end of the text.
 func (s *Scanner) Peek() byte {
 	for {
 		for ; s.At < len(s.Text); s.At++ {
@@ -251,8 +251,8 @@ func (s *Scanner) Peek() byte {
 // Ended reports whether no token follows.
 func (s *Scanner) Ended() bool { return s.Peek() == 0 && s.At == len(s.Text) }
 
-// Next reads the opening bracket of a list or object or the comma before another of its values, or its end, at which
-// it returns false.
+// Next consumes the opening bracket of an array or object (first), the comma before another value, or the closing
+// bracket, for which it returns false.
 func (s *Scanner) Next(first bool, closing byte) (more bool, err error) {
 	if first {
 		s.At++
@@ -273,8 +273,8 @@ func (s *Scanner) Next(first bool, closing byte) (more bool, err error) {
 	return err == nil, err
 }
 
-// Key reads the opening of an object or the comma before a member of it, and the member's key with its colon; more
-// is false at the end of the object. The key is valid until the next token.
+// Key consumes the opening brace of an object (first) or the comma before a member, and the member's key with its
+// colon; more is false at the end of the object. The key is valid until the next token.
 func (s *Scanner) Key(first bool) (key []byte, more bool, err error) {
 	if more, err = s.Next(first, '}'); !more || err != nil {
 		return nil, more, err
@@ -286,7 +286,7 @@ func (s *Scanner) Key(first bool) (key []byte, more bool, err error) {
 	return key, err == nil, err
 }
 
-// Object calls f with each key, whose value f reads. The key is valid until then.
+// Object reads an object and calls f with each key; f reads the value. The key is valid until then.
 func (s *Scanner) Object(f func(key []byte) error) error {
 	if s.Peek() != '{' {
 		return s.fail(s, Problem{Kind: NoObject})
@@ -302,7 +302,7 @@ func (s *Scanner) Object(f func(key []byte) error) error {
 	}
 }
 
-// Array calls f before each value, which f reads.
+// Array reads an array and calls f before each value; f reads the value.
 func (s *Scanner) Array(f func(i int) error) error {
 	if s.Peek() != '[' {
 		return s.fail(s, Problem{Kind: NoArray})
@@ -325,7 +325,7 @@ func (s *Scanner) String() ([]byte, error) {
 	}
 	text := s.Text[s.At+1:]
 	n := plain(text)
-	// Most strings have no escapes. Text that is read on moves.
+	// Most strings have no escapes and can be returned without a copy, unless reading more could move Text.
 	if n < len(text) && text[n] == '"' && s.Err != nil && n <= s.Most && utf8.Valid(text[:n]) {
 		s.At += n + 2
 		return text[:n], nil
@@ -352,8 +352,8 @@ func (s *Scanner) String() ([]byte, error) {
 	}
 }
 
-// Word returns the number or word that comes next, of which it looks at some more bytes than most, and leaves it to
-// be read.
+// Word returns the next number or word without consuming it. It stops reading more text once the word has more than
+// most bytes.
 func (s *Scanner) Word(most int) []byte {
 	s.Peek()
 	n := wordLen(s.Text[s.At:])

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// pieces decodes a string of which k bytes come at a time.
+// pieces decodes a string that arrives k bytes at a time.
 func pieces(text []byte, k int) (out []byte, rest []byte, p Kind) {
 	var have []byte
 	for {
@@ -22,7 +22,7 @@ func pieces(text []byte, k int) (out []byte, rest []byte, p Kind) {
 	}
 }
 
-// FuzzString: strings are those of the standard library, however they are cut.
+// FuzzString: strings are decoded as by the standard library, however the text is split.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{`a"`, `\u00e9\ud83d\ude00\n"x`, `\ud800"`, `\ud800\u0041"`, `\ud800\u00zz"`, `\ud800\n"`, `\q"`, `\u12g4"`, "\xff\"", "a\tb\"", `\ud83d`, `\`, ``} {
 		f.Add([]byte(s))

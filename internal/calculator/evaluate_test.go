@@ -15,22 +15,22 @@ import (
 	"credence/mixture"
 )
 
-// ask returns the answers to the lines of input.
-func ask(t *testing.T, input string) (answers []string, bad int) {
+// ask returns the results for the lines of input.
+func ask(t *testing.T, input string) (results []string, bad int) {
 	t.Helper()
 	var out bytes.Buffer
 	_, bad, err := Evaluate(strings.NewReader(input), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers = strings.Split(out.String(), "\n")
-	if last := answers[len(answers)-1]; last != "" {
+	results = strings.Split(out.String(), "\n")
+	if last := results[len(results)-1]; last != "" {
 		t.Fatalf("the output ends in %q, not in a line end", last)
 	}
-	return answers[:len(answers)-1], bad
+	return results[:len(results)-1], bad
 }
 
-// TestJSONKeys pins every key, its place and the shape of its value.
+// TestJSONKeys checks every key, its position and the shape of its value.
 func TestJSONKeys(t *testing.T) {
 	number := regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?`)
 	for _, c := range []struct{ name, in, want string }{
@@ -63,7 +63,7 @@ func TestJSONKeys(t *testing.T) {
 	}
 }
 
-// The value of every number, from the library, bit for bit.
+// Every number equals the library's, bit for bit.
 func TestJSONValues(t *testing.T) {
 	const in = `{"weights":[0.5,0.5],"alpha":[[30,4,1],[3,25,0.1]],"levels":[0.5,0.95],"quantiles":[1e-300,0.5,1],` +
 		`"cdf":[-1,0.3,1],"logpdf":[[0.2,0.7,0.1]],"votes":[2,0,0.5]}`
@@ -158,7 +158,7 @@ func TestJSONNumber(t *testing.T) {
 	}
 }
 
-// TestJSONErrors gives one bad line each, between two good ones.
+// TestJSONErrors evaluates one bad line each, between two good ones.
 func TestJSONErrors(t *testing.T) {
 	const good = `{"weights":[1],"alpha":[[2,3]]}`
 	for _, c := range []struct{ line, want string }{
@@ -207,8 +207,8 @@ func TestJSONErrors(t *testing.T) {
 	}
 }
 
-// TestJSONGolden compares answers with values computed elsewhere with
-// 50 digits.
+// TestJSONGolden compares results with values that were computed independently
+// with 50 digits.
 func TestJSONGolden(t *testing.T) {
 	raw, err := os.ReadFile("../../mixture/testdata/mixture.json")
 	if err != nil {
@@ -244,7 +244,7 @@ func TestJSONGolden(t *testing.T) {
 		within(1e-10*math.Abs(want), what, got, want)
 	}
 	for _, c := range file.Cases {
-		// Every class has its own places, so all classes are asked about all.
+		// Every class has its own points, and the query evaluates all points for all classes.
 		query := map[string]any{"weights": c.Weights, "alpha": c.Alpha}
 		var quantiles, cdf []float64
 		for _, class := range c.Classes {
@@ -271,7 +271,7 @@ func TestJSONGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, bad := ask(t, string(line)+"\n")
-		var got answer[classAnswer]
+		var got result
 		if bad != 0 || len(lines) != 1 {
 			t.Fatalf("%s: %d lines, %d bad", c.Name, len(lines), bad)
 		}
@@ -279,7 +279,7 @@ func TestJSONGolden(t *testing.T) {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
 		for i, want := range densities {
-			// An absolute error of a logarithm is the relative error of the density.
+			// The absolute error of a logarithm is the relative error of the density.
 			within(max(1e-10*math.Abs(want), 1e-14),
 				fmt.Sprintf("%s: logpdf(%v)", c.Name, points[i]), float64(got.LogPDF[i]), want)
 		}
@@ -318,15 +318,15 @@ func FuzzAnswerLine(f *testing.F) {
 		}
 		l := inputLine{number: 3, text: line}
 		l.solve()
-		if !json.Valid(l.answer) || !utf8.Valid(l.answer) || bytes.ContainsAny(l.answer, "\n\r") {
-			t.Fatalf("the answer is not one line of JSON: %q", l.answer)
+		if !json.Valid(l.result) || !utf8.Valid(l.result) || bytes.ContainsAny(l.result, "\n\r") {
+			t.Fatalf("the answer is not one line of JSON: %q", l.result)
 		}
 		var got map[string]json.RawMessage
-		if err := json.Unmarshal(l.answer, &got); err != nil {
+		if err := json.Unmarshal(l.result, &got); err != nil {
 			t.Fatal(err)
 		}
 		if keys := len(got); l.err == nil && keys != 5 || l.err != nil && keys != 2 {
-			t.Fatalf("an answer of %d keys: %s", keys, l.answer)
+			t.Fatalf("an answer of %d keys: %s", keys, l.result)
 		}
 	})
 }

@@ -13,34 +13,34 @@ import (
 	"credence/mixture"
 )
 
-// The answer to a Query, under its JSON names. No slice is nil, so that what was
-// not asked for reads as an empty array.
+// The result of a Query, with its JSON names. No slice is nil, so that quantities that
+// were not requested are empty arrays.
 type (
-	answer[Class any] struct { // Class is classAnswer, or its text
-		Mean     []float64 `json:"mean"`
-		Variance []float64 `json:"variance"`
-		LogPDF   []number  `json:"logpdf"`
-		Classes  []Class   `json:"classes"`
-		TopClass []float64 `json:"top_class"`
+	result struct {
+		Mean     []float64     `json:"mean"`
+		Variance []float64     `json:"variance"`
+		LogPDF   []number      `json:"logpdf"`
+		Classes  []classResult `json:"classes"`
+		TopClass []float64     `json:"top_class"`
 	}
-	classAnswer struct {
+	classResult struct {
 		Mean      float64          `json:"mean"`
 		Variance  float64          `json:"variance"`
-		Quantiles []quantileAnswer `json:"quantiles"`
-		CDF       []cdfAnswer      `json:"cdf"`
-		Intervals []intervalAnswer `json:"intervals"`
+		Quantiles []quantileResult `json:"quantiles"`
+		CDF       []cdfResult      `json:"cdf"`
+		Intervals []intervalResult `json:"intervals"`
 	}
-	quantileAnswer struct {
+	quantileResult struct {
 		Q          float64 `json:"q"`
 		X          float64 `json:"x"`
 		Complement float64 `json:"complement"`
 	}
-	cdfAnswer struct {
+	cdfResult struct {
 		X        float64 `json:"x"`
 		CDF      float64 `json:"cdf"`
 		Survival float64 `json:"survival"`
 	}
-	intervalAnswer struct {
+	intervalResult struct {
 		Level    float64      `json:"level"`
 		TwoSided [2]float64   `json:"two_sided"`
 		Upper    [2]float64   `json:"upper"`
@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// CheckLevel refuses what is not the level of an interval.
+// CheckLevel returns an error unless level is in (0, 1).
 func CheckLevel(level float64) error {
 	if !(level > 0 && level < 1) {
 		return errors.New("a level lies between 0 and 1")
@@ -57,7 +57,7 @@ func CheckLevel(level float64) error {
 	return nil
 }
 
-// CheckQuantile refuses what is not a probability.
+// CheckQuantile returns an error unless q is in [0, 1].
 func CheckQuantile(q float64) error {
 	if !(q >= 0 && q <= 1) {
 		return errors.New("a quantile's probability lies between 0 and 1")
@@ -65,14 +65,14 @@ func CheckQuantile(q float64) error {
 	return nil
 }
 
-// Size is how much a question asks for.
+// Size is the size of a query.
 type Size struct {
 	Components, Classes, Levels int
-	Points                      int // levels, quantiles and points of the CDF, times the classes, and points of the density
+	Points                      int // (levels + quantiles + CDF points) × classes + density points
 }
 
-// EvaluateOne returns the answer to one question, without a line end. check, if not nil, may refuse it by its
-// size. When ctx is done AnswerOne stops and returns the context's error.
+// EvaluateOne evaluates one query and returns the result as JSON, without a line end. check, if not nil, may reject
+// the query by its size. When ctx is done EvaluateOne stops and returns the context's error.
 func EvaluateOne(ctx context.Context, question []byte, check func(Size) error) ([]byte, error) {
 	q, err := parseQuery(question)
 	if err != nil {
@@ -95,8 +95,8 @@ func EvaluateOne(ctx context.Context, question []byte, check func(Size) error) (
 	return q.Describe(ctx, m)
 }
 
-// mixture returns the mixture that q asks about, after the votes, and checks
-// what it asks.
+// mixture returns the mixture of the query, updated with the votes, and checks
+// the levels and quantiles.
 func (q *Query) mixture() (*mixture.Dirichlet, error) {
 	m, err := mixture.NewDirichlet(q.weights, q.alpha)
 	if err != nil {
@@ -120,16 +120,16 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 	return m, nil
 }
 
-// Describe returns what q asks about m as a line of JSON, without a line end. When ctx is done it stops and returns
-// the context's error.
+// Describe evaluates q for m and returns the result as a line of JSON, without a line end. When ctx is done it stops
+// and returns the context's error.
 func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, error) {
 	top, err := m.TopClassContext(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	a := answer[json.RawMessage]{
+	a := result{
 		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: top,
-		LogPDF: make([]number, len(q.logPDF)), Classes: make([]json.RawMessage, m.Classes()),
+		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classResult, m.Classes()),
 	}
 	for i, p := range q.logPDF {
 		if err := ctx.Err(); err != nil {
@@ -142,22 +142,18 @@ func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, err
 		a.LogPDF[i] = number(l)
 	}
 	for i := range a.Classes {
-		class, err := q.describeClass(ctx, m.Marginal(i))
-		if err != nil {
-			return nil, err
-		}
-		if a.Classes[i], err = marshalLine(class); err != nil {
+		if a.Classes[i], err = q.describeClass(ctx, m.Marginal(i)); err != nil {
 			return nil, err
 		}
 	}
 	return marshalLine(a)
 }
 
-func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer, error) {
-	a := classAnswer{
-		Quantiles: make([]quantileAnswer, len(q.Quantiles)),
-		CDF:       make([]cdfAnswer, len(q.cdf)),
-		Intervals: make([]intervalAnswer, len(q.Levels)),
+func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classResult, error) {
+	a := classResult{
+		Quantiles: make([]quantileResult, len(q.Quantiles)),
+		CDF:       make([]cdfResult, len(q.cdf)),
+		Intervals: make([]intervalResult, len(q.Levels)),
 	}
 	a.Mean, a.Variance = f.Moments()
 	for i, p := range q.Quantiles {
@@ -165,13 +161,13 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer
 			return a, err
 		}
 		x, complement := f.QuantileBoth(p)
-		a.Quantiles[i] = quantileAnswer{p, x, complement}
+		a.Quantiles[i] = quantileResult{p, x, complement}
 	}
 	for i, x := range q.cdf {
 		if err := ctx.Err(); err != nil {
 			return a, err
 		}
-		a.CDF[i] = cdfAnswer{x, f.CDF(x), f.Survival(x)}
+		a.CDF[i] = cdfResult{x, f.CDF(x), f.Survival(x)}
 	}
 	ends := func(i mixture.Interval) [2]float64 { return [2]float64{i.Lo, i.Hi} }
 	for i, level := range q.Levels {
@@ -183,7 +179,7 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer
 		for _, piece := range set {
 			hpd = append(hpd, ends(piece))
 		}
-		a.Intervals[i] = intervalAnswer{
+		a.Intervals[i] = intervalResult{
 			Level:    level,
 			TwoSided: ends(f.Interval(mixture.TwoSided, level)),
 			Upper:    ends(f.Interval(mixture.Upper, level)),
@@ -194,14 +190,14 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer
 	return a, ctx.Err()
 }
 
-// errNaN is what no mixture of the documented range gives.
+// errNaN does not occur for mixtures with parameters in the documented range.
 var errNaN = errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
 
 // marshalLine returns v as JSON on one line, without a line end.
 func marshalLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // an error may quote its input, for people to read
+	enc.SetEscapeHTML(false) // keep quoted input in error messages readable
 	err := enc.Encode(v)
 	if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok || errors.Is(err, errNaN) {
 		return nil, errNaN
@@ -210,42 +206,38 @@ func marshalLine(v any) ([]byte, error) {
 }
 
 const (
-	// longestLine bounds the memory that one line of input can take.
+	// longestLine bounds the length of a line of input.
 	longestLine = 64 << 20
-	// linesAtOnce bounds how many answers wait for each other.
+	// linesAtOnce bounds the number of lines per batch.
 	linesAtOnce = 256
 )
 
-// lineError is the answer to a line that could not be answered.
+// lineError is the output for a line that could not be evaluated.
 type lineError struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
 }
 
-// Evaluate writes the answers to the lines of r, in their order, and counts the
-// lines that are not blank and those of them that could not be answered.
-func Evaluate(r io.Reader, w io.Writer) (lines, bad int, err error) {
-	return answerLines(newLineReader(r, longestLine), w)
-}
-
-// answerLines does the work of Answer. Lines that have arrived are answered at
-// once on all cores; none waits for more input.
-func answerLines(r *lineReader, w io.Writer) (lines, bad int, err error) {
-	var answers bytes.Buffer
+// Evaluate writes the results for the lines of in, in order. It returns the number of
+// lines that are not blank and the number of those that could not be evaluated. Lines
+// that have arrived are evaluated in parallel; none waits for more input.
+func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
+	r := &lineReader{r: bufio.NewReaderSize(in, 256<<10)}
+	var results bytes.Buffer
 	for {
 		batch, readErr := r.batch()
 		par.For(len(batch), func(i int) { batch[i].solve() })
-		answers.Reset()
+		results.Reset()
 		for _, l := range batch {
-			answers.Write(l.answer)
-			answers.WriteByte('\n')
+			results.Write(l.result)
+			results.WriteByte('\n')
 			lines++
 			if l.err != nil {
 				bad++
 			}
 		}
-		if answers.Len() > 0 {
-			if _, err := w.Write(answers.Bytes()); err != nil {
+		if results.Len() > 0 {
+			if _, err := w.Write(results.Bytes()); err != nil {
 				return lines, bad, fmt.Errorf("writing answers: %w", err)
 			}
 		}
@@ -258,37 +250,32 @@ func answerLines(r *lineReader, w io.Writer) (lines, bad int, err error) {
 	}
 }
 
-// inputLine is a line on its way to its answer.
+// inputLine is a line of input with its result.
 type inputLine struct {
 	number int // counted from 1
 	text   []byte
 	err    error
-	answer []byte
+	result []byte
 }
 
 func (l *inputLine) solve() {
 	if l.err == nil {
-		l.answer, l.err = EvaluateOne(context.Background(), l.text, nil)
+		l.result, l.err = EvaluateOne(context.Background(), l.text, nil)
 	}
 	if l.err != nil {
-		// Cannot fail: it holds an int and a string.
-		l.answer, _ = marshalLine(lineError{l.number, l.err.Error()})
+		// Cannot fail: lineError has only an int and a string.
+		l.result, _ = marshalLine(lineError{l.number, l.err.Error()})
 	}
 }
 
 // lineReader reads lines of bounded length.
 type lineReader struct {
-	r       *bufio.Reader
-	longest int
-	number  int // of the line read last
+	r      *bufio.Reader
+	number int // of the line read last
 }
 
-func newLineReader(r io.Reader, longest int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), longest: longest}
-}
-
-// batch waits for a line and returns it with those that have arrived already,
-// leaving out blank ones. The error, such as io.EOF, concerns what follows them.
+// batch waits for a line and returns it with the lines that have already arrived,
+// except blank ones. The error, such as io.EOF, concerns the input after them.
 func (r *lineReader) batch() ([]inputLine, error) {
 	var lines []inputLine
 	for {
@@ -298,7 +285,7 @@ func (r *lineReader) batch() ([]inputLine, error) {
 			l.err, err = err, nil
 		}
 		if err != nil && err != io.EOF {
-			return lines, err // the line that broke off is not one to answer
+			return lines, err // an incomplete line is not evaluated
 		}
 		if l.err != nil || len(bytes.TrimSpace(text)) > 0 {
 			lines = append(lines, l)
@@ -309,7 +296,7 @@ func (r *lineReader) batch() ([]inputLine, error) {
 	}
 }
 
-// ready reports whether the next line can be read without waiting.
+// ready reports whether the next line can be read without blocking.
 func (r *lineReader) ready() bool {
 	arrived, _ := r.r.Peek(r.r.Buffered())
 	return bytes.IndexByte(arrived, '\n') >= 0
@@ -326,7 +313,7 @@ func (r *lineReader) line() ([]byte, error) {
 	long := false
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if len(line)+len(part) > r.longest {
+		if len(line)+len(part) > longestLine {
 			long, line = true, nil
 		}
 		if !long {
@@ -336,7 +323,7 @@ func (r *lineReader) line() ([]byte, error) {
 		case err == bufio.ErrBufferFull:
 		case long && (err == nil || err == io.EOF):
 			// At the end of input the next call reports it.
-			return nil, fmt.Errorf("%w: at most %d bytes are read", errLongLine, r.longest)
+			return nil, fmt.Errorf("%w: at most %d bytes are read", errLongLine, longestLine)
 		default:
 			return line, err
 		}

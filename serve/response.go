@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"unicode/utf16"
 
@@ -17,8 +16,8 @@ import (
 	"credence/predict"
 )
 
-// list appends what one appends for each item, separated by commas.
-func (a *answer) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (_ []byte, err error) {
+// list calls one to append each item, and separates the items with commas.
+func (a *resultBatch) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (_ []byte, err error) {
 	for j := range a.items {
 		if a.first+j > 0 {
 			dst = append(dst, ',')
@@ -31,7 +30,7 @@ func (a *answer) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (
 }
 
 // records appends one JSON object for each item, separated by commas.
-func (a *answer) records(dst []byte) ([]byte, error) {
+func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
 		return dst, badRequest("%w: ask for fewer outputs", a.names)
 	}
@@ -42,23 +41,23 @@ func (a *answer) records(dst []byte) ([]byte, error) {
 		}
 		cells = a.table.Append(cells[:0], &a.rows[j])
 		dst = a.table.AppendJSON(dst, cells)
-		if law := a.items[j].Dist; a.full && law != nil {
-			dst = appendParameters(dst[:len(dst)-1], law)
+		if dist := a.items[j].Dist; a.full && dist != nil {
+			dst = appendParameters(dst[:len(dst)-1], dist)
 		}
 		return dst, nil
 	})
 }
 
-// answerList predicts the items of a table and answers with a JSON object: text, which ends within a list, what one
-// appends to it for each batch of items, and warnings. The text waits in memory for the last item.
-func (s *Server) answerList(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte,
-	one func(a *answer, dst []byte) ([]byte, error)) error {
-	p, err := s.predict(r.Context(), m, t, want, func(a *answer) (err error) {
+// writeList predicts the items of a table and responds with a JSON object: text, which ends inside an array, then what
+// one appends to it for each batch of items, then warnings. The response is kept in memory until the last item.
+func (s *Server) writeList(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *predictOptions, text []byte,
+	one func(a *resultBatch, dst []byte) ([]byte, error)) error {
+	p, err := s.predict(r.Context(), m, t, want, func(a *resultBatch) (err error) {
 		before := len(text)
 		if text, err = one(a, text); err != nil {
 			return err
 		}
-		return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
+		return cmp.Or(want.limits.checkResponse(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
 	})
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func (s *Server) answerList(w http.ResponseWriter, r *http.Request, m *served, t
 	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
 }
 
-// textMemory is how much memory text takes that grows, compared with its length.
+// textMemory is the memory that a growing text takes, as a multiple of its length.
 const textMemory = 2
 
 func quote(s string) string {
@@ -74,23 +73,23 @@ func quote(s string) string {
 	return string(text)
 }
 
-// appendFailed appends the object of an item without a prediction.
+// appendFailed appends the JSON object for an item without a prediction.
 func appendFailed(dst []byte, p *predict.Prediction) []byte {
 	dst = append(append(dst, `{"item":`...), quote(p.Item)...)
 	dst = append(append(dst, `,"error":`...), quote(p.Err.Error())...)
 	return append(dst, '}')
 }
 
-// appendParameters appends the parameters of a distribution to an object that is left open.
-func appendParameters(dst []byte, law *mixture.Dirichlet) []byte {
+// appendParameters appends the parameters of a distribution to a JSON object without its closing brace.
+func appendParameters(dst []byte, dist *mixture.Dirichlet) []byte {
 	dst = append(dst, `,"weights":[`...)
-	for c := range law.K() {
-		weight, _ := law.Component(c)
+	for c := range dist.K() {
+		weight, _ := dist.Component(c)
 		dst = appendListed(dst, c, weight)
 	}
 	dst = append(dst, `],"alpha":[`...)
-	for c := range law.K() {
-		_, alpha := law.Component(c)
+	for c := range dist.K() {
+		_, alpha := dist.Component(c)
 		if c > 0 {
 			dst = append(dst, ',')
 		}
@@ -103,7 +102,7 @@ func appendParameters(dst []byte, law *mixture.Dirichlet) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendListed appends number i of a list.
+// appendListed appends number i of a JSON array.
 func appendListed(dst []byte, i int, x float64) []byte {
 	if i > 0 {
 		dst = append(dst, ',')
@@ -111,29 +110,27 @@ func appendListed(dst []byte, i int, x float64) []byte {
 	return strconv.AppendFloat(dst, x, 'g', -1, 64)
 }
 
-// streamAnswers writes predictions as JSON lines, CSV or Parquet, as credence predict does: some items at
-// a time, so that memory does not grow with their number.
-func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted) error {
-	if want.Levels == nil {
-		want.Levels = []float64{want.level}
-	}
-	for _, level := range want.Levels {
-		if err := checkLevel(level); err != nil {
+// streamPredictions writes predictions as JSON lines, CSV or Parquet, as credence predict does. It works in
+// batches, so that memory does not grow with the number of items.
+func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *predictOptions) error {
+	if want.Levels == nil { // those of the query are checked
+		if err := checkLevel(want.level); err != nil {
 			return err
 		}
+		want.Levels = []float64{want.level}
 	}
 	if err := want.checkWide(len(m.model.Classes)); err != nil {
 		return err
 	}
 	want.Next = want.Next || want.columns["next_gain"]
-	want.Top = want.Top && (!want.Wide || want.wants("p_top"))
+	want.Top = want.Top && (!want.Wide || want.includes("p_top"))
 	if want.columns != nil {
 		if !want.Wide {
 			return badRequest("outputs can be chosen in the wide form alone: add wide=true")
 		}
 		want.Keep = want.keeps
 	}
-	metrics := s.metrics.of(m.name)
+	metrics := s.metrics.forModel(m.name)
 	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
 	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
@@ -143,22 +140,22 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	hold := func(n int) error { return s.hold(w, int64(n)) }
 	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, hold))
 	d := p.Diagnostics()
-	s.metrics.counted(metrics, d)
+	s.metrics.countItems(metrics, d)
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
-		// The status is sent: an answer that ends too early is all that is left to say.
+		// The status is already sent; only aborting the response can signal the error.
 		rec.err = fmt.Errorf("after %d items: %w", d.Items, err)
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
 
-// checkWide refuses a wide table of several levels with more columns than a request may have.
-func (w *wanted) checkWide(classes int) error {
-	each := 5 // intervals have as many columns for each class and level
+// checkWide returns an error if a wide table of several levels has too many columns.
+func (w *predictOptions) checkWide(classes int) error {
+	each := 5 // columns of intervals per class and level
 	if w.HPD {
 		each++
 	}
@@ -168,11 +165,11 @@ func (w *wanted) checkWide(classes int) error {
 	return exceeds("columns of the answer, one row per item", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
 }
 
-// cellMemory is about how much memory a value takes until it is written: in a batch, and in a group of rows of Parquet.
+// cellMemory and groupMemory are the approximate bytes per unwritten value, in a batch and in a Parquet row group.
 const cellMemory, groupMemory = 64, 16
 
-// stream writes the predictions. What it keeps in memory it asks for with hold. The first are made before anything is
-// written, so that most mistakes are still answered with their status.
+// stream writes the predictions. It reserves memory with hold. The first batch is predicted before anything is
+// written, so that most errors still get their own status.
 func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *predict.Table, hold func(bytes int) error) error {
 	columns, batch, group, form := len(rows.Columns()), 0, 0, p.want.Name
 	if !p.want.Wide {
@@ -180,7 +177,7 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 	}
 	var out predict.Writer
 	begin := func() (err error) {
-		w.Header().Set("Content-Type", answerTypes[form])
+		w.Header().Set("Content-Type", responseTypes[form])
 		w.Header().Set("Trailer", warningsHeader)
 		setWarnings(w, p.warnings(false))
 		out, err = predict.NewWriter(w, rows)
@@ -227,18 +224,15 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 	return nil
 }
 
-// write writes a batch. Where lines are items, those without a prediction have one that says why.
+// write writes a batch. In JSON lines, an item without a prediction gets a line with the error.
 func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer, list []predict.Prediction, lines bool) error {
 	if !lines || !p.want.partial {
 		_, err := out.Write(ctx, list)
 		return err
 	}
-	// Stretches without a gap go together.
+	// Consecutive items with predictions are written together.
 	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(x predict.Prediction) bool { return x.Err != nil })
-		if n < 0 {
-			n = len(list)
-		}
+		n := firstFailed(list)
 		if _, err := out.Write(ctx, list[:n]); err != nil {
 			return err
 		}
@@ -252,19 +246,19 @@ func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer,
 	return nil
 }
 
-// Warnings are about the items of a request: levels that training did not have, values far outside its range, votes on
-// other items. Answers that are JSON objects hold them in their body. Tables have no place for them: the header has those
-// that are known when the answer begins, and the trailer of the same name, after the last row, those of all items.
+// Warnings are about the items of a request: levels that were not in training, values far outside its range, votes on
+// other items. JSON objects contain them in the body. Tables cannot: the header has the warnings that are known when
+// the response starts, and the trailer of the same name, after the last row, has the warnings about all items.
 
-// warningsHeader is a JSON array of texts, in ASCII.
+// warningsHeader is the name of the header; its value is a JSON array of strings, in ASCII.
 const warningsHeader = "Credence-Warnings"
 
-// warningsAbout describes the header.
+// warningsAbout documents the header.
 const warningsAbout = "of JSON lines, CSV and Parquet: a JSON array of warnings about the items predicted before the answer begins, " +
 	"1,024 or as many as batch says; the trailer of the same name has the warnings about all items"
 
-// mostHeader is how many bytes of warnings the header has: proxies refuse answers with more than some kilobytes of headers.
-const mostHeader = 3 << 10
+// maxHeader bounds the bytes of the header: proxies reject responses with more than a few kilobytes of headers.
+const maxHeader = 3 << 10
 
 // appendWarnings appends the member "warnings" to a JSON object, if there are any.
 func appendWarnings(dst []byte, warnings []string) []byte {
@@ -275,7 +269,7 @@ func appendWarnings(dst []byte, warnings []string) []byte {
 	return append(append(dst, `,"warnings":`...), list...)
 }
 
-// setWarnings sets the header or, once the answer has begun, the trailer.
+// setWarnings sets the header or, once the response has started, the trailer.
 func setWarnings(w http.ResponseWriter, list []string) {
 	if len(list) == 0 {
 		w.Header().Del(warningsHeader)
@@ -284,12 +278,12 @@ func setWarnings(w http.ResponseWriter, list []string) {
 	w.Header().Set(warningsHeader, headerText(list))
 }
 
-// headerText writes texts as a JSON array in ASCII; those that do not fit are counted.
+// headerText returns a JSON array of strings in ASCII. Strings that do not fit are replaced by their number.
 func headerText(list []string) string {
 	text := []byte{'['}
 	for i, s := range list {
 		one := asciiJSON(s)
-		full := len(text)+len(one) > mostHeader
+		full := len(text)+len(one) > maxHeader
 		if full {
 			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: a JSON answer has them")
 		}
@@ -304,7 +298,7 @@ func headerText(list []string) string {
 	return string(append(text, ']'))
 }
 
-// asciiJSON writes a JSON string without any character that a header cannot hold.
+// asciiJSON returns s as a JSON string in ASCII, which is valid in a header.
 func asciiJSON(s string) []byte {
 	quoted, _ := json.Marshal(s)
 	var text []byte
