@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
@@ -131,7 +130,7 @@ func (l *conv) forward(r *recorder, y, x cuda.Memory) {
 }
 
 func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if l.op.Act != kernel.Identity {
+	if l.op.Act != nn.ActIdentity {
 		slopes(r, dy, dy, y, r.items*l.op.Out, l.op.Act)
 	}
 	a := l.args
@@ -168,7 +167,7 @@ func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 }
 
 // slopes sets dx to dy times the derivative of an activation, from its output or, of GELU, its input.
-func slopes(r *recorder, dx, dy, ref cuda.Memory, n int, act kernel.Activation) {
+func slopes(r *recorder, dx, dy, ref cuda.Memory, n int, act nn.Activation) {
 	args := pointArgs{x: dy, z: ref, y: dx, count: int32(n), act: int32(act)}
 	r.each("activation_dx", n, unsafe.Pointer(&args))
 }

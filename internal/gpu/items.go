@@ -5,7 +5,6 @@ import (
 
 	"credence/head"
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
@@ -44,11 +43,11 @@ func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
 	widest := loss.Components * (loss.Classes + 1)
 	for i := range ops {
 		op := &ops[i]
-		if op.Kind != nn.OpDense && op.Kind != nn.OpConv || op.Act != kernel.Identity && op.Act != kernel.ReLU {
+		if op.Kind != nn.OpDense && op.Kind != nn.OpConv || op.Act != nn.ActIdentity && op.Act != nn.ActReLU {
 			return nil
 		}
 		l, s := &p.args.layer[i], &p.sums.layer[i]
-		l.in, l.out, l.relu = int32(op.In), int32(op.Out), flag(op.Act == kernel.ReLU)
+		l.in, l.out, l.relu = int32(op.In), int32(op.Out), flag(op.Act == nn.ActReLU)
 		s.in, s.out = l.in, l.out
 		if op.Kind == nn.OpDense {
 			l.xAt, l.plain = take(op.In), 1

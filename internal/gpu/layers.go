@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
@@ -66,15 +65,15 @@ func (l *dense) multiply(r *recorder, c cuda.Memory, m, n, k int, g gemmArgs) {
 func (l *dense) forward(r *recorder, y, x cuda.Memory) {
 	in, out := l.op.In, l.op.Out
 	l.multiply(r, y, r.items, out, in, gemmArgs{
-		a: x, b: l.weight.value, bias: l.bias.value, ai: int32(in), ak: 1, bk: 1, bj: int32(in), relu: flag(l.op.Act == kernel.ReLU),
+		a: x, b: l.weight.value, bias: l.bias.value, ai: int32(in), ak: 1, bk: 1, bj: int32(in), relu: flag(l.op.Act == nn.ActReLU),
 	})
 }
 
 // backward: dW = dyᵀ·x, db = Σ dy, dx = dy·W.
 func (l *dense) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	in, out := l.op.In, l.op.Out
-	if l.op.Act == kernel.ReLU {
-		slopes(r, dy, dy, y, r.items*out, kernel.ReLU)
+	if l.op.Act == nn.ActReLU {
+		slopes(r, dy, dy, y, r.items*out, nn.ActReLU)
 	}
 	l.multiply(r, l.weight.grad, out, in, r.items, gemmArgs{a: dy, b: x, ai: 1, ak: int32(out), bk: int32(in), bj: 1})
 	if l.bias.size > 0 {
@@ -97,7 +96,7 @@ func newActivation(_ *builder, op *nn.Op) node {
 		},
 		backward: func(r *recorder, dx, dy, y, x cuda.Memory) {
 			ref := y
-			if act.NeedsInput() {
+			if act == nn.ActGELU {
 				ref = x
 			}
 			slopes(r, dx, dy, ref, r.items*size, act)
