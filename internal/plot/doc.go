@@ -4,9 +4,9 @@
 // value, and call [WriteSVG]. [Density] shows distributions of a probability, [Training] losses by epoch, [Comparison] what was predicted
 // against what was seen, [Coverage] curves that should follow the diagonal,
 // [Lines] curves of any kind, [Histogram] numbers that should be uniform,
-// [Scatter] and [Samples] items in groups, [Intervals] single items, [Bars] one
-// quantity here and there, [Forest] some quantities of many with their intervals, [Field]
-// quantities over the plane, and [Layers] a network.
+// [Scatter] items in groups, [Intervals] single items, [Bars] one quantity by group,
+// and [Forest] several quantities per row with their intervals. Figures that only
+// studies need are in studies/figures, drawn with the same [Canvas] and [Axis].
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader
@@ -19,8 +19,8 @@
 //
 // # Drawing a further figure
 //
-// A figure lays itself out from top to bottom on a canvas, whose height is known
+// A figure lays itself out from top to bottom on a [Canvas], whose height is known
 // only at the end: header (title and legend), then one or more panels between
-// two axes, most simply a frame. An SVG cannot ask how wide its text will be, so margins and line
-// breaks come from textWidth, an estimate on the safe side.
+// two axes, most simply a [Frame]. An SVG cannot ask how wide its text will be, so margins and line
+// breaks come from TextWidth, an estimate on the safe side.
 package plot

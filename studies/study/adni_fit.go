@@ -230,7 +230,7 @@ func constantLoss(v evaluate.Votes) (float64, error) {
 	return loss, nil
 }
 
-// stage is what a network holds between layers; see plot.Stage.
+// stage is what a network holds between layers; see figures.Stage.
 type stage struct {
 	Done  []string `json:"done,omitempty"`
 	Shape []int    `json:"shape"`

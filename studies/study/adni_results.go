@@ -10,6 +10,7 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/plot"
+	"credence/studies/figures"
 )
 
 // adniResults is all that the page is made of.
@@ -183,7 +184,7 @@ func (r *adniResults) WriteFigures(f *Folder) error {
 }
 
 func (r *adniResults) networkFigure(fit *adniResult) plot.Figure {
-	d := plot.Layers{Title: "The network, from a scan to the mixture"}
+	d := figures.Layers{Title: "The network, from a scan to the mixture"}
 	for i, s := range fit.Stages {
 		name := "features"
 		switch i {
@@ -192,7 +193,7 @@ func (r *adniResults) networkFigure(fit *adniResult) plot.Figure {
 		case len(fit.Stages) - 1:
 			name = fmt.Sprintf("%d weights, %d × 2 log α", r.ADNI.Components, r.ADNI.Components)
 		}
-		d.Stages = append(d.Stages, plot.Stage{Done: s.Done, Shape: s.Shape, Name: name})
+		d.Stages = append(d.Stages, figures.Stage{Done: s.Done, Shape: s.Shape, Name: name})
 	}
 	return d
 }

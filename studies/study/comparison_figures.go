@@ -9,6 +9,7 @@ import (
 	"credence/internal/simulation"
 	"credence/internal/words"
 	"credence/mixture"
+	"credence/studies/figures"
 )
 
 var plane = [2]float64{-4, 4}
@@ -56,7 +57,7 @@ func landscapes(d simulation.Design) (plot.Figure, error) {
 	if d == simulation.Spread {
 		titles = [2]string{"a = μα₀", "b = (1 − μ)α₀"}
 	}
-	figure := plot.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁",
+	figure := figures.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁",
 		YLabel: "x₂", Scale: "log₁₀ of the parameter", X: plane, Y: plane, Columns: 2}
 	const n = 81
 	var values [2][]float64
@@ -69,7 +70,7 @@ func landscapes(d simulation.Design) (plot.Figure, error) {
 		values[0], values[1] = append(values[0], math.Log10(a)), append(values[1], math.Log10(b))
 	}
 	for i, v := range values {
-		figure.Panels = append(figure.Panels, plot.FieldPanel{Title: titles[i], Values: square(v)})
+		figure.Panels = append(figure.Panels, figures.FieldPanel{Title: titles[i], Values: square(v)})
 	}
 	return figure, nil
 }
@@ -101,7 +102,7 @@ func (r *comparisonResult) samples(d simulation.Design) (plot.Figure, error) {
 		}
 		groups[g].Points = append(groups[g].Points, x)
 	}
-	return plot.Samples{Title: fmt.Sprintf("%s items with %d votes each", words.Thousands(len(s.X)), r.Study.Votes),
+	return figures.Samples{Title: fmt.Sprintf("%s items with %d votes each", words.Thousands(len(s.X)), r.Study.Votes),
 		XLabel: "x₁", YLabel: "x₂", X: plane, Y: plane, Groups: groups}, nil
 }
 
@@ -134,22 +135,22 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 	if err != nil {
 		return nil, nil, err
 	}
-	sizes := plot.Field{Title: "Variance of the probability over the plane", XLabel: "x₁",
+	sizes := figures.Field{Title: "Variance of the probability over the plane", XLabel: "x₁",
 		YLabel: "x₂", Scale: "variance",
 		X: plane, Y: plane, Hi: scaleTop(d.Design), Columns: 4}
-	shapes := plot.Field{Title: "The same, each panel in units of its own greatest value",
+	shapes := figures.Field{Title: "The same, each panel in units of its own greatest value",
 		XLabel: "x₁", YLabel: "x₂", Scale: "share of the greatest value",
 		X: plane, Y: plane, Hi: 1, Columns: 4}
 	add := func(title, note, shapeNote string, values []float64) {
 		if note != "" {
-			sizes.Panels = append(sizes.Panels, plot.FieldPanel{Title: title, Note: note, Values: square(values)})
+			sizes.Panels = append(sizes.Panels, figures.FieldPanel{Title: title, Note: note, Values: square(values)})
 		}
 		top := slices.Max(values)
 		relative := make([]float64, len(values))
 		for i, v := range values {
 			relative[i] = v / max(top, 1e-300)
 		}
-		shapes.Panels = append(shapes.Panels, plot.FieldPanel{Title: title, Note: shapeNote, Values: square(relative)})
+		shapes.Panels = append(shapes.Panels, figures.FieldPanel{Title: title, Note: shapeNote, Values: square(relative)})
 	}
 	add("truth", "Var(p | x)", fmt.Sprintf("max %.2g", slices.Max(truth)), truth)
 	for _, s := range shown {

@@ -1,4 +1,4 @@
-package plot
+package figures
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/plot"
 	"credence/internal/words"
 )
 
@@ -31,8 +32,8 @@ const (
 	boxDepth     = 0.35 // of a cube's side, seen at an angle
 )
 
-// draw implements [Figure].
-func (d Layers) draw(c *canvas) error {
+// Draw implements [plot.Figure].
+func (d Layers) Draw(c *plot.Canvas) error {
 	if len(d.Stages) < 2 {
 		return errors.New("fewer than two stages")
 	}
@@ -46,8 +47,8 @@ func (d Layers) draw(c *canvas) error {
 			return fmt.Errorf("stage %q has no shape", s.Name)
 		}
 	}
-	c.begin(d.Title, nil, headerGap)
-	column := (figureWidth - 2*margin - layersArrow*float64(len(d.Stages)-1)) / float64(len(d.Stages))
+	c.Begin(d.Title, nil, plot.HeaderGap)
+	column := (plot.FigureWidth - 2*plot.Margin - layersArrow*float64(len(d.Stages)-1)) / float64(len(d.Stages))
 	if column < 40 {
 		return fmt.Errorf("%d stages do not fit", len(d.Stages))
 	}
@@ -60,20 +61,20 @@ func (d Layers) draw(c *canvas) error {
 	mid := room + layersHeight/2
 	var about []string
 	for i, s := range d.Stages {
-		x := margin + float64(i)*(column+layersArrow)
+		x := plot.Margin + float64(i)*(column+layersArrow)
 		if i > 0 {
 			drawStep(c, x-layersArrow, x, mid, s.Done)
 		}
-		c.open(series(min(i, 1) + i/(len(d.Stages)-1)))
-		drawBox(c, s.Shape, point{x + column/2, mid}, column, side(s.Shape)/largest)
-		c.close()
+		c.Open(plot.Series(min(i, 1) + i/(len(d.Stages)-1)))
+		drawBox(c, s.Shape, xy(x+column/2, mid), column, side(s.Shape)/largest)
+		c.Close()
 		under := room + layersHeight + 8
-		wide := min(column+layersArrow, 2*x+column, 2*(figureWidth-x)-column) - 8
-		c.text("tick middle", point{x + column/2, under}, fit(shapeText(s.Shape), tickSize, wide))
-		c.text("tick middle", point{x + column/2, under + 15}, fit(s.Name, tickSize, wide))
+		wide := min(column+layersArrow, 2*x+column, 2*(plot.FigureWidth-x)-column) - 8
+		c.Text("tick middle", xy(x+column/2, under), plot.Fit(shapeText(s.Shape), plot.TickSize, wide))
+		c.Text("tick middle", xy(x+column/2, under+15), plot.Fit(s.Name, plot.TickSize, wide))
 		about = append(about, s.Name+" "+shapeText(s.Shape))
 	}
-	return c.finish(room+layersHeight+48-margin, d.Title, strings.Join(about, "; ")+".")
+	return c.Finish(room+layersHeight+48-plot.Margin, d.Title, strings.Join(about, "; ")+".")
 }
 
 // side is the length of a cube with as many places as a shape: the scale on
@@ -99,34 +100,34 @@ func shapeText(shape []int) string {
 
 // drawBox draws a shape around a place: a bar for a list of numbers, a cuboid
 // for a volume. Its side is a share of the column, but never too small to see.
-func drawBox(c *canvas, shape []int, at point, column, share float64) {
+func drawBox(c *plot.Canvas, shape []int, at plot.Point, column, share float64) {
 	if len(shape) == 1 {
 		high := max(30, layersHeight*0.75*min(1, math.Log1p(float64(shape[0]))/8))
-		c.rect("shade", at.x-7, at.y-high/2, 14, high)
-		c.curve("curve", []point{{at.x - 7, at.y - high/2}, {at.x + 7, at.y - high/2},
-			{at.x + 7, at.y + high/2}, {at.x - 7, at.y + high/2}, {at.x - 7, at.y - high/2}})
+		c.Rect("shade", at.X-7, at.Y-high/2, 14, high)
+		c.Curve("curve", []plot.Point{xy(at.X-7, at.Y-high/2), xy(at.X+7, at.Y-high/2),
+			xy(at.X+7, at.Y+high/2), xy(at.X-7, at.Y+high/2), xy(at.X-7, at.Y-high/2)})
 		return
 	}
 	s := max(14, (min(column, layersHeight)-4)*share/(1+boxDepth))
 	q := s * boxDepth
-	left, up := at.x-(s+q)/2, at.y-(s+q)/2+q
-	front := []point{{left, up}, {left + s, up}, {left + s, up + s}, {left, up + s}}
-	back := func(p point) point { return point{p.x + q, p.y - q} }
-	c.polygon("shade", front)
-	c.polygon("shade", []point{front[0], front[1], back(front[1]), back(front[0])})
-	c.polygon("shade", []point{front[1], front[2], back(front[2]), back(front[1])})
-	c.curve("curve", append(front, front[0]),
-		[]point{front[0], back(front[0]), back(front[1]), front[1]},
-		[]point{back(front[1]), back(front[2]), front[2]})
+	left, up := at.X-(s+q)/2, at.Y-(s+q)/2+q
+	front := []plot.Point{xy(left, up), xy(left+s, up), xy(left+s, up+s), xy(left, up+s)}
+	back := func(p plot.Point) plot.Point { return xy(p.X+q, p.Y-q) }
+	c.Polygon("shade", front)
+	c.Polygon("shade", []plot.Point{front[0], front[1], back(front[1]), back(front[0])})
+	c.Polygon("shade", []plot.Point{front[1], front[2], back(front[2]), back(front[1])})
+	c.Curve("curve", append(front, front[0]),
+		[]plot.Point{front[0], back(front[0]), back(front[1]), front[1]},
+		[]plot.Point{back(front[1]), back(front[2]), front[2]})
 }
 
 // drawStep draws an arrow and writes above it what is done.
-func drawStep(c *canvas, from, to, y float64, done []string) {
-	c.open("muted")
-	c.curve("curve", []point{{from + 8, y}, {to - 10, y}})
-	c.polygon("solid", []point{{to - 4, y}, {to - 13, y - 4.5}, {to - 13, y + 4.5}})
-	c.close()
+func drawStep(c *plot.Canvas, from, to, y float64, done []string) {
+	c.Open("muted")
+	c.Curve("curve", []plot.Point{xy(from+8, y), xy(to-10, y)})
+	c.Polygon("solid", []plot.Point{xy(to-4, y), xy(to-13, y-4.5), xy(to-13, y+4.5)})
+	c.Close()
 	for k, line := range done {
-		c.text("tick middle", point{(from + to) / 2, y - 12 - 14*float64(len(done)-1-k)}, line)
+		c.Text("tick middle", xy((from+to)/2, y-12-14*float64(len(done)-1-k)), line)
 	}
 }
