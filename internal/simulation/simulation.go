@@ -55,11 +55,11 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		law, err := d.Dist(x)
+		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, err
 		}
-		pair := law.Dirichlet().Sample(nil, r)
+		pair := dist.Dirichlet().Sample(nil, r)
 		p := pair[0]
 		var v [2]int
 		for range votes {

@@ -28,12 +28,12 @@ type student struct {
 	votes   evaluate.Votes
 	train   dataset.Rows // network inputs
 	test    dataset.Rows
-	sample  []int  // training images on which members are compared
-	latest  []said // [member]
+	sample  []int         // training images on which members are compared
+	latest  []epochOutput // [member]
 }
 
 // said is what a member says after an epoch.
-type said struct {
+type epochOutput struct {
 	epoch        int
 	test         []float32      // outputs for the test images
 	held, sample []head.Decoded // to the images that it held out, and to those of the sample
@@ -70,7 +70,7 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 		}
 		s.best = append(s.best, r.Epoch)
 	}
-	s.latest = make([]said, len(s.best))
+	s.latest = make([]epochOutput, len(s.best))
 	for j, every := 0, (set.Len()+sampleSize-1)/sampleSize; j < set.Len(); j += every {
 		s.sample = append(s.sample, j)
 	}
@@ -116,7 +116,7 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 	}
 	outputs := make([]head.Output, len(members))
 	for k, m := range members {
-		now, err := s.say(h, m, epochs[k])
+		now, err := s.memberOutput(h, m, epochs[k])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -156,12 +156,12 @@ func (s *student) calibrate(members []int) (*head.Calibration, error) {
 }
 
 // say returns what a member says after an epoch, and keeps it for whoever asks next.
-func (s *student) say(h head.Head, member, epoch int) (*said, error) {
+func (s *student) memberOutput(h head.Head, member, epoch int) (*epochOutput, error) {
 	now := &s.latest[member]
 	if now.epoch == epoch {
 		return now, nil
 	}
-	*now = said{}
+	*now = epochOutput{}
 	net := s.model.Members[member]
 	copy(net.Values, s.weights[member][epoch-1])
 	var err error

@@ -108,7 +108,7 @@ func normalize(p []float64) {
 
 // lean is how much more a rater says class 1 than the others, whatever the item: the mean of the
 // logits of saying so of items of class 0 and of class 1.
-func (m *dawidSkene) lean(r int) float64 {
+func (m *dawidSkene) bias(r int) float64 {
 	c := m.Confusion[r]
 	return (math.Log(c[1]/c[0]) + math.Log(c[3]/c[2])) / 2
 }

@@ -12,23 +12,23 @@ import (
 // ratersResult is all that the page is made of.
 type ratersResult struct {
 	Study  *Raters
-	Crowds []*crowdResult
+	Crowds []*poolResult
 }
 
 // crowdResult is what came out for a crowd.
-type crowdResult struct {
-	crowdDesign
+type poolResult struct {
+	poolDesign
 	Methods []*methodResult
 }
 
 // methodResult is how a method fared, over seeds.
 type methodResult struct {
 	Name     string
-	Outcomes []*crowdOutcome
+	Outcomes []*poolOutcome
 }
 
 // over summarizes a number over seeds; those that are not known are left out.
-func (m *methodResult) over(of func(*crowdOutcome) evaluate.Number) summary {
+func (m *methodResult) over(of func(*poolOutcome) evaluate.Number) summary {
 	var list []float64
 	for _, o := range m.Outcomes {
 		if x := of(o); x.Known() {
@@ -39,25 +39,25 @@ func (m *methodResult) over(of func(*crowdOutcome) evaluate.Number) summary {
 }
 
 func (m *methodResult) RMS() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.RMS })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.RMS })
 }
 func (m *methodResult) Plain() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Plain })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Plain })
 }
 func (m *methodResult) NLL() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.NLL })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.NLL })
 }
 func (m *methodResult) Width() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Width })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Width })
 }
 func (m *methodResult) Ratio() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Ratio })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Ratio })
 }
 
 // Coverage is at each of adniLevels; nil for a method without intervals.
 func (m *methodResult) Coverage() (list []summary) {
 	for l := range m.Outcomes[0].Coverage {
-		list = append(list, m.over(func(o *crowdOutcome) evaluate.Number { return evaluate.Number(o.Coverage[l]) }))
+		list = append(list, m.over(func(o *poolOutcome) evaluate.Number { return evaluate.Number(o.Coverage[l]) }))
 	}
 	return list
 }
@@ -77,16 +77,16 @@ func (m *methodResult) Gap() evaluate.Number {
 
 // Recovered is what is said of the raters in what the kind of crowd differs in.
 func (m *methodResult) Recovered(kind string) recoveredOver {
-	part := func(o *crowdOutcome) recovery {
+	part := func(o *poolOutcome) recovery {
 		if kind == guessers {
 			return o.Guess
 		}
-		return o.Lean
+		return o.Bias
 	}
 	return recoveredOver{
-		RMS:         m.over(func(o *crowdOutcome) evaluate.Number { return part(o).RMS }),
-		Correlation: m.over(func(o *crowdOutcome) evaluate.Number { return part(o).Correlation }),
-		Coverage:    m.over(func(o *crowdOutcome) evaluate.Number { return part(o).Coverage }),
+		RMS:         m.over(func(o *poolOutcome) evaluate.Number { return part(o).RMS }),
+		Correlation: m.over(func(o *poolOutcome) evaluate.Number { return part(o).Correlation }),
+		Coverage:    m.over(func(o *poolOutcome) evaluate.Number { return part(o).Coverage }),
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *methodResult) Recovered(kind string) recoveredOver {
 type recoveredOver struct{ RMS, Correlation, Coverage summary }
 
 // method returns the numbers of a method.
-func (c *crowdResult) method(name string) *methodResult {
+func (c *poolResult) method(name string) *methodResult {
 	for _, m := range c.Methods {
 		if m.Name == name {
 			return m
@@ -104,7 +104,7 @@ func (c *crowdResult) method(name string) *methodResult {
 }
 
 // less is by what share the error of p by the first method is below that by the second.
-func (c *crowdResult) less(first, second string) evaluate.Number {
+func (c *poolResult) less(first, second string) evaluate.Number {
 	return 1 - c.method(first).Plain().Mean/c.method(second).Plain().Mean
 }
 
@@ -116,9 +116,9 @@ func (r *ratersResult) bars() (list []Bar) {
 	for _, c := range r.Crowds {
 		m := c.method(ratersModelled)
 		switch {
-		case c.Kind == leaners && c.Raters == 3 && c.Votes >= 300:
+		case c.Kind == biased && c.Raters == 3 && c.Votes >= 300:
 			who := fmt.Sprintf("three leaners, %d votes each", c.Votes)
-			ratio, gap, held := m.Ratio().Mean, 100*m.Gap(), 100*m.Recovered(leaners).Coverage.Mean
+			ratio, gap, held := m.Ratio().Mean, 100*m.Gap(), 100*m.Recovered(biased).Coverage.Mean
 			add(who+": leans held by 95% intervals, %", held, "at least 90", held >= 90, 1)
 			add(who+": squared error over predicted variance", ratio, "1 ± 0.12", math.Abs(float64(ratio)-1) <= 0.12, 3)
 			add(who+": mean |coverage − nominal|, points", gap, "at most 3", gap <= 3, 2)
@@ -168,7 +168,7 @@ func (r *ratersResult) Page(*Folder) (any, error) {
 
 // kinds returns the results by kind of crowd.
 func (r *ratersResult) kinds() (list []ratersKindPage) {
-	for _, kind := range crowdKinds {
+	for _, kind := range poolKinds {
 		of := ratersKindPage{Kind: kind}
 		for _, c := range r.Crowds {
 			if c.Kind == kind {
@@ -198,7 +198,7 @@ func (r *ratersResult) table() [][]string {
 					}
 					row = append(row, digits(x, 4))
 				}
-				for _, v := range []recovery{o.Lean, o.Guess} {
+				for _, v := range []recovery{o.Bias, o.Guess} {
 					row = append(row, digits(v.RMS, 4), digits(v.Correlation, 4), digits(v.Coverage, 4))
 				}
 				rows = append(rows, row)
@@ -222,14 +222,14 @@ func (ratersPage) LeastItems() int { return leastItems }
 // ratersKindPage is a part of the page.
 type ratersKindPage struct {
 	Kind   string
-	Crowds []*crowdResult
+	Crowds []*poolResult
 	Most   int // the most raters
 }
 
 // Who is the crowd in words.
 func (k ratersKindPage) Who() string {
 	switch k.Kind {
-	case leaners:
+	case biased:
 		return fmt.Sprintf("%d raters who lean", k.Most)
 	case guessers:
 		return fmt.Sprintf("%d raters, one in five of whom guesses", k.Most)
@@ -250,7 +250,7 @@ func (k ratersKindPage) Of() string {
 func (k ratersKindPage) figure() plot.Figure {
 	d := plot.Lines{Title: fmt.Sprintf("Error of the mean of %s on new items: %s", k.Of(), k.Who()), XLabel: "items trained on, thousands",
 		YLabel: "root mean square error"}
-	for _, method := range crowdMethods(k.Kind) {
+	for _, method := range poolMethods(k.Kind) {
 		s := plot.LineSeries{Label: method}
 		for _, c := range k.Crowds {
 			if c.Raters != k.Most {

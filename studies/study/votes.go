@@ -166,14 +166,14 @@ type splitResult struct {
 func (v *Votes) judge(ctx context.Context, s *voteSet, m, split int, method string) ([]splitResult, error) {
 	learn, test := s.split(v, split)
 	ds := s.thinned(learn, m, rng.New(v.Seed, "study.votes.thin", uint64(split), uint64(m)))
-	said, err := fitVotes(ctx, method, ds, s.ds.Select(test), v.Seed+uint64(split))
+	fits, err := fitVotes(ctx, method, ds, s.ds.Select(test), v.Seed+uint64(split))
 	if err != nil {
 		return nil, err
 	}
 	var list []splitResult
-	for _, x := range said {
+	for _, x := range fits {
 		one := splitResult{Method: x.method, Trained: len(learn), Scale: x.scale}
-		one.Items, err = judgeHeldBack(s, x.laws, test, rng.New(v.Seed, "study.votes.pit", uint64(split)))
+		one.Items, err = judgeHeldBack(s, x.dists, test, rng.New(v.Seed, "study.votes.pit", uint64(split)))
 		if err != nil {
 			return nil, err
 		}

@@ -26,20 +26,20 @@ const (
 )
 
 // spoken is what a fit says of items.
-type spoken struct {
+type fitDists struct {
 	method string
-	laws   []mixture.Reported
+	dists  []mixture.Reported
 	scale  float64
 }
 
 // fitVotes fits a method to the votes of ds and returns what it says of the items of test.
-func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	switch method {
 	case mixtureFit:
 		return fitMixture(ctx, ds, test, seed)
 	case featureless:
-		law, err := fitFeatureless(ds)
-		return []spoken{{method, slices.Repeat([]mixture.Reported{{Dist: law}}, test.Len()), 0}}, err
+		dist, err := fitFeatureless(ds)
+		return []fitDists{{method, slices.Repeat([]mixture.Reported{{Dist: dist}}, test.Len()), 0}}, err
 	case softmaxBootstrap:
 		return fitBootstrap(ctx, ds, test, seed)
 	case evidential:
@@ -51,34 +51,34 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 		if err != nil {
 			return nil, err
 		}
-		said := spoken{method: method}
+		result := fitDists{method: method}
 		for _, a := range got {
-			said.laws = append(said.laws, mixture.Reported{Dist: a.Opinion})
+			result.dists = append(result.dists, mixture.Reported{Dist: a.Opinion})
 		}
-		return []spoken{said}, nil
+		return []fitDists{result}, nil
 	}
 	panic("no method " + method)
 }
 
 // fitMixture is a fit with the defaults: as it is reported, and raw.
-func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	res, err := train.Fit(ctx, ds, train.Options{Seed: seed, NoReferences: true})
 	if err != nil {
 		return nil, err
 	}
 	m := res.Model
-	said := []spoken{{method: votesReported, scale: m.Calibration.Scale}, {method: votesRaw}}
-	for k := range said {
+	result := []fitDists{{method: votesReported, scale: m.Calibration.Scale}, {method: votesRaw}}
+	for k := range result {
 		got, err := m.Predict(context.Background(), test, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range got {
-			said[k].laws = append(said[k].laws, a.Reported())
+			result[k].dists = append(result[k].dists, a.Reported())
 		}
 		m.Calibration = nil
 	}
-	return said, nil
+	return result, nil
 }
 
 // bootstraps is how many networks there are, each trained on items drawn anew.
@@ -87,7 +87,7 @@ const bootstraps = 5
 // fitBootstrap trains softmax networks on items drawn with replacement, each stopped by the votes of
 // items that were not drawn. What they say differs from network to network: the law of an item is the
 // Dirichlet distribution with their mean and, over all classes, their variance.
-func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	d := len(ds.Classes)
 	sum, squares := make([]float64, test.Len()*d), make([]float64, test.Len()*d)
 	for b := range bootstraps {
@@ -108,15 +108,15 @@ func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) (
 			}
 		}
 	}
-	said := spoken{method: softmaxBootstrap}
+	result := fitDists{method: softmaxBootstrap}
 	for j := range test.Len() {
-		law, err := matched(sum[j*d:(j+1)*d], squares[j*d:(j+1)*d], bootstraps)
+		dist, err := matched(sum[j*d:(j+1)*d], squares[j*d:(j+1)*d], bootstraps)
 		if err != nil {
 			return nil, fmt.Errorf("item %s: %w", test.Items[j], err)
 		}
-		said.laws = append(said.laws, mixture.Reported{Dist: law})
+		result.dists = append(result.dists, mixture.Reported{Dist: dist})
 	}
-	return []spoken{said}, nil
+	return []fitDists{result}, nil
 }
 
 // resample draws as many groups as there are, with replacement, and puts the items of those that were

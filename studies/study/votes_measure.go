@@ -46,7 +46,7 @@ type heldBack struct {
 }
 
 // judgeHeldBack judges laws of items by all their votes, which no fit has seen.
-func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stream) ([]heldBack, error) {
+func judgeHeldBack(s *voteSet, dists []mixture.Reported, items []int, r *rng.Stream) ([]heldBack, error) {
 	luck := make([]float64, len(items))
 	for j := range luck {
 		luck[j] = r.Float64()
@@ -54,7 +54,7 @@ func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stre
 	votes := evaluate.NewVotes(s.ds)
 	list, errs := make([]heldBack, len(items)), make([]error, len(items))
 	par.For(len(items), func(j int) {
-		list[j], errs[j] = judgeItem(laws[j], votes.Item(items[j]), s.class, luck[j])
+		list[j], errs[j] = judgeItem(dists[j], votes.Item(items[j]), s.class, luck[j])
 		list[j].Item = items[j]
 	})
 	for _, err := range errs {
@@ -67,8 +67,8 @@ func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stre
 
 // judgeItem judges the law of an item by counts of its votes; a negative class means the one of
 // largest mean.
-func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) (heldBack, error) {
-	means := law.Mean(nil)
+func judgeItem(dist mixture.Reported, counts []float64, class int, luck float64) (heldBack, error) {
+	means := dist.Mean(nil)
 	if class < 0 {
 		class = 0
 		for c, m := range means {
@@ -84,7 +84,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 	h := heldBack{Class: class, Mean: means[class], Votes: int(total), For: int(counts[class]),
 		All: make([]float64, len(paperLevels))}
 	for c := range counts {
-		m := law.Class(c)
+		m := dist.Class(c)
 		chances := m.Dist.VoteCounts(nil, h.Votes)
 		for l, level := range paperLevels {
 			in := m.Interval(mixture.TwoSided, level).Interval
@@ -97,7 +97,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			}
 		}
 		if c == class {
-			if err := h.tells(m.Dist, chances); err != nil {
+			if err := h.informative(m.Dist, chances); err != nil {
 				return h, err
 			}
 			for s := range h.For {
@@ -106,15 +106,15 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			h.PIT = min(1, h.PIT+luck*chances[h.For])
 		}
 	}
-	score, err := law.Dist.LogCounts(counts)
+	score, err := dist.Dist.LogCounts(counts)
 	h.Score = -score
 	return h, err
 }
 
 // tells finds how well votes tell whether p lies in the intervals.
-func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
+func (h *heldBack) informative(dist *mixture.Beta, chances []float64) error {
 	both, seen := make([]float64, len(h.Lo)), make([]float64, len(h.Lo))
-	whole := law.Dirichlet()
+	whole := dist.Dirichlet()
 	for s, chance := range chances {
 		if chance < 1e-9 {
 			continue
@@ -133,18 +133,18 @@ func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
 		}
 	}
 	for l, in := range h.Claimed {
-		tells := 1.0 // there is nothing to tell
+		informative := 1.0 // there is nothing to tell
 		if in > 0 && in < 1-1e-9 {
-			tells = both[l]/in - (seen[l]-both[l])/(1-in)
+			informative = both[l]/in - (seen[l]-both[l])/(1-in)
 		}
-		h.Tells = append(h.Tells, tells)
+		h.Tells = append(h.Tells, informative)
 	}
 	return nil
 }
 
 // corrected returns whether the share of s votes out of len(chances) − 1 lies in an interval, and the
 // term of Ĉ. chances are those of each number of votes under the law.
-func corrected(law *mixture.Beta, in mixture.Interval, chances []float64, s int) (naive, term float64) {
+func corrected(dist *mixture.Beta, in mixture.Interval, chances []float64, s int) (naive, term float64) {
 	m := float64(len(chances) - 1)
 	inside := func(s int) bool { return in.Contains(float64(s) / m) }
 	expected := 0.0
@@ -156,5 +156,5 @@ func corrected(law *mixture.Beta, in mixture.Interval, chances []float64, s int)
 	if inside(s) {
 		naive = 1
 	}
-	return naive, law.CDF(in.Hi) - law.CDF(in.Lo) + naive - expected
+	return naive, dist.CDF(in.Hi) - dist.CDF(in.Lo) + naive - expected
 }
