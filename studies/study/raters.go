@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Raters is the study of raters who differ: crowds that lean, guess or are alike, of which networks
-// with and without a model of raters learn, beside Dawid and Skene's model and the majority.
+// Raters is the study of raters who differ: pools of raters who are biased, guess or are alike. Networks with and
+// without a rater model learn from their votes, compared with Dawid and Skene's model and the majority.
 type Raters struct {
 	Quick bool   `json:"quick"`
 	Seed  uint64 `json:"seed"`
-	// Crowds are what is simulated, each with Seeds crowds and items drawn anew.
+	// Crowds are the simulated designs, each repeated Seeds times with new raters and items.
 	Crowds []poolDesign `json:"crowds"`
-	// Fresh is how many items not trained on a fit is judged by.
+	// Fresh is the number of new items that a fit is evaluated on.
 	Fresh int `json:"fresh"`
 	// Ensemble is the number of networks of a fit.
 	Ensemble int `json:"ensemble"`
 }
 
-// crowdDesign is a crowd and how much it votes: Raters of one Kind with Votes each, three on an item.
+// poolDesign is the design of a pool of raters: Raters of one Kind with Votes each, three per item.
 type poolDesign struct {
 	Kind   string `json:"kind"`
 	Raters int    `json:"raters"`
@@ -26,13 +26,13 @@ type poolDesign struct {
 	Seeds  int    `json:"seeds"`
 }
 
-// Items is how many items so many votes are for.
+// Items returns the number of items that the votes of the pool are for.
 func (c poolDesign) Items() int { return c.Raters * c.Votes / votesEach }
 
-// votesEach is how many raters vote on an item.
+// votesEach is the number of votes per item, by different raters.
 const votesEach = 3
 
-// The kinds of crowds.
+// The kinds of raters.
 const (
 	biased   = "leaners"
 	guessers = "guessers"
@@ -41,7 +41,7 @@ const (
 
 var poolKinds = []string{biased, guessers, alike}
 
-// leastItems is the size below which a crowd is left out: networks learn next to nothing from fewer.
+// leastItems is the size below which a pool is left out: networks learn next to nothing from fewer items.
 const leastItems = 100
 
 // NewRaters returns the study, or a small version of it.
@@ -60,7 +60,7 @@ func NewRaters(quick bool, seed uint64) *Raters {
 			{300, 3, 8, false}, {300, 10, 4, false}, {300, 30, 2, false}, {300, 100, 2, false},
 		} {
 			if kind == biased && size.raters == 3 && size.votes == 300 {
-				size.seeds = 40 // so that coverage of leans is of 120 intervals
+				size.seeds = 40 // so that the coverage of biases is over 120 intervals
 			}
 			if quick {
 				size.seeds = 1

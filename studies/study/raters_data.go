@@ -10,18 +10,18 @@ import (
 	"credence/internal/simulation"
 )
 
-// crowd is who votes: rater r says class 1 of an item whose logit of class 1 is z with the probability
+// raterPool is a pool of raters: rater r votes for class 1, on an item whose logit of class 1 is z, with the probability
 //
 //	(1 − g_r) σ(z + b_r) + g_r/2.
 type raterPool struct {
 	Bias, Guess []float64
 }
 
-// The raters of a crowd: leans have the standard deviation 1, or are −1, 0 and 1; of guessers there is
-// one in five, or one of three, who guess that share of their votes.
+// The raters of a pool: biases have the standard deviation 1, or are −1, 0 and 1; one rater in five,
+// or one of three, is a guesser, who guesses this share of her votes.
 const guessedShare = 0.8
 
-// newCrowd draws a crowd.
+// newRaterPool draws the raters of a design.
 func newRaterPool(c poolDesign, seed uint64) *raterPool {
 	w := &raterPool{Bias: make([]float64, c.Raters), Guess: make([]float64, c.Raters)}
 	switch {
@@ -44,12 +44,12 @@ func newRaterPool(c poolDesign, seed uint64) *raterPool {
 	return w
 }
 
-// chance is that of rater r to say class 1 at the logit z.
+// chance returns the probability that rater r votes for class 1 at the logit z.
 func (w *raterPool) chance(z float64, r int) float64 {
 	return (1-w.Guess[r])/(1+math.Exp(-z-w.Bias[r])) + w.Guess[r]/2
 }
 
-// average is the chance that a rater picked at random says class 1 at the logit z: p̄.
+// average returns the probability that a rater picked at random votes for class 1 at the logit z: p̄.
 func (w *raterPool) average(z float64) float64 {
 	sum := 0.0
 	for r := range w.Bias {
@@ -58,7 +58,7 @@ func (w *raterPool) average(z float64) float64 {
 	return sum / float64(len(w.Bias))
 }
 
-// crowdItems are items with votes of a crowd, and what is true of them.
+// poolItems are items with votes of a pool of raters, and their true probabilities.
 type poolItems struct {
 	ds       *dataset.Dataset
 	average  []float64 // [N] p̄ of class 1
@@ -66,8 +66,8 @@ type poolItems struct {
 	plain    []float64 // [N] E[p | x]
 }
 
-// vote draws items of the design that has mean and spread vary on their own, and three votes on each
-// of raters who all cast equally many.
+// vote draws items of the design in which mean and spread vary independently, with three votes per item.
+// All raters cast the same number of votes.
 func (w *raterPool) vote(n int, seed uint64, purpose string) (*poolItems, error) {
 	sample, err := simulation.Simulate(simulation.Spread, n, 0, rng.New(seed, purpose).Uint64())
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *raterPool) vote(n int, seed uint64, purpose string) (*poolItems, error)
 	return items, nil
 }
 
-// expect returns E[p̄ | x], by the quantiles of the law of p at x, and E[p | x].
+// expect returns E[p̄ | x], from the quantiles of the distribution of p at x, and E[p | x].
 func (w *raterPool) expect(x [2]float64) (average, plain float64, err error) {
 	dist, err := simulation.Spread.Dist(x)
 	if err != nil {

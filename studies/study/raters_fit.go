@@ -12,7 +12,7 @@ import (
 	"credence/train"
 )
 
-// What is fitted to the votes of a crowd.
+// The methods that are fitted to the votes of a pool of raters.
 const (
 	ratersModelled = "raters modelled"
 	ratersIgnored  = "raters not modelled"
@@ -21,7 +21,7 @@ const (
 	othersOnly     = "guessers known and left out"
 )
 
-// crowdMethods are the methods that learn from a crowd of a kind.
+// poolMethods returns the methods for a kind of raters.
 func poolMethods(kind string) []string {
 	list := []string{ratersModelled, ratersIgnored, dawidSkeneFit, majorityFit}
 	if kind == guessers {
@@ -30,7 +30,7 @@ func poolMethods(kind string) []string {
 	return list
 }
 
-// crowdOutcome is how a fit fared. What a method does not give is not known.
+// poolOutcome has the results of a fit. Numbers that a method does not provide are unknown.
 type poolOutcome struct {
 	RMS   evaluate.Number `json:"rms"`   // of the mean less E[p̄ | x], on fresh items
 	Plain evaluate.Number `json:"plain"` // of the mean of p less E[p | x]
@@ -45,7 +45,7 @@ type poolOutcome struct {
 	Guess    recovery        `json:"guess"`
 }
 
-// recovery is how close to the truth what is said of raters is.
+// recovery measures how close the estimated parameters of raters are to the truth.
 type recovery struct {
 	RMS         evaluate.Number `json:"rms"`
 	Correlation evaluate.Number `json:"correlation"`
@@ -54,10 +54,10 @@ type recovery struct {
 
 var notKnown = evaluate.Number(math.NaN())
 
-// unknownRecovery is that of a method that says nothing of raters.
+// unknownRecovery is the recovery of a method that does not estimate raters.
 var unknownRecovery = recovery{notKnown, notKnown, notKnown}
 
-// judge fits a method to the votes of a crowd and judges it by fresh items of the same crowd.
+// judge fits a method to the votes of a pool of raters and evaluates it on fresh items of the same raters.
 func (s *Raters) judge(ctx context.Context, c poolDesign, method string, seed uint64) (*poolOutcome, error) {
 	w := newRaterPool(c, seed)
 	items, err := w.vote(c.Items(), seed, "study.raters.items")
@@ -95,7 +95,7 @@ func (s *Raters) judge(ctx context.Context, c poolDesign, method string, seed ui
 	return out, out.judge(predicted, res.Model.RaterModel, fresh)
 }
 
-// learn returns what a method learns from, and how.
+// learn returns the training data and options of a method.
 func (s *Raters) learn(items *dataset.Dataset, w *raterPool, method string, seed uint64) (*dataset.Dataset, train.Options) {
 	o := train.Options{Seed: seed, NoReferences: true, Ensemble: s.Ensemble, Raters: "off"}
 	ds := *items
@@ -125,7 +125,7 @@ func (s *Raters) learn(items *dataset.Dataset, w *raterPool, method string, seed
 	return &ds, o
 }
 
-// judge compares what is said of fresh items with the truth and with their votes.
+// judge compares the predictions for fresh items with the truth and with their votes.
 func (out *poolOutcome) judge(predicted []head.Decoded, raterModel *head.RaterModel, fresh *poolItems) error {
 	square, plain, loss, off, spread, width := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	n := float64(len(predicted))
@@ -169,7 +169,7 @@ func (out *poolOutcome) judge(predicted []head.Decoded, raterModel *head.RaterMo
 	return nil
 }
 
-// voteLoss is −ln of the probability of the votes on item j, by who cast them where raters are modelled.
+// voteLoss returns −ln of the probability of the votes on item j, by their raters where those are modelled.
 func voteLoss(a *head.Decoded, raterModel *head.RaterModel, ds *dataset.Dataset, j int, ratings []dataset.Rating) (float64, error) {
 	switch {
 	case a.Dist == nil:

@@ -8,8 +8,8 @@ import (
 	"credence/head"
 )
 
-// recover correlates what a method without intervals says of raters with the truth, where raters
-// differ in it.
+// recover correlates the estimates of a method without intervals with the true parameters of raters, where
+// these differ.
 func (out *poolOutcome) recover(w *raterPool, bias, guess func(r int) float64) {
 	of := func(truth []float64, estimate func(r int) float64) recovery {
 		list := make([]float64, len(truth))
@@ -21,11 +21,11 @@ func (out *poolOutcome) recover(w *raterPool, bias, guess func(r int) float64) {
 	out.Bias, out.Guess = of(w.Bias, bias), of(w.Guess, guess)
 }
 
-// noGuessing is the share of guesses below which an interval may begin and still hold no guessing at
-// all, which no interval of a logit does.
+// noGuessing is the lower end below which an interval of the guess rate counts as containing zero, which
+// no interval of a logit contains.
 const noGuessing = 0.01
 
-// recoverLearned compares what training learned of raters with the truth.
+// recoverLearned compares the rater model from training with the truth.
 func (out *poolOutcome) recoverLearned(w *raterPool, c *head.RaterModel) {
 	n := len(w.Bias)
 	sums := func(estimate, truth []float64, holds func(r int) bool) recovery {
@@ -49,8 +49,8 @@ func (out *poolOutcome) recoverLearned(w *raterPool, c *head.RaterModel) {
 	})
 }
 
-// byMajority says of each rater how much more often than the majority she says class 1, and how often
-// she is not with it.
+// byMajority returns, for each rater, how much more often than the majority she votes for class 1, and how
+// often she disagrees with it.
 func byMajority(ds *dataset.Dataset) (bias, guess []float64) {
 	bias, guess = make([]float64, len(ds.Raters)), make([]float64, len(ds.Raters))
 	votes := make([]float64, len(ds.Raters))

@@ -9,25 +9,25 @@ import (
 	"credence/internal/plot"
 )
 
-// ratersResult is all that the page is made of.
+// ratersResult has all numbers of the page.
 type ratersResult struct {
 	Study  *Raters
 	Crowds []*poolResult
 }
 
-// crowdResult is what came out for a crowd.
+// poolResult has the results for a pool of raters.
 type poolResult struct {
 	poolDesign
 	Methods []*methodResult
 }
 
-// methodResult is how a method fared, over seeds.
+// methodResult has the results of a method, by seed.
 type methodResult struct {
 	Name     string
 	Outcomes []*poolOutcome
 }
 
-// over summarizes a number over seeds; those that are not known are left out.
+// over summarizes a number over seeds; unknown ones are left out.
 func (m *methodResult) over(of func(*poolOutcome) evaluate.Number) summary {
 	var list []float64
 	for _, o := range m.Outcomes {
@@ -75,7 +75,7 @@ func (m *methodResult) Gap() evaluate.Number {
 	return evaluate.Number(sum)
 }
 
-// Recovered is what is said of the raters in what the kind of crowd differs in.
+// Recovered returns the recovery of the parameter in which raters of the kind differ.
 func (m *methodResult) Recovered(kind string) recoveredOver {
 	part := func(o *poolOutcome) recovery {
 		if kind == guessers {
@@ -103,12 +103,12 @@ func (c *poolResult) method(name string) *methodResult {
 	return nil
 }
 
-// less is by what share the error of p by the first method is below that by the second.
+// less returns the relative reduction of the error of p by the first method compared with the second.
 func (c *poolResult) less(first, second string) evaluate.Number {
 	return 1 - c.method(first).Plain().Mean/c.method(second).Plain().Mean
 }
 
-// bars are those of the study that its crowds can show.
+// bars are the targets of the study that its designs can show.
 func (r *ratersResult) bars() (list []Bar) {
 	add := func(name string, value evaluate.Number, wanted string, pass bool, places int) {
 		list = append(list, Bar{name, value, notKnown, wanted, pass, places})
@@ -166,7 +166,7 @@ func (r *ratersResult) Page(*Folder) (any, error) {
 	return page, nil
 }
 
-// kinds returns the results by kind of crowd.
+// kinds returns the results by kind of raters.
 func (r *ratersResult) kinds() (list []ratersKindPage) {
 	for _, kind := range poolKinds {
 		of := ratersKindPage{Kind: kind}
@@ -181,7 +181,7 @@ func (r *ratersResult) kinds() (list []ratersKindPage) {
 	return list
 }
 
-// table has a row for each crowd, method and seed.
+// table has a row for each pool of raters, method and seed.
 func (r *ratersResult) table() [][]string {
 	rows := [][]string{{"kind", "raters", "votes_each", "items", "method", "seed", "rms_average", "rms_p", "nll_per_vote", "width_95", "error_over_variance",
 		"coverage_75", "coverage_80", "coverage_85", "coverage_90", "coverage_95",
@@ -216,17 +216,17 @@ type ratersPage struct {
 	Kinds  []ratersKindPage
 }
 
-// LeastItems is the least number of items of a crowd.
+// LeastItems returns the smallest number of items of a pool of raters.
 func (ratersPage) LeastItems() int { return leastItems }
 
-// ratersKindPage is a part of the page.
+// ratersKindPage has the numbers of the section on a kind of raters.
 type ratersKindPage struct {
 	Kind   string
 	Crowds []*poolResult
 	Most   int // the most raters
 }
 
-// Who is the crowd in words.
+// Who describes the raters in words.
 func (k ratersKindPage) Who() string {
 	switch k.Kind {
 	case biased:
@@ -237,8 +237,8 @@ func (k ratersKindPage) Who() string {
 	return fmt.Sprintf("%d exchangeable raters", k.Most)
 }
 
-// Of is what the figure shows the error of: p̄, but p where raters guess, since methods that set guesses
-// aside are after that.
+// Of returns the quantity whose error the figure shows: p̄, or p where raters guess, since methods that
+// discount guesses estimate p.
 func (k ratersKindPage) Of() string {
 	if k.Kind == guessers {
 		return "p"

@@ -15,7 +15,7 @@ import (
 	"credence/train"
 )
 
-// What is fitted, and the intervals that are judged. A fit of the mixture gives two kinds of them.
+// The methods, and the intervals that are evaluated. A fit of the mixture gives two kinds of intervals.
 const (
 	mixtureFit       = "mixture"
 	votesReported    = "defaults, as reported"
@@ -25,14 +25,14 @@ const (
 	evidential       = "evidential network"
 )
 
-// spoken is what a fit says of items.
+// fitDists are the predicted distributions of a fit.
 type fitDists struct {
 	method string
 	dists  []mixture.Reported
 	scale  float64
 }
 
-// fitVotes fits a method to the votes of ds and returns what it says of the items of test.
+// fitVotes fits a method to the votes of ds and returns its predictions for the items of test.
 func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	switch method {
 	case mixtureFit:
@@ -60,7 +60,7 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 	panic("no method " + method)
 }
 
-// fitMixture is a fit with the defaults: as it is reported, and raw.
+// fitMixture fits with the defaults and returns the reported and the raw predictions.
 func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	res, err := train.Fit(ctx, ds, train.Options{Seed: seed, NoReferences: true})
 	if err != nil {
@@ -81,11 +81,11 @@ func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]
 	return result, nil
 }
 
-// bootstraps is how many networks there are, each trained on items drawn anew.
+// bootstraps is the number of networks, each trained on its own bootstrap sample of items.
 const bootstraps = 5
 
 // fitBootstrap trains softmax networks on items drawn with replacement, each stopped by the votes of
-// items that were not drawn. What they say differs from network to network: the law of an item is the
+// items that were not drawn. Predictions differ between networks: the distribution of an item is the
 // Dirichlet distribution with their mean and, over all classes, their variance.
 func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	d := len(ds.Classes)
@@ -209,7 +209,7 @@ func fitFeatureless(ds *dataset.Dataset) (*mixture.Dirichlet, error) {
 				grad[i] += g * r.items / float64(ds.Len())
 			}
 		}
-		// The rate falls to nothing along a cosine.
+		// The rate falls to zero along a cosine.
 		now := rate * (1 + math.Cos(math.Pi*float64(t)/steps)) / 2
 		for i, g := range grad {
 			m[i] = decay1*m[i] + (1-decay1)*g
