@@ -16,7 +16,7 @@ import (
 	"credence/nn"
 )
 
-// All is the number of all GPUs: each network of an ensemble is on one of them.
+// All selects all GPUs: each network of an ensemble runs on one of them.
 const All = -1
 
 var (
@@ -35,5 +35,5 @@ func Open(number int) (nn.Engine, error) {
 	return e, nil
 }
 
-// Is reports whether name, which a model records as what it was trained on, is that of a GPU.
+// Is reports whether name, the name of an engine as recorded in a model, is that of a GPU.
 func Is(name string) bool { return gpu.Named(name) }

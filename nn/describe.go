@@ -109,7 +109,7 @@ func kindOf(l Layer) string {
 	return ""
 }
 
-// checkTyped returns an error for custom layers whose names are not unique.
+// checkTyped returns an error unless a custom layer is a pointer to a struct with a type name of its own.
 func checkTyped(t Typed) error {
 	if v := reflect.TypeOf(t); v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("layer %T is not a pointer to a struct", t)

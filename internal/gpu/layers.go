@@ -20,16 +20,16 @@ func newDense(b *builder, op *nn.Op) node {
 	return node{l.forward, l.backward}
 }
 
-// product is how a matrix product [m, n] over k is cut: a kernel, its tiles, and parts of k.
+// product describes how a matrix product [m, n] over k is cut: a kernel, its tiles, and slices of k.
 type product struct {
 	tile, parts int
 	kernel      string
 }
 
-// productBlocks is how many blocks fill a GPU. A product that is cut has no more tiles of 16² in all.
+// productBlocks is the number of blocks that fills a GPU. A product that is cut has no more tiles of 16² in all.
 const productBlocks = 132
 
-// cutProduct takes the largest tiles that still fill a GPU, and cuts k where even small ones do not.
+// cutProduct chooses the largest tiles that still fill a GPU, and cuts k where even small ones do not.
 func cutProduct(m, n, k int) product {
 	p := product{tile: 16, parts: 1, kernel: "gemm_16"}
 	for _, t := range []struct {
@@ -150,7 +150,7 @@ func newGlobalPool(b *builder, op *nn.Op) node {
 
 const normParts = 16 // as in norm.cu
 
-// normArgsOf are what batch and layer norms share.
+// normArgsOf returns the arguments that batch and layer norms share.
 func normArgsOf(b *builder, op *nn.Op) normArgs {
 	gamma, beta := b.tensor(op.Weight), b.tensor(op.Bias)
 	return normArgs{
@@ -204,7 +204,7 @@ func newLayerNorm(b *builder, op *nn.Op) node {
 	}
 }
 
-// newDropout drops what the CPU would drop.
+// newDropout drops the same values as the CPU engine.
 func newDropout(b *builder, op *nn.Op) node {
 	n, size, rate := b.network, op.In, op.Rate
 	if rate == 0 {
