@@ -22,8 +22,8 @@ const (
 	tickLabelGap = 16
 )
 
-// Horizontal returns the axis between two pixels whose labels stand side by
-// side without touching.
+// Horizontal returns the axis between two pixels, with a step at which labels do
+// not touch.
 func Horizontal(lo, hi, left, right float64) Axis {
 	return Spaced(lo, hi, left, right, NiceStep((hi-lo)*tickSpacingX/(right-left)))
 }
@@ -74,7 +74,7 @@ func (a Axis) Ticks() []float64 {
 	return ticks
 }
 
-// decimals returns how many decimals a multiple of step has, negative if it
+// decimals returns the number of decimals of a multiple of step, negative if it
 // ends in zeros.
 func (a Axis) decimals() int { return -int(math.Floor(math.Log10(a.step) + 1e-9)) }
 
@@ -86,7 +86,7 @@ func (a Axis) exponent() (e int, scientific bool) {
 	return e, (d > 4 || d < -4) && e+d <= 2
 }
 
-// Label returns v as it stands beside a tick.
+// Label returns the label of a tick at v.
 func (a Axis) Label(v float64) string { return a.format(v, 0) }
 
 // format returns v with some more decimals than a tick has.
@@ -185,7 +185,7 @@ func (a Axis) LabelsX(c *Canvas, bottom float64) (y float64) {
 	return y
 }
 
-// LabelsY writes the labels beside the ticks of a vertical axis at left.
+// LabelsY writes the labels next to the ticks of a vertical axis at left.
 func (a Axis) LabelsY(c *Canvas, left float64) {
 	for _, v := range a.Ticks() {
 		c.Text("tick end", Point{left - LabelOffset, a.Pixel(v) + 0.36*TickSize}, a.Label(v))
@@ -209,11 +209,11 @@ func (a Axis) drawInterval(c *Canvas, lo, hi, y float64) {
 const rowCap = 4.0
 
 // LabelOffset is the room between an axis and its labels, or between a mark and
-// the number beside it.
+// the number next to it.
 const LabelOffset = 8
 
-// RoomY returns how far from the edge of the card the panel right of a vertical
-// axis begins.
+// RoomY returns the distance from the edge of the card to the panel right of a
+// vertical axis.
 func (a Axis) RoomY(name string) float64 {
 	room := Margin + a.labelWidth() + LabelOffset
 	if name != "" {

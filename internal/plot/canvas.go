@@ -27,7 +27,7 @@ func WriteSVG(w io.Writer, f Figure) error { return write(w, f, FigureWidth) }
 // WriteNarrow is [WriteSVG] with a card for a phone. The figures of studies/figures have no room on it.
 func WriteNarrow(w io.Writer, f Figure) error { return write(w, f, narrowWidth) }
 
-// write writes a figure on a card of some width; errors say which figure it is.
+// write writes a figure on a card of some width; errors name the kind of the figure.
 func write(w io.Writer, f Figure, width float64) error {
 	c := &Canvas{width: width}
 	err := f.Draw(c)
@@ -49,7 +49,7 @@ type Point struct{ X, Y float64 }
 type Canvas struct {
 	width  float64 // of the card
 	height float64 // of the card, known at the end
-	top    float64 // of the group in hand, from which its elements count y
+	top    float64 // of the current group, from which its elements count y
 	body   bytes.Buffer
 	Rules  string // of the style sheet, beyond those of every figure
 	err    error  // the first coordinate that is not a number
@@ -58,7 +58,7 @@ type Canvas struct {
 	name, description string
 }
 
-// HeaderGap is the usual room between the header and what is below it.
+// HeaderGap is the usual space below the header.
 const HeaderGap = 14
 
 // Begin draws the title and the legend, and starts the group of all that is below
@@ -67,13 +67,13 @@ func (c *Canvas) Begin(title string, legend []key, room float64) {
 	c.openAt(drawHeader(c, title, legend) + room)
 }
 
-// next ends the group in hand and starts one that is lower by the given height.
+// next ends the current group and starts one that is lower by the given height.
 func (c *Canvas) next(by float64) {
 	c.Close()
 	c.openAt(c.top + by)
 }
 
-// Finish ends the group in hand, and the figure at the given height of it. It returns
+// Finish ends the current group, and the figure at the given height of it. It returns
 // an error if some coordinate is not a number.
 func (c *Canvas) Finish(end float64, name, description string) error {
 	c.Close()
@@ -164,7 +164,7 @@ func (c *Canvas) path(class string, lines [][]Point, end string) {
 }
 
 // Text writes one line with its baseline at y. It begins at x, or ends or is
-// centered there if its class says so.
+// centered there if its class is "end" or "middle".
 func (c *Canvas) Text(class string, at Point, s string) {
 	fmt.Fprintf(&c.body, "<text class=%q x=\"%s\" y=\"%s\">%s</text>\n", class,
 		c.number(at.X), c.number(at.Y), escape(s))

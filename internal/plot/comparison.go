@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Comparison is a figure of what was predicted (x) against what was seen (y),
+// Comparison is a figure of predictions (x) against observations (y),
 // with the line on which both are equal: a reliability diagram, dispersion by
 // bin, nominal against empirical coverage.
 type Comparison struct {
@@ -106,7 +106,7 @@ func (d Comparison) legend(intervals bool) []key {
 	return append(keys, lineKey(cmp.Or(d.Equal, "seen as predicted"), "muted dashed"))
 }
 
-// description puts the points into words, as far as a listener would follow.
+// description summarizes the points in words, for screen readers.
 func (d Comparison) description(f Frame) string {
 	var sentences []string
 	for _, s := range d.Series {
@@ -199,7 +199,7 @@ func (d Histogram) Draw(c *Canvas) error {
 }
 
 // heights returns the relative frequencies of the bins of each series, nil for one
-// without values, and how many values the smallest of the others has.
+// without values, and the smallest number of values among the others.
 func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
 	heights, fewest = make([][]float64, len(d.Series)), math.Inf(1)
 	for i, s := range d.Series {
@@ -222,8 +222,8 @@ func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
 	return heights, fewest, nil
 }
 
-// bandOf returns how far from 1 the relative frequencies of n uniform numbers
-// may be in all bins at once: the normal approximation to the binomial, at
+// bandOf returns the largest distance from 1 of the relative frequencies of n uniform
+// numbers in all bins at once: the normal approximation to the binomial, at
 // 1 − 0.05/bins each (Bonferroni).
 func bandOf(bins int, n float64) float64 {
 	b := float64(bins)
@@ -231,7 +231,7 @@ func bandOf(bins int, n float64) float64 {
 	return z * math.Sqrt((b-1)/n)
 }
 
-// description says how many bins of each series lie outside the band.
+// description reports the number of bins of each series outside the band.
 func (d Histogram) description(heights [][]float64, band span) string {
 	var sentences []string
 	for i, h := range heights {

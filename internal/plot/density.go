@@ -17,7 +17,7 @@ import (
 // densities over [0, 1], with highest-density sets shaded under the curves and,
 // in rows below them, two-sided credible intervals as whiskers around the mean.
 //
-// Poles, and spikes beside which all else would be too flat to see, are cut off
+// Poles, and spikes that would make everything else too flat to see, are cut off
 // at the top of the figure and marked. If the mass of all curves lies within a
 // tenth of [0, 1], only that part is shown.
 type Density struct {
@@ -33,7 +33,7 @@ type Density struct {
 type Curve struct {
 	Label   string // the entry in the legend; none if empty
 	Mixture *mixture.Beta
-	// Resolution is that of the intervals, see [mixture.Reported].
+	// Resolution is the resolution of the intervals, see [mixture.Reported].
 	Resolution float64
 }
 
@@ -112,8 +112,8 @@ func (f *densityFigure) layOut(width float64) {
 	}
 }
 
-// sideRoom returns how far from the edges of the card x must begin and end for
-// its labels, and the numbers beside whiskers, to stay on it.
+// sideRoom returns the distances from the edges of the card at which x must begin and
+// end for its labels, and the numbers next to whiskers, to stay on it.
 func (f *densityFigure) sideRoom() (left, right float64) {
 	left, right = f.labelRoom()
 	if len(f.levels) == 0 {
@@ -258,7 +258,7 @@ func drawWhiskers(c *Canvas, spans [][2]float64, y, halfCap float64) {
 	}
 }
 
-// legend returns an entry for each curve, then for what is drawn of all.
+// legend returns an entry for each curve, then for the marks that all curves have.
 func (f *densityFigure) legend() []key {
 	var keys []key
 	for i, curve := range f.Curves {

@@ -24,14 +24,14 @@ type Forest struct {
 	Noun, Notes string
 }
 
-// ForestPanel is a quantity. Share says that it lies between 0 and 1.
+// ForestPanel is a quantity. Share means that it lies between 0 and 1.
 type ForestPanel struct {
 	Label     string
 	Reference float64 // where a dashed line is drawn
 	Share     bool
 }
 
-// ForestRow is one of many: Note stands beside its name.
+// ForestRow is one row: Note is written next to its name.
 type ForestRow struct {
 	Name, Note string
 	Group      int
@@ -153,7 +153,7 @@ func (d Forest) check() error {
 	return nil
 }
 
-// others says what is not drawn row by row.
+// others describes the rows that are not drawn individually.
 func (d Forest) others(rest []ForestRow) string {
 	if rest == nil {
 		return ""

@@ -25,8 +25,8 @@ func newFrame(c *Canvas, x, y span, xLabel, yLabel string, height float64) Frame
 	return f
 }
 
-// layOutX finds x on a card of some width, given how far from its edges x has to begin
-// and end.
+// layOutX lays x out on a card of some width, given the distances from its edges at which
+// x has to begin and end.
 func (f *Frame) layOutX(x span, width float64, room func() (left, right float64)) {
 	left, right := f.Y.RoomY(f.YLabel), Margin
 	for range 3 { // what needs room moves x
@@ -75,12 +75,12 @@ func drawUpright(c *Canvas, x, top, bottom float64) {
 	c.Rect("solid", x-3, bottom-half, 6, 2*half)
 }
 
-// span is a range of numbers that grows to hold those added to it.
+// span is a range of numbers that grows to contain those added to it.
 type span struct{ lo, hi float64 }
 
 func emptySpan() span { return span{math.Inf(1), math.Inf(-1)} }
 
-// add ignores what is not finite.
+// add extends the span to contain the values; it ignores those that are not finite.
 func (s *span) add(values ...float64) {
 	for _, v := range values {
 		if finite(v) {
@@ -111,7 +111,7 @@ func (s span) cut(ends span, room float64) span {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// key is an entry of a legend: a symbol, its class, and what it stands for. The
+// key is an entry of a legend: a symbol, its class, and its meaning. The
 // symbol is drawn into a box symbolWidth wide, given the middle of its left side.
 type key struct {
 	text, class string

@@ -24,7 +24,7 @@ type IntervalGroup struct {
 }
 
 // IntervalItem is one row. All numbers are probabilities; Truth is negative
-// where it is not known.
+// where it is unknown.
 type IntervalItem struct {
 	Name                 string
 	Lower, Center, Upper float64
@@ -102,12 +102,12 @@ func drawTruth(c *Canvas, at Point) {
 	c.Close()
 }
 
-// Bars is a figure of one quantity here and there, a row each: a bar from what it
-// should be to what it is, its interval, and a mark where it is known.
+// Bars is a figure of one quantity for several groups, a row each: a bar from its reference
+// to its value, its interval, and an optional mark.
 type Bars struct {
 	Title  string
 	XLabel string
-	// Reference is what the quantity should be, drawn as a dashed line.
+	// Reference is the expected value of the quantity, drawn as a dashed line.
 	Reference float64
 	Mark      string // the entry of marks in the legend; none if empty
 	Groups    []BarGroup
@@ -119,7 +119,7 @@ type BarGroup struct {
 	Rows  []BarRow
 }
 
-// BarRow is one row; Lo, Hi and Mark are NaN where they are not known.
+// BarRow is one row; Lo, Hi and Mark are NaN where they are unknown.
 type BarRow struct {
 	Name                string
 	Value, Lo, Hi, Mark float64

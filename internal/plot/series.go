@@ -15,7 +15,7 @@ type Lines struct {
 	Title          string
 	XLabel, YLabel string
 	Series         []LineSeries
-	// Errors is how many standard errors the bands reach to either side; 0
+	// Errors is the half width of the bands in standard errors; 0
 	// means 2.
 	Errors float64
 	// Target, if it has a label, is a height at which a dashed line is drawn.
@@ -26,13 +26,13 @@ type Lines struct {
 }
 
 // Coverage is a figure of curves that should follow the diagonal: the share of
-// items that intervals hold, against the level of the intervals, one line per
+// items whose truth lies in the interval, against the level of the intervals, one line per
 // series with a band of its standard error.
 type Coverage struct {
 	Title          string
 	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
 	Series         []LineSeries
-	// Errors is how many standard errors the bands reach to either side; 0
+	// Errors is the half width of the bands in standard errors; 0
 	// means 2.
 	Errors float64
 	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
@@ -75,13 +75,13 @@ func (d Coverage) Draw(c *Canvas) error {
 }
 
 // LineSeries is one line of a figure: Y [n] at X [n], and the standard errors
-// SE [n] of Y, nil if they are not known.
+// SE [n] of Y, nil if they are unknown.
 type LineSeries struct {
 	Label    string
 	X, Y, SE []float64
 }
 
-// check reports what keeps a series from being drawn.
+// check returns an error if a series cannot be drawn.
 func (s LineSeries) check() error {
 	if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
 		return fmt.Errorf("series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
@@ -94,7 +94,7 @@ func (s LineSeries) check() error {
 	return nil
 }
 
-// se returns the standard error of a point; 0 if it is not known.
+// se returns the standard error of a point; 0 if it is unknown.
 func (s LineSeries) se(i int) float64 {
 	if s.SE == nil || !finite(s.SE[i]) {
 		return 0
@@ -110,7 +110,7 @@ func errorsLabel(errs float64) string {
 	return fmt.Sprintf("±%g standard errors", errs)
 }
 
-// band is from y−se to y+se, without what no percentage can be.
+// band returns the range from y−se to y+se, clipped to valid percentages.
 func band(y, se float64, percent bool) (lo, hi float64) {
 	lo, hi = y-se, y+se
 	if percent {
@@ -120,7 +120,7 @@ func band(y, se float64, percent bool) (lo, hi float64) {
 }
 
 // lines draws series whose numbers are multiplied by the units of x and y:
-// bands, which reach so many standard errors to either side, below all lines.
+// bands, whose half width is given in standard errors, below all lines.
 func (f Frame) lines(c *Canvas, list []LineSeries, unitX, unitY, errs float64, percent bool) {
 	lines := make([][]Point, len(list))
 	for i, s := range list {
@@ -163,7 +163,7 @@ type seriesFigure struct {
 	Lines
 	height   float64
 	diagonal bool
-	// describe puts a series into words, given how numbers of x and y are written.
+	// describe describes a series in words, given functions that format numbers of x and y.
 	describe func(s LineSeries, x, y func(float64) string) string
 }
 

@@ -13,7 +13,7 @@ const (
 	traceStep = 2.0
 	// traceFinest is the least distance of two points, in pixels.
 	traceFinest = 0.01
-	// traceError is how far the line may be from the curve, in pixels.
+	// traceError is the largest distance of the line from the curve, in pixels.
 	traceError = 0.02
 )
 
@@ -103,7 +103,7 @@ func between(line []Point, left, right float64) []Point {
 }
 
 // below returns the pieces of a line that lie below top, and the middle of each
-// gap between or beside them.
+// gap between or next to them.
 func below(line []Point, top float64) (pieces [][]Point, gaps []float64) {
 	var piece []Point
 	gap := math.NaN() // where the line left, while it is above
@@ -158,7 +158,7 @@ func probabilities(curves []Curve, tail float64, levels []float64) (lo, hi float
 }
 
 const (
-	// windowColumns is into how many columns the window is divided to judge how
+	// windowColumns is the number of columns that the window is divided into to judge how
 	// high it has to be.
 	windowColumns = 200
 	// tooFlat is how many times lower than the window a tenth of the mass of some
@@ -170,8 +170,8 @@ const (
 )
 
 // densities returns the height of the window over [lo, hi]: that of the highest
-// peak, except that poles are cut off, and so are spikes beside which other
-// curves or modes would be too flat to see. Heights are judged by the mean
+// peak, except that poles are cut off, and so are spikes that would make other
+// curves or modes too flat to see. Heights are judged by the mean
 // density in columns, which stays finite at a pole.
 func densities(curves []Curve, lo, hi float64) float64 {
 	columns := make([][]float64, len(curves))
@@ -225,7 +225,7 @@ func meanDensities(f *mixture.Beta, lo, hi float64) []float64 {
 	return means
 }
 
-// lowestTenth returns the height below which the columns hold a tenth of the
+// lowestTenth returns the height below which the columns contain a tenth of the
 // mass.
 func lowestTenth(columns []float64) float64 {
 	sorted := slices.Sorted(slices.Values(columns))

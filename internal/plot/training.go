@@ -10,8 +10,8 @@ import (
 )
 
 // Training is a figure of the loss of one or more training runs by epoch: on
-// the items trained on and, beside it on the same scale, on the items held out,
-// with the epoch marked whose weights were kept.
+// the items trained on and, next to it on the same scale, on the items held out,
+// with a mark at the epoch whose weights were kept.
 type Training struct {
 	Title  string
 	YLabel string // "loss" if empty
@@ -110,7 +110,7 @@ func (d Training) panel(c *Canvas, f Frame, heldOut bool) (end float64) {
 	return end
 }
 
-// lossRange returns what to show of the losses: all, unless some are more than
+// lossRange returns the range of losses to show: all, unless some are more than
 // twice as far above the lowest as nine tenths of them.
 func lossRange(values []float64) span {
 	sorted := slices.Sorted(slices.Values(values))
@@ -150,7 +150,7 @@ func (f Frame) losses(c *Canvas, losses []float64) {
 	}
 }
 
-// description says how long each run was and which epoch was kept.
+// description reports the length of each run and the epoch that was kept.
 func (d Training) description() string {
 	var sentences []string
 	for _, r := range d.Runs {

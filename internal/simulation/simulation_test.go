@@ -6,7 +6,7 @@ import (
 )
 
 // The Bayes rate of the paper's design is 98.33% = 1 − 2Φ(−2/√.7)Φ(2/√.7), the
-// share of items on the side of their own pair of Gaussians; and by its law,
+// share of items on the side of their own pair of Gaussians; and by its distribution,
 // Var(p|x) = v²/(1+v) with v = μ(1−μ).
 func TestPaperDesign(t *testing.T) {
 	s, err := Simulate(Paper, 40000, 2, 1)

@@ -104,7 +104,7 @@ var colorAnchors = [9][3]float64{
 	{39, 173, 129}, {92, 200, 99}, {170, 220, 50}, {253, 231, 37},
 }
 
-// colorSteps is how many colors a field is drawn with.
+// colorSteps is the number of colors of a field.
 const colorSteps = 64
 
 // colorOf returns the color of a share of the scale; shares outside of 0 to 1
@@ -130,7 +130,7 @@ func palette() color.Palette {
 
 // colorStep returns the place of v in the palette of a scale from lo to hi.
 func colorStep(v, lo, hi float64) uint8 {
-	if !(v > lo) { // also for what is not a number
+	if !(v > lo) { // also for NaN
 		return 0
 	}
 	return uint8(min((v-lo)/(hi-lo)*colorSteps, colorSteps-1))

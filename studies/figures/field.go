@@ -20,7 +20,7 @@ import (
 type Field struct {
 	Title          string
 	XLabel, YLabel string
-	// Scale is the name and unit of what the colors stand for.
+	// Scale is the name and unit of the quantity that the colors show.
 	Scale string
 	// X and Y are the ranges of the plane that the panels show.
 	X, Y   [2]float64
@@ -28,7 +28,7 @@ type Field struct {
 	// Lo and Hi are the ends of the colors, if they differ; values beyond have
 	// the colors of the ends. Otherwise all values are between them.
 	Lo, Hi float64
-	// Columns is how many panels stand side by side; 0 means up to 4.
+	// Columns is the number of panels side by side; 0 means up to 4.
 	Columns int
 }
 

@@ -11,19 +11,19 @@ import (
 	"credence/internal/words"
 )
 
-// Layers is a figure of a network: what goes from layer to layer as boxes, the
-// larger the more places it has, and above the arrows what is done to it.
+// Layers is a figure of a network: the data between layers as boxes, the larger
+// the more places they have, and the operations above the arrows.
 type Layers struct {
 	Title  string
 	Stages []Stage
 }
 
-// Stage is what a network holds after some of its layers; the first is what it
-// is given.
+// Stage is the data in a network after some of its layers; the first is its
+// input.
 type Stage struct {
-	Done  []string // what was done to the stage before, a line each
-	Shape []int    // channels, then the extents of space, of which there may be none
-	Name  string   // what it is, below the shape
+	Done  []string // operations on the previous stage, a line each
+	Shape []int    // channels, then the spatial sizes, if any
+	Name  string   // written below the shape
 }
 
 const (
@@ -56,7 +56,7 @@ func (d Layers) Draw(c *plot.Canvas) error {
 	for _, s := range d.Stages {
 		largest, lines = max(largest, side(s.Shape)), max(lines, len(s.Done))
 	}
-	// What is done is written above the middle, beside the boxes.
+	// Operations are written above the middle, next to the boxes.
 	room := max(0, float64(lines)*14+12-layersHeight/2)
 	mid := room + layersHeight/2
 	var about []string
@@ -121,7 +121,7 @@ func drawBox(c *plot.Canvas, shape []int, at plot.Point, column, share float64) 
 		[]plot.Point{back(front[1]), back(front[2]), front[2]})
 }
 
-// drawStep draws an arrow and writes above it what is done.
+// drawStep draws an arrow with the operations above it.
 func drawStep(c *plot.Canvas, from, to, y float64, done []string) {
 	c.Open("muted")
 	c.Curve("curve", []plot.Point{xy(from+8, y), xy(to-10, y)})

@@ -15,7 +15,7 @@ import (
 type Samples struct {
 	Title          string
 	XLabel, YLabel string
-	X, Y           [2]float64 // what is shown of the plane; items outside are counted in a note
+	X, Y           [2]float64 // the range of the plane to show; items outside are counted in a note
 	Groups         []plot.ScatterGroup
 }
 
@@ -73,7 +73,7 @@ func (d Samples) Draw(c *plot.Canvas) error {
 }
 
 // frame lays the panel out with one scale for both axes, as large as the legend
-// beside it allows.
+// next to it allows.
 func (d Samples) frame() plot.Frame {
 	f := plot.Frame{XLabel: d.XLabel, YLabel: d.YLabel}
 	high, wide := samplesSide, samplesSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0])

@@ -84,7 +84,7 @@ func TestDawidSkeneRaters(t *testing.T) {
 	}
 }
 
-// After as many steps from the same start, crowd-kit says the same.
+// After the same number of steps from the same start, crowd-kit gives the same result.
 func TestDawidSkeneCrowdKit(t *testing.T) {
 	interpreter := python.Interpreter(t, "crowdkit")
 	for _, d := range []int{2, 4} {

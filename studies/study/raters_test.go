@@ -11,7 +11,7 @@ import (
 	"credence/head"
 )
 
-// All raters of a crowd cast as many votes, three of different ones are on each item, and how often
+// All raters of a pool cast the same number of votes, each item has votes of three different raters, and how often
 // they say class 1 is what their leans and guesses say: within 5 standard errors (a false alarm in
 // 1e5 for all raters together).
 func TestCrowdVotes(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"credence/mixture"
 )
 
-// simulated draws probabilities from Beta mixtures and M votes with each, and judges laws whose
-// variance is scale times theirs. It returns the coverage of the intervals of these laws, Ĉ and the
+// simulated draws probabilities from Beta mixtures and M votes with each, and evaluates distributions whose
+// variance is scale times theirs. It returns the coverage of the intervals of these distributions, Ĉ and the
 // naive share, with the standard error of Ĉ, by level.
 func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive, se [5]float64) {
 	t.Helper()
@@ -57,7 +57,7 @@ func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive,
 	return truth, corrected, naive, se
 }
 
-// Where the laws are right, Ĉ is the coverage within 4.5 standard errors (false alarm below 1e-4 over
+// Where the distributions are right, Ĉ is the coverage within 4.5 standard errors (false alarm below 1e-4 over
 // all comparisons), and the naive share is not. Where they are too narrow or too wide, Ĉ lies between
 // nominal and the coverage, within a point and a half, and on the same side of nominal as the coverage.
 func TestCorrectedCoverage(t *testing.T) {
@@ -85,7 +85,7 @@ func TestCorrectedCoverage(t *testing.T) {
 	}
 }
 
-// How well votes tell, by drawing: of 200,000 pairs of p and S, within five standard errors.
+// How informative votes are, by simulation: of 200,000 pairs of p and S, within five standard errors.
 func TestTells(t *testing.T) {
 	dist, err := mixture.NewDirichlet([]float64{0.6, 0.4}, [][]float64{{3, 6}, {8, 2}})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestClustered(t *testing.T) {
 	}
 }
 
-// A law fitted to votes without features has the moments that the votes were drawn with, and a better
+// A distribution fitted to votes without features has the moments that the votes were drawn with, and a better
 // likelihood than one Dirichlet distribution.
 func TestFeatureless(t *testing.T) {
 	dist, err := mixture.NewDirichlet([]float64{0.5, 0.5}, [][]float64{{1, 12}, {12, 2}})
