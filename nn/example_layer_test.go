@@ -21,8 +21,8 @@ func (l *scale) Forward(_ *nn.Pass, y, x []float32) {
 	}
 }
 
-// Backward has the gradient dy of the outputs; dx is nil where nobody asks for
-// that of the inputs.
+// Backward gets the gradient dy of the outputs; dx is nil where the gradient of
+// the inputs is not needed.
 func (l *scale) Backward(_ *nn.Pass, dx, dy, _, x []float32) {
 	l.s.Grad[0] = 0
 	for i, g := range dy {

@@ -132,7 +132,7 @@ func sites() Bars {
 	}}
 }
 
-// raters are estimates of leans and guesses of so many, those that are far off first.
+// raters are estimates of biases and guess rates of n raters, the outliers first.
 func raters(n int) Forest {
 	r := rand.New(rand.NewPCG(7, 8))
 	d := Forest{Title: "Raters", Noun: "raters", Notes: "votes", Groups: []string{"as everybody", "leans", "guesses"},

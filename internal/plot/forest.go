@@ -20,7 +20,7 @@ type Forest struct {
 	// Rows are in order of how much they are worth showing. Those drawn are put in order
 	// of their estimates in the first panel.
 	Rows []ForestRow
-	// Noun is what the rows are, in the plural; Notes is what stands beside their names.
+	// Noun names the rows, in the plural; Notes is the heading of the notes next to their names.
 	Noun, Notes string
 }
 

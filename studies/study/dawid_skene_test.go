@@ -73,7 +73,7 @@ func TestDawidSkene(t *testing.T) {
 	}
 }
 
-// Of two classes, a rater who leans and one who guesses are seen to.
+// With two classes, a biased rater and one who guesses are recognized.
 func TestDawidSkeneRaters(t *testing.T) {
 	m := &dawidSkene{Confusion: [][]float64{{0.9, 0.1, 0.1, 0.9}, {0.6, 0.4, 0.05, 0.95}, {0.5, 0.5, 0.5, 0.5}}}
 	if math.Abs(m.bias(0)) > 1e-12 || m.bias(1) < 1 || math.Abs(m.bias(2)) > 1e-12 {

@@ -12,9 +12,9 @@ import (
 )
 
 // All raters of a pool cast the same number of votes, each item has votes of three different raters, and how often
-// they say class 1 is what their leans and guesses say: within 5 standard errors (a false alarm in
+// they vote for class 1 matches their biases and guess rates: within 5 standard errors (a false alarm in
 // 1e5 for all raters together).
-func TestCrowdVotes(t *testing.T) {
+func TestRaterPoolVotes(t *testing.T) {
 	for _, c := range []poolDesign{{biased, 3, 1000, 1}, {guessers, 30, 200, 1}, {alike, 9, 400, 1}} {
 		w := newRaterPool(c, 5)
 		items, err := w.vote(c.Items(), 5, "test")
