@@ -16,7 +16,7 @@ import (
 	"credence/nn"
 )
 
-// All is the number of all GPUs: each network of an ensemble is on one of them.
+// All selects all GPUs: each network of an ensemble runs on one of them.
 const All = -1
 
 var (

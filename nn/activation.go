@@ -2,8 +2,8 @@ package nn
 
 import "credence/internal/kernel"
 
-// grain is how many values an elementwise piece has: enough work that handing
-// a piece to another core pays.
+// grain is the number of values of an elementwise piece: enough work to make handing
+// it to another core worthwhile.
 const grain = 1 << 14
 
 // activation is an elementwise function as a layer.

@@ -8,7 +8,7 @@ import (
 	"credence/internal/kernel"
 )
 
-// Residual adds a shortcut to what a layer computes,
+// Residual adds a shortcut to the output of a layer,
 //
 //	y = Body(x) + Shortcut(x),
 //
@@ -93,8 +93,8 @@ func (l *Residual) Backward(p *Pass, dx, dy, _, x []float32) {
 }
 
 // Concat runs branches side by side and joins their outputs. With Inputs, the
-// values of an item are cut into consecutive parts of these shapes, an image
-// and a table say, and branch i gets part i; without, each branch gets all.
+// values of an item are cut into consecutive blocks of these shapes, such as an image
+// and a table, and branch i gets block i; without, each branch gets all values.
 // Outputs that agree in space are joined along channels, others are flattened.
 //
 //	x, dx       [N, Σ in_i] or [N, in]
@@ -106,14 +106,14 @@ type Concat struct {
 	Branches []Layer
 
 	in, out  int
-	cut      bool // whether each branch gets a part
+	cut      bool // whether each branch gets its own block
 	branches []branch
 }
 
 type branch struct {
 	layer   Layer
-	at, in  int // where its inputs start in an item, and how many they are
-	to, out int // the same of its outputs
+	at, in  int // where its inputs start in an item, and their number
+	to, out int // the same for its outputs
 	x, y    []float32
 	dx, dy  []float32
 }
@@ -169,7 +169,7 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 	return join(outs), nil
 }
 
-// join is the shape of outputs laid one behind the other.
+// join returns the shape of concatenated outputs.
 func join(outs []Shape) Shape {
 	sum := append(Shape(nil), outs[0]...)
 	for _, s := range outs[1:] {

@@ -7,7 +7,7 @@ import (
 	"credence/internal/kernel"
 )
 
-// Conv is a convolution (a cross-correlation, as everywhere in the field) in
+// Conv is a convolution (a cross-correlation, as usual in the field) in
 // 1, 2 or 3 dimensions, as many as the input has.
 //
 //	C input, O output channels, s input, p output positions, k kernel positions
@@ -19,10 +19,10 @@ import (
 // Backward splits items into fixed groups; each group sums its weight gradients,
 // and the groups' sums are added in order. Forward cuts few items into rows, too.
 //
-// [Sequential] lets it compute a non-decreasing activation and a max-pool of windows
-// that neither overlap nor are padded, too: the output at full resolution is never
-// stored, and the backward pass visits only the positions that won their window. It
-// gives the same bits as the layers apart; p are then pooled positions.
+// [Sequential] fuses it with a non-decreasing activation and a max-pool of windows
+// that neither overlap nor are padded: the output at full resolution is never
+// stored, and the backward pass visits only the largest position of each window. The
+// result is bit-identical to that of separate layers; p are then pooled positions.
 type Conv struct {
 	Out      int
 	Kernel   Ints
@@ -104,7 +104,7 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 // convScratch is the working memory of one worker.
 type convScratch struct {
 	*kernel.ConvScratch
-	item int       // whose padded input it holds, −1 if none's
+	item int       // the item of the padded input x, −1 if there is none
 	x    []float32 // that input
 }
 
@@ -132,7 +132,7 @@ func (l *Conv) Forward(p *Pass, y, x []float32) {
 	p.ForWorker(l.cut.count, l.fwd)
 }
 
-// ready packs the weights and makes room for all workers that may run.
+// ready packs the weights and allocates memory for all workers that may run.
 func (l *Conv) ready(p *Pass) {
 	l.groups.split(p.Items)
 	l.cut.split(&l.groups, l.plan.Rows())
@@ -145,8 +145,8 @@ func (l *Conv) ready(p *Pass) {
 	l.plan.Pack(l.packed, l.weight.Value)
 }
 
-// pad returns the padded input of item j, which the pieces of an item that a
-// worker gets share.
+// pad returns the padded input of item j. It is computed once for all pieces of an item
+// that a worker gets.
 func (l *Conv) pad(s *convScratch, j int, x []float32) []float32 {
 	if s.item != j {
 		s.item, s.x = j, l.plan.Pad(x[j*l.in:][:l.in], s.ConvScratch)

@@ -20,7 +20,7 @@ type Dense struct {
 
 	in           int
 	weight, bias *Param
-	relu         *ReLU // run here, in place, if Sequential says so
+	relu         *ReLU // run here, in place, if Sequential fused it
 	work         *workspace
 	fwd, bwd     func(worker, i int)
 	n, workers   int   // that the tiles are for
@@ -139,8 +139,8 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 func (l *Dense) backward(worker, i int) {
 	s := l.work.gemm[worker]
 	dy := kernel.Matrix{Data: l.dy, Stride: l.Out}
-	// Tiles of dx lie evenly among those of dW: whoever gets the first half of the
-	// pieces gets the first half of the items, as in other layers.
+	// Tiles of dx are spread evenly among those of dW: a core that gets the first half of
+	// the pieces gets the first half of the items, as in other layers.
 	x, all := 0, l.wTiles.count
 	if l.dx != nil {
 		x, all = l.xTiles.count, all+l.xTiles.count

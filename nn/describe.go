@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Typed is a layer of one's own that can be saved with its network: Type is its
+// Typed is a custom layer that can be saved with its network: Type returns its
 // name in files. Like the layers of this package it is written with its exported
-// fields that are not zero, under their names in lower case. A value of its type
-// lets [Parse] read it.
+// fields that are not zero, under their names in lower case. [Parse] can read it if
+// it gets a value of its type.
 type Typed interface {
 	Layer
 	Type() string
 }
 
 // Describe writes a tree of layers as the JSON that [Parse] reads back: a list
-// of layers, each with its type first and the fields that are not zero. What
-// comes back is what [Complete] makes of the tree. Layers that are neither of this
-// package nor [Typed] are an error.
+// of layers, each with its type first and the fields that are not zero. Parse returns
+// the tree in the form of [Complete]. Layers that are neither of this package nor
+// [Typed] are an error.
 func Describe(root Layer) ([]byte, error) {
 	var b bytes.Buffer
 	err := describeList(&b, root)
@@ -36,7 +36,7 @@ func describeList(b *bytes.Buffer, l Layer) error {
 	return describeEach(b, []Layer{l}, describe1)
 }
 
-// describeEach writes layers as a list, each as one says.
+// describeEach writes layers as a list, each with the function one.
 func describeEach(b *bytes.Buffer, layers []Layer, one func(*bytes.Buffer, Layer) error) error {
 	b.WriteByte('[')
 	for i, l := range layers {
@@ -109,7 +109,7 @@ func kindOf(l Layer) string {
 	return ""
 }
 
-// checkTyped refuses layers of one's own that cannot be told from others.
+// checkTyped returns an error unless a custom layer is a pointer to a struct with a type name of its own.
 func checkTyped(t Typed) error {
 	if v := reflect.TypeOf(t); v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("layer %T is not a pointer to a struct", t)
@@ -120,10 +120,10 @@ func checkTyped(t Typed) error {
 	return nil
 }
 
-// Complete returns a tree in which dense layers without Out give out outputs. It
-// is in the form in which trees are saved, and to which [New] brings every tree:
-// containers hold lists of layers, so that a tensor has one name in memory and in
-// files. The tree that is given stays as it is.
+// Complete returns a tree in which dense layers without Out have out outputs. It
+// has the form in which trees are saved, and to which [New] converts every tree:
+// containers hold lists of layers, so that a tensor has the same name in memory and
+// in files. The argument is not changed.
 func Complete(root Layer, out int) Layer {
 	var one func(l Layer) Layer
 	list := func(l Layer) Layer {
@@ -163,9 +163,9 @@ func Complete(root Layer, out int) Layer {
 }
 
 // Tensors returns the parameters and states that a network of root would have
-// for items of shape in, with names and shapes but without values: nothing whose
-// size the layers decide is allocated, so that a reader can first compare them
-// with what a file holds.
+// for items of shape in, with names and shapes but without values: no memory of a
+// size that the layers determine is allocated, so that a reader can first compare
+// them with the contents of a file.
 func Tensors(root Layer, in Shape) (params, states []*Param, err error) {
 	b, _, err := infer(Complete(root, 0), in, false)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestDescribeRefuses(t *testing.T) {
 	}
 }
 
-// stretch is a layer of one's own that can be saved.
+// stretch is a custom layer that can be saved.
 type stretch struct {
 	scale
 	By    float64
@@ -74,7 +74,7 @@ type taken struct{ stretch }
 
 func (*taken) Type() string { return "dense" }
 
-// TestTyped: layers of one's own go to a file and back, if they are given.
+// TestTyped: custom layers go to a file and back, if they are passed to Parse.
 func TestTyped(t *testing.T) {
 	text, err := Describe(Seq(&stretch{By: 2, Sizes: Ints{3, 4}}, &Residual{Body: &stretch{}}))
 	if err != nil {
@@ -109,7 +109,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestComplete: a tree gets the form in which it is saved, and stays as it is.
+// TestComplete: a tree gets the form in which it is saved, and the argument is not changed.
 func TestComplete(t *testing.T) {
 	given := &Concat{Branches: []Layer{&Dense{}, Seq(&Dense{Out: 2, NoBias: true})}}
 	text, err := Describe(Complete(given, 7))

@@ -8,9 +8,9 @@ import (
 )
 
 // Dropout sets each value to zero with probability Rate while training, and
-// divides the others by 1−Rate; otherwise it changes nothing. What is dropped
-// is a pure function of (seed, member, step, layer, item in the batch). With
-// [Pass].Sample it also drops in prediction.
+// divides the others by 1−Rate; otherwise it changes nothing. Which values are
+// dropped is a pure function of (seed, member, step, layer, item in the batch). With
+// [Pass].Sample it is also active in prediction.
 type Dropout struct {
 	Rate float64 // in [0, 1)
 
@@ -26,7 +26,7 @@ type Dropout struct {
 	y, x, dx, dy []float32
 }
 
-// dropItems is how many items make a piece of work.
+// dropItems is the number of items in a piece of work.
 const dropItems = 16
 
 // Build implements [Layer].
@@ -41,7 +41,7 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 	return in, nil
 }
 
-// place is where the randomness of the batch is, but for the item's.
+// place returns the key of the batch's randomness, without the item's part.
 func (l *Dropout) place() rng.Place {
 	purpose := "dropout"
 	if l.keys != nil {

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// Embedding maps each of F categorical inputs to a vector of its own: input f
-// holds a whole number in 0 … Sizes[f]−1, kept as a float32, and selects a row
+// Embedding maps each of F categorical inputs to a vector: input f
+// is a whole number in 0 … Sizes[f]−1, stored as a float32, and selects a row
 // of a table. A code outside its range, or a missing one (NaN), selects the
 // zero vector.
 //
@@ -41,7 +41,7 @@ func (l *Embedding) Build(b *Builder, in Shape) (Shape, error) {
 	return Shape{len(l.Sizes) * l.Width}, nil
 }
 
-// row returns where input f with value v finds its vector, or −1.
+// row returns the row of the table for value v of input f, or −1.
 func (l *Embedding) row(f int, v float32) int {
 	if !(v >= 0 && v < float32(l.Sizes[f])) {
 		return -1

@@ -8,97 +8,97 @@ import (
 )
 
 // Engine runs networks: whole forward passes and whole training steps, given a
-// network, which is layers and weights, and a batch. Nobody else asks what it runs
-// on. [CPU] is the engine of this package; one for another device takes the tree
-// from [Network.Ops] and the tensors from Params and States.
+// network, that is layers and weights, and a batch. No other code depends on the
+// device. [CPU] is the engine of this package; an engine for another device gets the
+// tree from [Network.Ops] and the tensors from Params and States.
 type Engine interface {
-	// Name says what the last bits of results depend on, for the record and for
-	// checkpoints, which go on only where they were begun: of the CPU, the
+	// Name identifies what the last bits of results depend on, for the record and for
+	// checkpoints, which can be resumed only on the same engine: for the CPU, the
 	// instruction set in use.
 	Name() string
 
-	// NewPredictor returns what runs a network forward in batches of up to so
-	// many items. Changes of the weights after it need not be seen.
+	// NewPredictor returns a Predictor for a network, for batches of at most the given
+	// number of items. Later changes of the weights need not have an effect.
 	NewPredictor(net *Network, batch int) (Predictor, error)
 
-	// NewTrainer returns what trains a network in batches of up to so many items.
-	// It begins with the network's weights.
+	// NewTrainer returns a Trainer for a network, for batches of at most the given number
+	// of items. It starts from the network's weights.
 	NewTrainer(net *Network, o OptimizerOptions, batch int) (Trainer, error)
 }
 
 // Predictor runs a network for one caller at a time.
 type Predictor interface {
-	// Forward returns the outputs [N, Out] for the inputs x [N, In]; p says how,
-	// but for Items, which is N. The result is overwritten by the next call.
+	// Forward returns the outputs [N, Out] for the inputs x [N, In]; p describes the
+	// pass, except Items, which is N. The result is overwritten by the next call.
 	Forward(x []float32, p Pass) ([]float32, error)
 }
 
-// Trainer moves the weights of a network, for one caller at a time. As a
-// Predictor it uses the weights as they are now.
+// Trainer trains the weights of a network, for one caller at a time. As a
+// Predictor it uses the current weights.
 type Trainer interface {
 	Predictor
 
 	// Step makes one training step: forward, loss, backward, update. loss gets the
 	// outputs [N, Out] and fills their gradients. The values of Network.Own are
-	// up to date when it is called, and it may set their gradients, and the values of
-	// those that are states, which nobody else changes.
+	// up to date when it is called. It may set their gradients, and the values of
+	// those that are states, which nothing else changes.
 	Step(x []float32, at Step, loss func(grad, out []float32)) error
 
 	// Rate returns the learning rate of the next step.
 	Rate() float64
 
-	// State returns what the optimizer remembers, beside the weights all that a
-	// checkpoint needs. It is one value for the trainer's life.
+	// State returns the state of the optimizer: with the weights, all that a
+	// checkpoint needs. The pointer stays the same for the life of the trainer.
 	State() *OptimizerState
 
-	// Pull brings the network's values and states and State up to date with what
-	// has been trained; Push tells that they have been set. An engine that works on
-	// them in place has nothing to do.
+	// Pull copies the trained weights and the optimizer's state into the network's
+	// values and states and State; Push announces that the caller has set them. Both
+	// are no-ops for an engine that works on them in place.
 	Pull() error
 	Push() error
 }
 
-// Feeder is a Trainer that can take the inputs of a step ahead of it, while the step before runs.
+// Feeder is a Trainer that can load the inputs of a step ahead, while the previous step runs.
 type Feeder interface {
 	Trainer
 
-	// Ahead begins to take x, which is then given to a Step and stays as it is until
+	// Ahead starts to load x, which must then be passed to a Step and stay unchanged until
 	// that returns. Any goroutine may call it, but not twice with the same memory before
 	// the Step.
 	Ahead(x []float32) error
 }
 
-// DeviceLoss describes the loss of a batch. What can be described is between heads, which define such
-// types, and engines, which know some of them: this package passes it on.
+// DeviceLoss describes the loss of a batch. Heads define such types and engines support some of them; this
+// package only passes them on.
 type DeviceLoss any
 
-// Scorer is a Trainer that computes some losses itself, so that a step never waits for the host in its
-// middle.
+// Scorer is a Trainer that computes some losses itself, so that a step does not have to wait for the
+// host.
 type Scorer interface {
 	Trainer
 
-	// StepLoss is Step with the loss that l describes and in which its result is returned. It
-	// reports whether it computes such a loss: if not, nothing was done.
+	// StepLoss is Step with the loss that l describes; the result is stored in l. It
+	// reports whether it supports such a loss: if not, it has done nothing.
 	StepLoss(x []float32, at Step, l DeviceLoss) (computed bool, err error)
 }
 
-// Pinner is an Engine whose trainers copy some memory faster than other.
+// Pinner is an Engine that can allocate host memory from which its trainers copy faster.
 type Pinner interface {
-	// Pin returns such memory for n values, which is free again once nothing refers to
-	// the pointer.
+	// Pin returns such memory for n values. It is freed when the pointer is no longer
+	// reachable.
 	Pin(n int) (*Pinned, error)
 }
 
-// Pinned is memory that an engine copies faster than other.
+// Pinned is host memory that an engine copies faster than ordinary memory.
 type Pinned struct{ Values []float32 }
 
-// OptimizerState is what an optimizer remembers.
+// OptimizerState is the state of an optimizer between steps.
 type OptimizerState struct {
 	Steps   uint64       // updates made so far
 	Moments [2][]float32 // as long as Network.Values, as many as OptimizerKind.Moments
 }
 
-// CPU is the engine of this package. Results are the same bits on any number of
+// CPU is the engine of this package. Results are bit-identical on any number of
 // cores.
 type CPU struct{}
 
@@ -158,7 +158,7 @@ func (t *trainer) Pull() error { return nil }
 // Push implements [Trainer].
 func (t *trainer) Push() error { return nil }
 
-// OpKind says what an [Op] does.
+// OpKind is the kind of an [Op].
 type OpKind int
 
 // The kinds of operations.
@@ -176,16 +176,16 @@ const (
 	OpConcat                   // Branches, Places
 )
 
-// Op is a step of a network as an engine runs it: the shapes are known, layers that follow each
-// other are fused where the CPU fuses them, and tensors are the network's own.
+// Op is a step of a network as an engine runs it: the shapes are known, consecutive layers
+// are fused where the CPU fuses them, and tensors are those of the network.
 type Op struct {
 	Kind           OpKind
 	In, Out        int // values of an item
 	Channels       int // of the input, where they matter
-	Conv           kernel.ConvShape
-	Pool           kernel.PoolShape
+	Conv           ConvShape
+	Pool           PoolShape
 	Max            bool
-	Act            kernel.Activation
+	Act            Activation
 	Weight, Bias   *Param // Bias may be nil
 	Mean, Variance *Param
 	Epsilon        float64
@@ -198,11 +198,50 @@ type Op struct {
 	Places         []Place
 }
 
-// Place is where a branch finds its inputs among those of an item, and where its outputs go.
+// ConvShape is the geometry of a convolution in an [Op]. Dimensions are D, H, W; a missing
+// dimension has size, kernel, stride and dilation 1 and no padding.
+type ConvShape struct {
+	In, Out  int    // channels
+	Size     [3]int // input D, H, W
+	Kernel   [3]int
+	Stride   [3]int
+	Pad      [3]int // zeros on both sides
+	Dilation [3]int
+}
+
+// OutSize returns the output D, H, W.
+func (s ConvShape) OutSize() [3]int { return kernel.ConvShape(s).OutSize() }
+
+// PoolShape is the geometry of a pooling layer in an [Op]. Dimensions are D, H, W; a missing
+// dimension has size, window and stride 1.
+type PoolShape struct {
+	Channels int
+	Size     [3]int // input D, H, W
+	Window   [3]int
+	Stride   [3]int
+	Pad      [3]int // on both sides, at most half the window
+}
+
+// OutSize returns the output D, H, W.
+func (s PoolShape) OutSize() [3]int { return kernel.PoolShape(s).OutSize() }
+
+// Activation is the elementwise function of an [Op].
+type Activation uint8
+
+// The activations, named after their layers.
+const (
+	ActIdentity = Activation(kernel.Identity)
+	ActReLU     = Activation(kernel.ReLU)
+	ActTanh     = Activation(kernel.Tanh)
+	ActSigmoid  = Activation(kernel.Sigmoid)
+	ActGELU     = Activation(kernel.GELU)
+)
+
+// Place is the range of a branch's inputs among those of an item, and that of its outputs.
 type Place struct{ At, In, To, Out int }
 
-// Ops returns the network as operations in order. It fails for a layer that none of them is, and
-// names it.
+// Ops returns the network as operations in order. It returns an error that names the layer if there is no
+// operation for it.
 func (n *Network) Ops() ([]Op, error) {
 	s, err := n.NewSession(0)
 	if err != nil {
@@ -211,7 +250,7 @@ func (n *Network) Ops() ([]Op, error) {
 	return ops(s.root, n.In.Size(), n.Out.Size())
 }
 
-// ops returns what a layer that was built does, with so many inputs and outputs; nothing for none.
+// ops returns the operations of a built layer with the given numbers of inputs and outputs; none for nil.
 func ops(l Layer, in, out int) (list []Op, err error) {
 	op := Op{In: in, Out: out}
 	switch l := l.(type) {
@@ -227,21 +266,21 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 		}
 		return list, nil
 	case *Conv:
-		op.Kind, op.Channels, op.Conv, op.Weight, op.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
+		op.Kind, op.Channels, op.Conv, op.Weight, op.Bias = OpConv, l.shape.In, ConvShape(l.shape), l.weight, l.bias
 		if l.pool != nil {
-			op.Pool, op.Max, op.Act = l.pool.shape, true, l.act
+			op.Pool, op.Max, op.Act = PoolShape(l.pool.shape), true, Activation(l.act)
 		}
 	case *Dense:
 		op.Kind, op.Weight, op.Bias = OpDense, l.weight, l.bias
 		if l.relu != nil {
-			op.Act = kernel.ReLU
+			op.Act = ActReLU
 		}
 	case elementwise:
-		op.Kind, op.Act = OpActivation, l.function()
+		op.Kind, op.Act = OpActivation, Activation(l.function())
 	case *MaxPool:
-		op.Kind, op.Pool, op.Max = OpPool, l.shape, true
+		op.Kind, op.Pool, op.Max = OpPool, PoolShape(l.shape), true
 	case *AvgPool:
-		op.Kind, op.Pool = OpPool, l.shape
+		op.Kind, op.Pool = OpPool, PoolShape(l.shape)
 	case *GlobalPool:
 		op.Kind, op.Channels, op.Max = OpGlobalPool, l.channels, l.Max
 	case *BatchNorm:
@@ -271,7 +310,7 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 	return []Op{op}, nil
 }
 
-// branch adds what a layer inside does.
+// branch adds the operations of an inner layer.
 func (o *Op) branch(l Layer, in, out int) error {
 	list, err := ops(l, in, out)
 	o.Branches = append(o.Branches, list)

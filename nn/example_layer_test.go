@@ -6,10 +6,10 @@ import (
 	"credence/nn"
 )
 
-// scale is a layer of one's own: y = s·x with a trained s, 2 at the start.
+// scale is a custom layer: y = s·x with a trained s, 2 at the start.
 type scale struct{ s *nn.Param }
 
-// Build tells the shape of the outputs and asks for parameters.
+// Build returns the shape of the outputs and declares parameters.
 func (l *scale) Build(b *nn.Builder, in nn.Shape) (nn.Shape, error) {
 	l.s = b.Const("scale", nn.Shape{1}, 2)
 	return in, nil
@@ -21,8 +21,8 @@ func (l *scale) Forward(_ *nn.Pass, y, x []float32) {
 	}
 }
 
-// Backward has the gradient dy of the outputs; dx is nil where nobody asks for
-// that of the inputs.
+// Backward gets the gradient dy of the outputs; dx is nil where the gradient of
+// the inputs is not needed.
 func (l *scale) Backward(_ *nn.Pass, dx, dy, _, x []float32) {
 	l.s.Grad[0] = 0
 	for i, g := range dy {
@@ -50,7 +50,7 @@ func ExampleLayer() {
 	// Output: [0 1 6] 0.scale <nil>
 }
 
-// half is a container of one's own: y = ½·(x + Inner(x)).
+// half is a custom container: y = ½·(x + Inner(x)).
 type half struct {
 	Inner nn.Layer
 

@@ -12,7 +12,7 @@ var Names = slices.Sorted(maps.Keys(byName))
 
 var byName = map[string]struct {
 	dims   int   // spatial sizes of an item; 0 means any shape
-	widths []int // where none are given; nil of a network that has none to choose
+	widths []int // the default; nil for a network with fixed widths
 	layers func(in Shape, out int, widths []int) Layer
 }{
 	"mlp":    {0, []int{64, 64}, mlp},
@@ -81,10 +81,10 @@ func mlp(in Shape, out int, widths []int) Layer {
 	return Seq(append(l, &Dense{Out: out})...)
 }
 
-// cnn2d pools before it normalizes: a convolution, ReLU and pool in a row run
-// as one, and the norm has a quarter of the values to go through. The mean over
-// positions at the end, in place of a dense layer for each of them, is what
-// keeps it from learning a few hundred images by heart.
+// cnn2d pools before it normalizes: a convolution, ReLU and pool in a row are
+// fused, and the norm has only a quarter of the values to process. The mean over
+// positions at the end, in place of a dense layer over all of them, keeps it from
+// memorizing a few hundred images.
 func cnn2d(in Shape, out int, widths []int) Layer {
 	var l []Layer
 	h, w := in[1], in[2]
@@ -117,7 +117,7 @@ func resnet(_ Shape, out int, widths []int) Layer {
 }
 
 // convNorm is a convolution that keeps the size up to its stride, and a batch
-// norm, which makes a bias idle.
+// norm, which makes a bias redundant.
 func convNorm(out, kernel, stride int) Layer {
 	return Seq(&Conv{Out: out, Kernel: Ints{kernel}, Stride: Ints{stride}, Pad: Ints{kernel / 2}, NoBias: true}, &BatchNorm{})
 }

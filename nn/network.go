@@ -18,12 +18,12 @@ type Options struct {
 	Init   Init        // how weights start; zero means He
 	Own    []HeadParam // tensors that are trained and saved with the layers'
 
-	// Apart keeps layers apart that would be fused: slower, the same results.
+	// Apart disables the fusion of layers: slower, with the same results.
 	Apart bool
 }
 
-// HeadParam is a tensor that belongs to no layer: that of a loss which learns, too. A State is saved with
-// the network, but no optimizer moves it: the loss itself sets its values.
+// HeadParam is a tensor that belongs to no layer but to a loss with parameters of its own. A State is saved
+// with the network, but no optimizer changes it: the loss itself sets its values.
 type HeadParam struct {
 	Name  string
 	Shape Shape
@@ -43,13 +43,13 @@ const (
 )
 
 // Network is a tree of layers with its weights. Any number of goroutines may use
-// it at once, each with a [Session] of its own, as long as none of them trains it.
+// it at once, each with its own [Session], as long as none of them trains it.
 type Network struct {
 	In, Out Shape
 
 	// Params are the trained tensors, in the order of the layers; their slices
-	// are parts of Values and, once the network is being trained, of Grads.
-	// Between them stand zeros, so that each starts on a cache line.
+	// are slices of Values and, once the network is being trained, of Grads.
+	// Between them are zeros, so that each starts on a cache line.
 	Params        []*Param
 	Values, Grads []float32
 
@@ -61,15 +61,15 @@ type Network struct {
 
 	root  Layer
 	apart bool
-	held  int // values that the layers keep of an item
+	held  int // values that the layers keep per item
 }
 
 // align is the number of float32 in a cache line.
 const align = 16
 
-// New makes a network of root for items of shape in. An error names the layer,
-// what it expected and what it got. The tree stays as it is, a description: the
-// layers of a session are copies.
+// New returns a network of root for items of shape in. An error names the layer,
+// what it expected and what it found. The tree is only a description and is not
+// changed: the layers of a session are copies.
 func New(root Layer, in Shape, o Options) (*Network, error) {
 	o.Init = cmp.Or(o.Init, He)
 	if o.Init != He && o.Init != Glorot {
@@ -112,13 +112,13 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	return n, nil
 }
 
-// of returns the parameter's part of a vector of all.
+// of returns the parameter's slice of a vector of all parameters.
 func (p *Param) of(all []float32) []float32 {
 	end := p.Offset + p.Size()
 	return all[p.Offset:end:end]
 }
 
-// MakeGrads makes room for gradients, also those of Own, which a trainer's loss sets.
+// MakeGrads allocates gradients, including those of Own, which a trainer's loss sets.
 func (n *Network) MakeGrads() {
 	if n.Grads != nil {
 		return
@@ -179,11 +179,11 @@ func (n *Network) Size() int {
 	return size
 }
 
-// Layers returns the tree that the network was made of, a description to read.
+// Layers returns the tree that the network was built from, which must not be changed.
 func (n *Network) Layers() Layer { return n.root }
 
-// ItemSize returns about how many values are kept in memory for each item of a
-// batch: its input, and what the layers make of it.
+// ItemSize returns the approximate number of values kept in memory per item of a
+// batch: its input, and the outputs of the layers.
 func (n *Network) ItemSize() int { return n.In.Size() + n.held + n.Out.Size() }
 
 // Param is one tensor of a network: a slice of the network's flat parameters,
@@ -202,18 +202,18 @@ type Param struct {
 // Size returns the number of values.
 func (p *Param) Size() int { return p.Shape.Size() }
 
-// fill says how a parameter starts: at a constant, or drawn with the given fans.
+// fill specifies the initial values of a parameter: a constant, or drawn with the given fans.
 type fill struct {
 	random        bool
 	fanIn, fanOut int
 	value         float32
 }
 
-// Builder is what a layer's Build asks for parameters, state and buffers. The
-// same tree is built when a network is made, which decides what tensors there
-// are, and again for each session, which works with these tensors.
+// Builder provides parameters, state and buffers to a layer's Build. The same tree
+// is built when a network is created, which determines its tensors, and again for
+// each session, which uses these tensors.
 type Builder struct {
-	net    *Network // whose session is being made; nil while the network is
+	net    *Network // the network of the new session; nil while the network itself is built
 	path   string
 	apart  bool
 	params []*Param
@@ -226,15 +226,15 @@ type Builder struct {
 	forward, backward []func(batch int) // allocate buffers
 }
 
-// Bounds on what a network may ask for, so that a slip in a file is an error and
-// not the end of the machine's memory.
+// Bounds on the size of a network, so that a typo in a file is an error and does
+// not exhaust the machine's memory.
 const (
-	maxValues = 1 << 30 // values of a parameter, or of what a layer gives for an item
+	maxValues = 1 << 30 // values of a parameter, or of a layer's output per item
 	maxInput  = 1 << 27 // values of an item
-	maxHeld   = 1 << 28 // values that all layers together keep of an item
+	maxHeld   = 1 << 28 // values that all layers together keep per item
 )
 
-// checkSize refuses shapes of more values than a limit.
+// checkSize returns an error for shapes with more values than a limit.
 func checkSize(what string, s Shape, limit int) error {
 	n := 1
 	for _, x := range s {
@@ -246,7 +246,7 @@ func checkSize(what string, s Shape, limit int) error {
 	return nil
 }
 
-// checkShape refuses shapes without values, or of more than a limit.
+// checkShape returns an error for shapes without values, or with more than a limit.
 func checkShape(what string, s Shape, limit int) error {
 	if len(s) == 0 || slices.Min(s) < 1 {
 		return fmt.Errorf("%s shape %v is empty", what, s)
@@ -258,14 +258,14 @@ func checkShape(what string, s Shape, limit int) error {
 // works on it; see maxHeld.
 func (b *Builder) hold(n int) { b.held = min(b.held+n, maxHeld+1) }
 
-// Weight declares a parameter that starts random. fanIn and fanOut are how
-// many inputs reach an output and how many outputs an input reaches. Its slices
-// are there once [New] returns.
+// Weight declares a parameter with random initial values. fanIn is the number of
+// inputs of an output and fanOut the number of outputs of an input. Its slices are
+// valid once [New] returns.
 func (b *Builder) Weight(name string, shape Shape, fanIn, fanOut int) *Param {
 	return b.param(name, shape, fill{random: true, fanIn: fanIn, fanOut: fanOut})
 }
 
-// Const declares a parameter that starts at a constant, such as a bias.
+// Const declares a parameter with a constant initial value, such as a bias.
 func (b *Builder) Const(name string, shape Shape, value float32) *Param {
 	return b.param(name, shape, fill{value: value})
 }
@@ -290,7 +290,7 @@ func (b *Builder) take(list []*Param, i int, p *Param) *Param {
 }
 
 // State declares a tensor that is saved with the network but not trained. Its
-// values are there once [New] returns.
+// values are valid once [New] returns.
 func (b *Builder) State(name string, shape Shape, value float32) *Param {
 	p := &Param{Name: b.path + name, Shape: shape, fill: fill{value: value}}
 	if b.net != nil {
@@ -300,17 +300,17 @@ func (b *Builder) State(name string, shape Shape, value float32) *Param {
 	return p
 }
 
-// OnForward registers a function that allocates what Forward needs for batches
-// of up to so many items. It is called before the first Forward, and again when
-// a larger batch comes.
+// OnForward registers a function that allocates the buffers of Forward for batches
+// of up to batch items. It is called before the first Forward, and again when a
+// larger batch arrives.
 func (b *Builder) OnForward(f func(batch int)) { b.forward = append(b.forward, f) }
 
-// OnBackward does the same for Backward, which a session that only predicts is
-// never asked for.
+// OnBackward does the same for Backward, which is never called in a session that
+// only predicts.
 func (b *Builder) OnBackward(f func(batch int)) { b.backward = append(b.backward, f) }
 
-// Number returns a number that no other caller gets: the place of a layer in
-// the network, for its randomness.
+// Number returns a number that is unique in the network: the place of a layer,
+// which seeds its randomness.
 func (b *Builder) Number() uint64 {
 	b.layers++
 	return b.layers

@@ -1,18 +1,18 @@
-// Package nn holds networks and what runs them: layers with forward and backward
-// side by side, containers, initialization, optimizers, schedules, and networks
-// by name or from a file.
+// Package nn implements neural networks: layers with forward and backward passes,
+// containers, initialization, optimizers, schedules, and networks by name or from
+// a file.
 //
 // A network is a tree of [Layer] values. [New] infers and checks the shapes and
-// lays all parameters out in one slice; a [Session] has the buffers of one caller,
-// after whose first step nothing is allocated. Activations are float32, items
+// lays all parameters out in one slice; a [Session] has the buffers of one caller
+// and allocates nothing after the first step. Activations are float32, items
 // first, then channels, then space: [N, C, D, H, W].
 //
-// Results are the same bits on any number of cores: each layer splits its work
-// into pieces whose sums depend on shapes alone. A layer of one's own is one type
-// with the three methods of [Layer], and one more to be saved, see [Typed].
+// Results are bit-identical on any number of cores: each layer splits its work
+// into pieces that depend on shapes alone. A custom layer is a type with the three
+// methods of [Layer], and one more to be saved, see [Typed].
 //
-// Training and prediction run networks through an [Engine], of which [CPU] is the
-// one of this package.
+// Training and prediction run networks through an [Engine]; [CPU] is the engine of
+// this package.
 //
 //	net, err := nn.New(nn.Seq(
 //		&nn.Conv{Out: 6, Kernel: nn.Ints{5}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: nn.Ints{2}},
@@ -28,13 +28,13 @@ import (
 	"credence/internal/words"
 )
 
-// Layer is one step of a network. A value that is given to [New], or lies in a
-// container, describes: it is copied, field by field, for each place and for each
-// [Session], and the methods are called on the copies, Build first. So a layer
-// keeps its settings and the working memory of one session in one type.
+// Layer is one step of a network. A value that is passed to [New], or lies in a
+// container, is only a description: it is copied, field by field, for each place and
+// for each [Session], and the methods are called on the copies, Build first. So one
+// type has both the settings of a layer and its working memory in one session.
 type Layer interface {
 	// Build checks the shape of one item's input and returns that of its
-	// output. Parameters, state and buffers are asked for from b.
+	// output. It requests parameters, state and buffers from b.
 	Build(b *Builder, in Shape) (out Shape, err error)
 
 	// Forward computes y [N, out] from x [N, in], N = p.Items.
@@ -47,15 +47,15 @@ type Layer interface {
 	Backward(p *Pass, dx, dy, y, x []float32)
 }
 
-// Pass is what a layer needs to know about the batch in hand.
+// Pass describes the current batch to the layers.
 type Pass struct {
 	Items int  // N
 	Train bool // whether dropout drops and batch norm uses the batch's statistics
 	At    Step // where in the run, for randomness
 
-	// Sample [N] are keys of items for which dropout drops though nothing is
-	// trained; nil if it does not. What is dropped depends on the key instead of
-	// the item's place in the batch.
+	// Sample [N] are keys of items for which dropout is active outside of training;
+	// nil if it is not. Which values are dropped depends on the key instead of the
+	// item's place in the batch.
 	Sample []uint64
 
 	// Cores is the largest number of cores to use; 0 means all. Results do not
@@ -63,20 +63,20 @@ type Pass struct {
 	Cores int
 }
 
-// Workers returns how many goroutines For and ForWorker use at most.
+// Workers returns the largest number of goroutines that For and ForWorker use.
 func (p *Pass) Workers() int { return par.Limit(p.Cores).Workers() }
 
 // For calls body(i) once for each i in 0 … n−1, in any order and on several cores.
-// What is computed has to depend on shapes alone, whatever n is, and body(i) writes
-// what no other call reads or writes.
+// Results must depend on shapes alone, not on n, and body(i) must write only memory
+// that no other call reads or writes.
 func (p *Pass) For(n int, body func(i int)) { par.Limit(p.Cores).For(n, body) }
 
 // ForWorker is For for bodies that need working memory of their own: worker is
 // less than Workers, and calls that run at the same time have different ones.
 func (p *Pass) ForWorker(n int, body func(worker, i int)) { par.Limit(p.Cores).ForWorker(n, body) }
 
-// Step is a place in a training run. Randomness is a pure function of it, so
-// that a run can be resumed without any generator's state.
+// Step is a position in a training run. Randomness is a pure function of it, so
+// that a run can be resumed without the state of a generator.
 type Step struct {
 	Seed   uint64 // of the run
 	Member uint64 // which network of an ensemble
@@ -100,7 +100,7 @@ func (s Shape) Size() int {
 // String writes a shape as 6×14×14.
 func (s Shape) String() string { return words.Shape(s) }
 
-// typeName is how errors call a layer: dense, conv, myLayer …
+// typeName returns the name of a layer in errors: dense, conv, myLayer …
 func typeName(l Layer) string {
 	name := fmt.Sprintf("%T", l)
 	name = name[strings.LastIndexByte(name, '.')+1:]
@@ -108,7 +108,7 @@ func typeName(l Layer) string {
 }
 
 // Ints is a list of spatial sizes: one number for all dimensions, or one for
-// each. In a file a single number may stand without brackets.
+// each. In a file a single number may be written without brackets.
 type Ints []int
 
 // largest is the largest kernel, stride, padding or window.
@@ -141,8 +141,8 @@ func (v Ints) each(what string, dims, def, missing, least int) (out [3]int, err 
 	return out, nil
 }
 
-// space splits a shape into channels and D, H, W, with 1 for those it lacks. want is
-// how many of these are expected, 0 for any number.
+// space splits a shape into channels and D, H, W, with 1 for missing ones. want is
+// the expected number of spatial sizes, 0 for any.
 func space(in Shape, want int) (channels, dims int, size [3]int, err error) {
 	dims = len(in) - 1
 	switch {

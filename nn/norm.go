@@ -220,5 +220,5 @@ func moments(x []float32, eps float64) (mean, inv float32) {
 // standard deviations from zero.
 func squares(sum, sumSq, n float64) float64 { return max(sumSq-sum*sum/n, 0) }
 
-// epsilon is that of a norm, or what stands for none.
+// epsilon returns the epsilon of a norm, or the default for zero.
 func epsilon(e float64) float64 { return cmp.Or(e, 1e-5) }

@@ -11,7 +11,7 @@ import (
 	"credence/internal/words"
 )
 
-// OptimizerOptions configures how a [Trainer] moves weights.
+// OptimizerOptions configures how a [Trainer] updates weights.
 type OptimizerOptions struct {
 	Kind        string   // the name of one of [Optimizers]; empty means adam
 	Rate        float64  // learning rate; zero means that of the kind
@@ -25,16 +25,16 @@ type OptimizerOptions struct {
 	Schedule    Schedule // how the rate changes; zero means not at all
 }
 
-// OptimizerKind is all that depends on the name of an optimizer.
+// OptimizerKind has the properties of an optimizer that depend on its name.
 type OptimizerKind struct {
 	Name     string
 	Rate     float64 // learning rate, if none is given
-	Momentum float64 // what training takes if none is given; 0 for a kind without
-	Moments  int     // how many of OptimizerState.Moments it has
+	Momentum float64 // default in training; 0 for a kind without momentum
+	Moments  int     // number of OptimizerState.Moments in use
 	updater  func(o OptimizerOptions) updater
 }
 
-// Optimizers are the kinds there are, in the order in which people are shown them.
+// Optimizers are all kinds, in the order in which they are listed for users.
 var Optimizers = []OptimizerKind{
 	{"adamw", 1e-3, 0, 2, newAdam},
 	{"adam", 1e-3, 0, 2, newAdam},
@@ -46,7 +46,7 @@ func OptimizerNames() []string {
 	return words.Each(Optimizers, func(k OptimizerKind) string { return k.Name })
 }
 
-// OptimizerNamed returns the kind of a name, the zero value if there is none.
+// OptimizerNamed returns the kind with a name, the zero value if there is none.
 func OptimizerNamed(name string) OptimizerKind {
 	if i := slices.Index(OptimizerNames(), name); i >= 0 {
 		return Optimizers[i]
@@ -54,11 +54,11 @@ func OptimizerNamed(name string) OptimizerKind {
 	return OptimizerKind{}
 }
 
-// updater moves weights by their gradients.
+// updater updates weights with their gradients.
 type updater interface {
 	// begin sets the factors of step t, from 1; scale multiplies gradients.
 	begin(t uint64, rate, scale float32)
-	// update moves the weights from lo to hi.
+	// update updates the weights from lo to hi.
 	update(net *Network, s *OptimizerState, lo, hi int)
 }
 
@@ -85,7 +85,7 @@ func newAdam(o OptimizerOptions) updater {
 
 func (p *adam) begin(t uint64, rate, scale float32) {
 	p.Rate, p.GradScale = rate, scale
-	// With the betas as the kernel rounds them: 1 − 0.999 in float32 is off by
+	// With the betas rounded as in the kernel: 1 − 0.999 in float32 is off by
 	// 5e-5, which cancels only against itself.
 	p.Correction1 = float32(1 - math.Pow(float64(p.Beta1), float64(t)))
 	p.Correction2 = float32(1 - math.Pow(float64(p.Beta2), float64(t)))
@@ -95,7 +95,7 @@ func (p *adam) update(net *Network, s *OptimizerState, lo, hi int) {
 	p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], s.Moments[1][lo:hi], net.Grads[lo:hi])
 }
 
-// optimizer moves the parameters of a network against their gradients.
+// optimizer updates the parameters of a network.
 type optimizer struct {
 	OptimizerState
 	updater
@@ -106,8 +106,8 @@ type optimizer struct {
 	sums    []float64 // squared gradients of each piece
 }
 
-// Complete returns o with defaults for what is zero, or an error that says what
-// is out of range.
+// Complete returns o with defaults for zero fields, or an error that names the field
+// that is out of range.
 func (o OptimizerOptions) Complete() (OptimizerOptions, error) {
 	o.Kind = cmp.Or(o.Kind, "adam")
 	o.Rate = cmp.Or(o.Rate, OptimizerNamed(o.Kind).Rate)
@@ -152,8 +152,8 @@ func (o *OptimizerOptions) check() error {
 	return o.Schedule.check()
 }
 
-// step moves the parameters once. It returns the norm of the gradient before
-// clipping, or 0 if there is no clipping to need it.
+// step updates the parameters once. It returns the norm of the gradient before
+// clipping, or 0 if there is no clipping.
 func (p *optimizer) step() (norm float64) {
 	scale := 1.0
 	if clip := p.options.Clip; clip > 0 {
@@ -180,7 +180,7 @@ func (p *optimizer) norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// Schedule is how the learning rate changes over the steps of a run: a linear
+// Schedule describes how the learning rate changes over the steps of a run: a linear
 // warm-up from zero, then constant or along a half cosine down to Final:
 //
 //	rate(t)/rate = (t+1)/WarmUp                                    t < WarmUp
@@ -208,7 +208,7 @@ func (s *Schedule) check() error {
 	return fmt.Errorf("schedule %q is not one of [constant cosine]", s.Kind)
 }
 
-// factor returns what the rate is multiplied by at step t, from 0.
+// factor returns the multiplier of the rate at step t, from 0.
 func (s *Schedule) factor(t uint64) float64 {
 	switch {
 	case t < s.WarmUp:

@@ -14,8 +14,8 @@ import (
 	"credence/internal/yamltext"
 )
 
-// kinds are the layers a file may name, a value of each. One with a number of
-// dimensions has a name for each of these, too, such as conv2d.
+// kinds are the layers a file may name, a value of each. A layer with a number of
+// dimensions also has a name for each of these, such as conv2d.
 var kinds = named(&Dense{}, &Conv{}, &MaxPool{}, &AvgPool{}, &GlobalPool{}, &ReLU{}, &GELU{}, &Tanh{}, &Sigmoid{},
 	&Dropout{}, &LayerNorm{}, &BatchNorm{}, &Flatten{}, &Embedding{}, &Sequential{}, &Residual{}, &Concat{})
 
@@ -48,8 +48,8 @@ func named(layers ...Layer) map[string]Layer {
 //
 // The keys of a layer are the fields of its Go type in lower case. A dense layer
 // without out gets the given number of outputs, those of the head. An unknown
-// key or type is an error with its position. own are zero values of layers of
-// one's own, such as &Scale{}, which the text may then name.
+// key or type is an error with its position. own are zero values of custom layers,
+// such as &Scale{}, which the text may then name.
 func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*yamltext.Error](err); ok {
@@ -83,7 +83,7 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 
 type layerReader struct{ kinds map[string]Layer }
 
-// at is an error with the position of a node.
+// at returns an error with the position of a node.
 func at(n ast.Node, format string, a ...any) error {
 	p := n.GetToken().Position
 	return fmt.Errorf("layers: line %d, column %d: %s", p.Line, p.Column, fmt.Sprintf(format, a...))

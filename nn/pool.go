@@ -8,7 +8,7 @@ import (
 
 // MaxPool takes the largest value of each window, in 1 to 3 dimensions. Of
 // equal values the first in scan order receives the gradient. Windows that do
-// not fit entirely are left out; padding is never taken.
+// not fit entirely are left out; padding is never the largest value.
 //
 //	C channels, D·H·W input size, o output positions
 //	x, dx    [N, C, D, H, W]
@@ -24,12 +24,12 @@ type MaxPool struct {
 	arg []int32
 }
 
-// pool is what MaxPool and AvgPool share.
+// pool is the common part of MaxPool and AvgPool.
 type pool struct {
 	shape        kernel.PoolShape
 	in, out      int // values of an item
 	each         int // channels of a piece
-	total        int // channels of all items in hand
+	total        int // channels of all items of the batch
 	fwd, bwd     func(i int)
 	y, x, dx, dy []float32
 }
@@ -60,7 +60,7 @@ func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) 
 	return out, nil
 }
 
-// part returns which values of inputs and outputs are piece i, some channels of
+// part returns the ranges of inputs and outputs of piece i, some channels of
 // one item or several, and their shape.
 func (l *pool) part(i int) (in, out span, s kernel.PoolShape) {
 	c := l.shape.Channels

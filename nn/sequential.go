@@ -13,7 +13,7 @@ type Sequential struct {
 	grad   [2][]float32
 }
 
-// stage is a layer as it is run: one of Layers, or several fused.
+// stage is a unit of execution: one of Layers, or several fused.
 //
 //	y [N, out]
 type stage struct {
@@ -56,7 +56,7 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 	return shape, nil
 }
 
-// stage builds layer i and those fused with it; n says how many they are.
+// stage builds layer i and those fused with it; n is their number.
 func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n int, err error) {
 	build := func(i int, in Shape) (Layer, Shape, error) { return b.Child(strconv.Itoa(i), l.Layers[i], in) }
 	if s, out, err = build(i, in); err != nil || b.apart {
@@ -98,8 +98,8 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 }
 
 // pattern looks for an activation and a max-pool in either order, or a
-// max-pool alone, from layer i on. last says that the pool comes first, n how
-// many layers they are, 0 if none.
+// max-pool alone, from layer i on. last reports whether the pool comes first; n is
+// the number of layers, 0 if there is no match.
 func (l *Sequential) pattern(i int) (pool *MaxPool, last bool, n int) {
 	if i >= len(l.Layers) {
 		return nil, false, 0
@@ -129,8 +129,8 @@ func (l *Sequential) bind(batch int) {
 	}
 }
 
-// bindBackward allocates two buffers for gradients that take turns on the way
-// back.
+// bindBackward allocates two buffers for gradients, which alternate in the backward
+// pass.
 func (l *Sequential) bindBackward(batch int) {
 	widest := 0
 	for i := 1; i < len(l.stages); i++ {

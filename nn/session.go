@@ -7,20 +7,20 @@ import (
 )
 
 // Session runs a network for one caller at a time: its layers with their buffers.
-// Its results are the same bits whatever other sessions do, and on any number of
+// Its results are bit-identical whatever other sessions do, and on any number of
 // cores.
 type Session struct {
 	net   *Network
 	root  Layer
 	build *Builder
-	batch int       // largest that there are buffers for
-	back  bool      // whether there are buffers for Backward
+	batch int       // largest batch that buffers are allocated for
+	back  bool      // whether buffers for Backward are allocated
 	out   []float32 // [batch, Out]
-	in    []float32 // what Forward saw
+	in    []float32 // the inputs of the last Forward
 	pass  Pass
 }
 
-// NewSession returns a session for batches of up to so many items; a larger batch
+// NewSession returns a session for batches of up to batch items; a larger batch
 // makes it grow.
 func (n *Network) NewSession(batch int) (*Session, error) {
 	s := &Session{net: n, root: instance(n.root), build: &Builder{net: n, apart: n.apart}}
@@ -34,7 +34,7 @@ func (n *Network) NewSession(batch int) (*Session, error) {
 	return s, nil
 }
 
-// bind allocates buffers for batches of up to so many items.
+// bind allocates buffers for batches of up to batch items.
 func (s *Session) bind(batch int) {
 	s.batch = batch
 	s.out = make([]float32, batch*s.net.Out.Size())
@@ -58,9 +58,9 @@ func (s *Session) bindBackward() {
 	}
 }
 
-// Forward returns the outputs [N, Out] for the inputs x [N, In]; p says how, its
-// Items is set here. The result is overwritten by the next call; x must stay as it
-// is until Backward returns.
+// Forward returns the outputs [N, Out] for the inputs x [N, In]; p describes the pass,
+// its Items is set here. The result is overwritten by the next call; x must stay
+// unchanged until Backward returns.
 func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
 	in := s.net.In.Size()
 	p.Items = len(x) / in
@@ -112,7 +112,7 @@ func (b *Builder) workspace() *workspace {
 	return b.work
 }
 
-// grow makes room for so many workers.
+// grow allocates memory for the given number of workers.
 func (w *workspace) grow(workers int) {
 	for w != nil && len(w.gemm) < workers {
 		w.gemm = append(w.gemm, new(kernel.GemmScratch))

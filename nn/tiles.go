@@ -7,8 +7,8 @@ import (
 )
 
 // tiles is a division of an [m, n] matrix product into pieces of rows and
-// columns. Each element is the same chain of multiply-adds in whatever tile it is,
-// so that the division may depend on the number of cores.
+// columns. Each element is the same chain of multiply-adds in any tile, so that the
+// division may depend on the number of cores.
 type tiles struct {
 	m, n       int
 	rows, cols int // of a tile
@@ -19,13 +19,13 @@ type tiles struct {
 const (
 	panelCols = 16      // columns the kernel computes together
 	panelRows = 12      // rows the kernel computes together
-	tileWork  = 1 << 17 // multiply-adds that make a piece of their own
+	tileWork  = 1 << 17 // least multiply-adds of a tile
 	splitWork = 1 << 20 // multiply-adds, below which a loop is done before help arrives
 	maxTiles  = 64
-	tilesEach = 4 // for each core: enough that one which is late is helped
+	tilesEach = 4 // tiles per core: enough to balance the load
 )
 
-// tile divides an m×n product over k among so many cores. Each tile reads all of its rows of the
+// tile divides an m×n product over k among the given number of cores. Each tile reads all of its rows of the
 // left and packs all of its columns of the right matrix; of t tiles, a across,
 // that is a·m + (t/a)·n in all, which is least for a² = t·n/m.
 func tile(m, n, k, workers int) tiles {
@@ -54,9 +54,9 @@ func (t *tiles) at(i int) (r0, rows, c0, cols int) {
 	return r0, min(t.rows, t.m-r0), c0, min(t.cols, t.n-c0)
 }
 
-// groups splits the items of a batch into runs that are worked on apart, each
-// with sums of the parameters' gradients of its own. The division depends on
-// shapes alone.
+// groups splits the items of a batch into runs that are processed separately, each
+// with its own sums of the parameters' gradients. The division depends on shapes
+// alone.
 type groups struct {
 	work    int // multiply-adds of an item
 	count   int
@@ -142,7 +142,7 @@ type cut struct {
 // span is the indices lo … hi−1.
 type span struct{ lo, hi int }
 
-// split divides the items that g has been split for, of so many rows each.
+// split divides the items of g, each with the given number of rows.
 func (c *cut) split(g *groups, rows int) {
 	c.groups, c.rows, c.each, c.count = g, rows, rows, g.count
 	if g.items >= maxGroups {

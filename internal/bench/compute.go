@@ -1,6 +1,6 @@
-// Package bench holds the workloads of credence bench, which are the same on
-// every machine: intervals of mixtures and the compute kernels. That of training
-// is in package train, beside the function it times.
+// Package bench implements the workloads of credence bench, which are the same on
+// every machine: intervals of mixtures and the compute kernels. The training
+// workload is in package train, next to the function it times.
 package bench
 
 import (
@@ -23,7 +23,7 @@ const (
 	windows            = 5
 )
 
-// IntervalsResult is what bench intervals prints, under its JSON names.
+// IntervalsResult is the output of bench intervals, with its JSON names.
 type IntervalsResult struct {
 	Workload      string  `json:"workload"`
 	Threads       int     `json:"threads"`
@@ -33,8 +33,8 @@ type IntervalsResult struct {
 	MaxError      float64 `json:"max_error"`
 }
 
-// Intervals times two-sided intervals for the given time, of which the best of
-// five windows counts, and finds their largest error.
+// Intervals times two-sided intervals for the given time, reports the best of
+// five windows, and computes their largest error.
 func Intervals(duration time.Duration, seed uint64) (*IntervalsResult, error) {
 	rows := drawMixtures(seed)
 	dst := make([]mixture.Interval, IntervalRows)
@@ -92,8 +92,8 @@ func drawMixtures(seed uint64) mixture.BetaBatch {
 }
 
 // intervalsError returns the largest relative error of the mass beyond an end.
-// Close to 1 an interval's end has too few digits to be judged by, so there the
-// distance from 1 is taken, and the mass from the reflected mixture.
+// Close to 1 an interval's end has too few digits for this, so the distance from 1
+// is used there, with the mass of the reflected mixture.
 func intervalsError(rows mixture.BetaBatch, intervals []mixture.Interval) (float64, error) {
 	level := intervalLevel // a variable, so that 1 − level rounds as it does in Interval
 	tail := (1 - level) / 2
@@ -132,7 +132,7 @@ func intervalsError(rows mixture.BetaBatch, intervals []mixture.Interval) (float
 // smallestNormal is the smallest float64 with all its digits.
 const smallestNormal = 0x1p-1022
 
-// KernelResult is one line of bench kernels, under its JSON names.
+// KernelResult is one line of bench kernels, with its JSON names.
 type KernelResult struct {
 	Kernel    string  `json:"kernel"` // the instruction set
 	Operation string  `json:"operation"`

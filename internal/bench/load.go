@@ -19,28 +19,28 @@ import (
 	"time"
 )
 
-// Load sends one request again and again to a server, over connections that stay open.
+// Load sends one request repeatedly to a server, over persistent connections.
 type Load struct {
 	URL         string // of the server, without a path
 	Path        string
 	Kind        string // content type
-	Accept      string // that of the answer; "" for any
+	Accept      string // content type of the response; "" for any
 	Token       string // "" for none
 	Body        []byte
 	Connections int
-	Rate        float64 // requests per second, at times that are fixed beforehand; 0 sends the next after an answer
-	Requests    int     // ends after so many; 0 for as long as Duration says
+	Rate        float64 // requests per second, at fixed times; 0 sends the next request after a response
+	Requests    int     // number of requests; 0 means that Duration decides
 	Duration    time.Duration
 }
 
-// Loaded is what a load came to. The time of an answer counts from when the request was to be sent, so
-// that a server which makes requests wait is charged for those behind it, too.
+// Loaded is the result of a load. Response times count from the scheduled time of a request, so that they
+// include the time that a slow server makes later requests wait.
 type Loaded struct {
 	Requests   int
 	Seconds    float64
 	P50, P99   time.Duration
 	Worst      time.Duration
-	CPU        time.Duration // that the server's process used, as its metrics tell
+	CPU        time.Duration // used by the server's process, from its metrics
 	MemoryFrom int64         // resident bytes of the server after a tenth of the requests
 	MemoryTo   int64         // and after the last
 }
@@ -98,7 +98,7 @@ func (l *Load) Run(ctx context.Context) (*Loaded, error) {
 	return out, nil
 }
 
-// request returns what is sent each time.
+// request returns the request that is sent each time.
 func (l *Load) request(u *url.URL) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", strings.TrimSuffix(u.Path, "/"), l.Path, u.Host, l.Kind, len(l.Body))
@@ -133,10 +133,10 @@ func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start
 		if _, err := c.Write(request); err != nil {
 			return nil, cause(ctx, err)
 		}
-		if err := readAnswer(in); err != nil {
+		if err := readResponse(in); err != nil {
 			return nil, cause(ctx, err)
 		}
-		// Over a number of requests memory is watched, of which a list would take ever more.
+		// With a fixed number of requests memory is measured, which a growing list would distort.
 		if l.Requests == 0 || n%100 == 0 {
 			list = append(list, time.Since(begun))
 		}
@@ -150,7 +150,7 @@ func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start
 	}
 }
 
-// cause returns why a connection failed: the context's end, if that is why.
+// cause returns the reason why a connection failed: the context's error if it has ended.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -158,8 +158,8 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// readAnswer reads an answer, which has to be a good one.
-func readAnswer(in *bufio.Reader) error {
+// readResponse reads a response and returns an error unless it is successful.
+func readResponse(in *bufio.Reader) error {
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return err
@@ -173,13 +173,13 @@ func readAnswer(in *bufio.Reader) error {
 	return err
 }
 
-// serverState is what the metrics of a server tell of its process.
+// serverState has the metrics of a server's process.
 type serverState struct {
 	cpu    time.Duration
 	memory int64
 }
 
-// server asks for the metrics. A server without any has used nothing.
+// server fetches the metrics. A server without metrics has the zero state.
 func (l *Load) server(ctx context.Context) (s serverState, err error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(l.URL, "/")+"/metrics", nil)
 	if err != nil {

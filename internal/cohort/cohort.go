@@ -1,14 +1,14 @@
-// Package cohort makes a synthetic cohort of MRI scans with clinical scores,
+// Package cohort simulates a cohort of MRI scans with clinical scores,
 // after the real-data study of Wu et al. (ICML 2019), whose data are under
 // license. Nothing in it comes from a person.
 //
 // Every subject has a latent severity s, and several visits with a scan each,
 // between which it drifts. A scan shows s + τε as atrophy in a head that is
 // drawn from analytic shapes ([Picture]). Three instruments (diagnosis, CDR,
-// MMSE) read s with errors of their own; their readings are ranked over the
-// cohort and cut so that each says NC, MCI and AD exactly as often as in the
-// paper's table. Because the law is known, so is, for every scan, the
-// probability that an instrument says AD ([Scan.Pi]).
+// MMSE) read s with independent errors; their readings are ranked over the
+// cohort and cut so that each gives NC, MCI and AD exactly as often as in the
+// paper's table. Because the distribution is known, so is, for every scan, the
+// probability that an instrument gives AD ([Scan.Pi]).
 //
 // [New] draws the cohort, [Picture.Render] a volume, [Write] the folder of NIfTI
 // files and tables that a study reads.
@@ -31,7 +31,7 @@ const (
 	driftMean, driftSD = 0.10, 0.06
 )
 
-// Options says how large a cohort is.
+// Options configures the size of a cohort.
 type Options struct {
 	Scans int // 0 means 1660
 	// Fresh are further scans, of further subjects: their instruments are cut
@@ -43,7 +43,7 @@ type Options struct {
 // PaperScans is the number of scans in the paper's study.
 const PaperScans = 1660
 
-// Part says what a scan is for.
+// Part is the purpose of a scan.
 type Part string
 
 const (
@@ -57,7 +57,7 @@ const (
 type Cohort struct {
 	Options
 	Scans []Scan
-	// Thresholds are t_l: above it, instrument l says AD.
+	// Thresholds are t_l: above it, instrument l gives AD.
 	Thresholds [3]float64
 }
 
@@ -68,7 +68,7 @@ type Scan struct {
 	Visit   int // 0, 1, 2
 	Years   float64
 
-	Level [3]Level // what each instrument says
+	Level [3]Level // by instrument
 	DX    string   // CN, MCI or Dementia
 	CDR   float64
 	MMSE  int
@@ -77,7 +77,7 @@ type Scan struct {
 	Reading  [3]float64 // s + σ_l ε_l, which the instruments cut
 	Severity float64    // s
 	Shown    float64    // s + τε, which the image shows
-	Pi       [3]float64 // π_l: the probability that instrument l says AD
+	Pi       [3]float64 // π_l: the probability that instrument l gives AD
 	Mean     float64    // p̄, the mean of Pi
 }
 
@@ -89,7 +89,7 @@ var visits = []struct {
 }{{0, 0.1}, {6, 0.3}, {12, 1}}
 
 // New draws a cohort. Equal options give equal cohorts, and a scan of the study
-// does not depend on how many fresh ones there are.
+// does not depend on the number of fresh ones.
 func New(o Options) (*Cohort, error) {
 	if o.Scans == 0 {
 		o.Scans = PaperScans
@@ -115,7 +115,7 @@ func New(o Options) (*Cohort, error) {
 	return c, nil
 }
 
-// Probability returns how probably each instrument says AD at a severity, and
+// Probability returns the probability that each instrument gives AD at a severity, and
 // their mean: the probability that one picked at random does.
 //
 //	π_l = Φ((s − t_l)/σ_l)
@@ -162,11 +162,11 @@ func (c *Cohort) draw(part Part, n int) {
 	}
 }
 
-// Picture returns what scan i looks like.
+// Picture returns the description of the image of scan i.
 func (c *Cohort) Picture(i int) Picture {
 	s := &c.Scans[i]
 	return Picture{Seed: c.Seed, Part: s.Part, Subject: s.Subject, Scan: c.place(i), Severity: s.Shown}
 }
 
-// normal is the distribution function of the standard normal law.
+// normal is the standard normal distribution function.
 func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }

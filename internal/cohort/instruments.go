@@ -9,7 +9,7 @@ import (
 	"credence/internal/rng"
 )
 
-// Level is what an instrument says, from well to ill.
+// Level is the verdict of an instrument, from well to ill.
 type Level int
 
 // The levels of all instruments.
@@ -22,7 +22,7 @@ const (
 // String returns the paper's name of the level.
 func (l Level) String() string { return [...]string{"NC", "MCI", "AD"}[l] }
 
-// Instrument is a way of telling how ill a subject is: its reading is s + σε.
+// Instrument is a measurement of how ill a subject is: its reading is s + σε.
 type Instrument struct {
 	Name  string
 	Error float64 // σ
@@ -99,7 +99,7 @@ func (c *Cohort) instruments() {
 	}
 }
 
-// read puts down what instrument l says.
+// read stores the level and value of instrument l.
 func (s *Scan) read(l int, level Level, value float64) {
 	s.Level[l] = level
 	switch Instruments[l].Name {
@@ -113,8 +113,8 @@ func (s *Scan) read(l int, level Level, value float64) {
 }
 
 // cut is the reading midway between those of ranks k−1 and k. Where one of them
-// does not exist, it is as far out as the share of a whole cohort would have
-// it, and beyond all readings there are.
+// does not exist, it is the quantile that a whole cohort would have, and beyond
+// all readings.
 func cut(readings []float64, order []int, k int, sd float64) float64 {
 	n := len(order)
 	if k > 0 && k < n {

@@ -92,7 +92,7 @@ func (c *Cohort) writeTables(dir string, size Size) error {
 	return atomicfile.Write(filepath.Join(dir, ReadmeFile), func(w io.Writer) error { return c.readme(w, size) })
 }
 
-// readme says what the folder is.
+// readme describes the folder.
 func (c *Cohort) readme(w io.Writer, size Size) error {
 	t := c.Thresholds
 	_, err := fmt.Fprintf(w, `SYNTHETIC DATA. NO PERSON WAS SCANNED, TESTED OR DIAGNOSED.

@@ -1,6 +1,6 @@
 package cohort
 
-// This file says what is where: each function returns the brightness at a place
+// This file describes the anatomy: each function returns the brightness at a place
 // q of the template. b is the width over which one tissue passes into the next,
 // about the size of a voxel.
 
@@ -110,7 +110,7 @@ func (h *head) features(v float32, q, m vec, b float32) float32 {
 	return v
 }
 
-// inside draws what the skull holds; skull is the distance from it.
+// inside draws the contents of the skull; skull is the distance from it.
 func (h *head) inside(q vec, skull, b float32) float32 {
 	m := vec{abs(q.x), q.y, q.z}
 	if q.x > 0 {

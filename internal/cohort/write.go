@@ -27,22 +27,22 @@ const (
 	VolumesFolder    = "volumes"
 	FreshPrefix      = "fresh-"
 
-	// settingsFile says what is in the folder, or will be once it is complete.
+	// settingsFile describes the contents of the folder once it is complete.
 	settingsFile = "cohort.json"
 )
 
-// ErrOccupied is the reason when a folder holds something else.
+// ErrOccupied is the reason when a folder holds other files.
 var ErrOccupied = errors.New("the folder is not empty")
 
-// WriteOptions says how a cohort is written.
+// WriteOptions configures [Write].
 type WriteOptions struct {
 	Size Size // of the volumes; zero means DefaultSize
 	// Overwrite replaces another cohort in the folder.
 	Overwrite bool
-	// Progress is told, as volumes are done, how many of how many are there. It
-	// is not called by two goroutines at a time.
+	// Progress is called after each volume with the number of volumes done and their
+	// total. It is not called by two goroutines at a time.
 	Progress func(done, total int)
-	// Apart draws with goroutines of its own, beside which loops of package par keep the cores.
+	// Apart draws with separate goroutines, so that loops of package par keep the cores.
 	Apart bool
 }
 
@@ -59,9 +59,9 @@ type settings struct {
 
 const phantomVersion = 1
 
-// Write makes the folder of a cohort: tables, then one NIfTI file per scan. A
-// folder that was begun with the same options is completed; volumes that are
-// there are kept. The files are the same whatever the number of cores. When ctx
+// Write writes the folder of a cohort: tables, then one NIfTI file per scan. A
+// folder that was started with the same options is completed; existing volumes
+// are kept. The files do not depend on the number of cores. When ctx
 // ends, Write returns its error, and can be called again.
 func Write(ctx context.Context, dir string, c *Cohort, o WriteOptions) error {
 	if o.Size == (Size{}) {
@@ -121,7 +121,7 @@ func apart(n int, body func(i int)) {
 	wait.Wait()
 }
 
-// check refuses sizes that no volume has.
+// check returns an error for sizes that no volume has.
 func (s Size) check() error {
 	for _, n := range s {
 		if n < 4 || n > 512 {
@@ -131,7 +131,7 @@ func (s Size) check() error {
 	return nil
 }
 
-// prepare makes the folder, or makes sure that it may be written to.
+// prepare creates the folder, or checks that it may be written to.
 func prepare(dir string, set settings, overwrite bool) error {
 	path := filepath.Join(dir, settingsFile)
 	entries, err := os.ReadDir(dir)
@@ -183,7 +183,7 @@ func clearVolumes(dir string) error {
 	return nil
 }
 
-// writeVolume writes scan i unless its file is there and whole.
+// writeVolume writes scan i unless its file exists and is complete.
 func (c *Cohort) writeVolume(dir string, i int, size Size) error {
 	path := filepath.Join(dir, filepath.FromSlash(c.Scans[i].Path()))
 	const header = 352
@@ -211,7 +211,7 @@ func (p Picture) Volume(size Size) *nifti.Volume {
 	return v
 }
 
-// unpacked returns the size that a gzip file says it has when unpacked, or 0.
+// unpacked returns the uncompressed size that a gzip file declares, or 0.
 func unpacked(path string) uint32 {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,13 +1,13 @@
 // Package cuda runs kernels on NVIDIA GPUs through the driver's own library, libcuda.so.1: nothing
-// else has to be installed. The kernels, CUDA C in the folder kernels, are in the program as PTX,
-// which the driver compiles for the GPU at hand.
+// else has to be installed. The kernels, CUDA C in the folder kernels, are embedded as PTX,
+// which the driver compiles for the GPU in use.
 //
-// The library is loaded by purego, which makes a program dynamic. So only a build with the tag cuda
-// can load it; in any other, [Open] fails with [ErrBuild].
+// The library is loaded by purego, which makes a program dynamically linked. So only a build with the tag
+// cuda can load it; in any other, [Open] fails with [ErrBuild].
 //
 // A [Device] may be used from any goroutine: each call runs in the device's context, on a locked
-// thread. What is given to a [Stream] runs in order; errors of kernels show at a later call, mostly
-// Synchronize.
+// thread. Work submitted to a [Stream] runs in order; errors of kernels are reported by a later call,
+// usually Synchronize.
 package cuda
 
 import (
@@ -28,7 +28,7 @@ var ptx []byte
 // ErrBuild is the error of a build without GPUs.
 var ErrBuild = errors.New("this build has no GPUs: it is the static one; credence-gpu, built with -tags cuda, has")
 
-// ErrNoDevice is the error if there is no driver or no GPU, or none of the number asked for.
+// ErrNoDevice is the error if there is no driver or no GPU, or none with the requested number.
 var ErrNoDevice = errors.New("no GPU can be used")
 
 // LibraryEnv is the environment variable that names another file than libcuda.so.1.
@@ -68,7 +68,7 @@ var start = sync.OnceValue(func() error {
 	return err
 })
 
-// Count returns how many GPUs there are.
+// Count returns the number of GPUs.
 func Count() (int, error) {
 	if err := start(); err != nil {
 		return 0, err
@@ -153,7 +153,7 @@ func (d *Device) loadKernels() error {
 	return nil
 }
 
-// Free returns how much memory no process has taken, in bytes.
+// Free returns the free memory of the device, in bytes.
 func (d *Device) Free() (free int64, err error) {
 	var total int64
 	err = d.call(fnMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))

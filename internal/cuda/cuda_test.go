@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The committed PTX is that of the sources beside it.
+// The committed PTX is that of the sources next to it.
 func TestKernelsAreUpToDate(t *testing.T) {
 	sources, err := filepath.Glob("kernels/*.cu")
 	if err != nil || len(sources) < 5 {

@@ -12,7 +12,7 @@ type function struct {
 	at     uintptr
 }
 
-// functions are all that the library has to have.
+// functions are all functions that the library must provide.
 var functions []*function
 
 func newFunction(symbol string) *function {
@@ -64,8 +64,8 @@ func (f *function) name() string {
 	return strings.TrimSuffix(strings.TrimSuffix(f.symbol, "_v2"), "WithFlags")
 }
 
-// call calls the function and makes an error of what it returns. Go values whose addresses
-// are among the arguments stay where they are until it returns.
+// call calls the function and converts its result to an error. Go values whose addresses
+// are among the arguments are not moved until it returns.
 //
 //go:uintptrescapes
 func (f *function) call(args ...uintptr) error {
@@ -81,8 +81,8 @@ type Error struct {
 	Code int
 }
 
-// ErrMemory is an [Error] of too little memory; ErrLost one after which the device cannot be used by
-// this process any more.
+// ErrMemory matches an [Error] of too little memory; ErrLost one after which this process can no longer
+// use the device.
 var (
 	ErrMemory = errors.New("the GPU has not enough free memory")
 	ErrLost   = errors.New("the GPU was lost")
@@ -93,7 +93,7 @@ const (
 	codeNotInitialized = 3
 )
 
-// names are those of the driver's errors, and what they mean where a user can do something.
+// names are the names of the driver's errors, with an explanation where a user can act on it.
 var names = map[int]struct{ name, meaning string }{
 	1:   {"INVALID_VALUE", ""},
 	2:   {"OUT_OF_MEMORY", "not enough free memory"},
@@ -133,7 +133,7 @@ var names = map[int]struct{ name, meaning string }{
 	999: {"UNKNOWN", "see dmesg and nvidia-smi"},
 }
 
-// Error tells the driver's name of the error, and what it means.
+// Error returns the driver's name of the error, and its meaning.
 func (e *Error) Error() string {
 	known, ok := names[e.Code]
 	switch {

@@ -22,7 +22,7 @@ func load(path string) error {
 	return nil
 }
 
-// invoke calls what is at an address of the library.
+// invoke calls the function at an address of the library.
 func invoke(at uintptr, args ...uintptr) uintptr {
 	r, _, _ := purego.SyscallN(at, args...)
 	return r & 0xffffffff

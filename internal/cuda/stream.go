@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// Memory is a place in the memory of a device; zero is none.
+// Memory is an address in the memory of a device; zero is none.
 type Memory uintptr
 
-// At returns the place so many 32-bit values further on.
+// At returns the address of the 32-bit value with the given index.
 func (m Memory) At(values int) Memory {
 	if m == 0 {
 		return 0
@@ -63,10 +63,10 @@ func (a *Arena) Pinned(n int) ([]float32, error) {
 	return s, nil
 }
 
-// Host is the place of pinned memory, which kernels reach by themselves.
+// Host returns the address of pinned memory, which kernels can access directly.
 func Host(x []float32) Memory { return Memory(unsafe.Pointer(unsafe.SliceData(x))) }
 
-// Free gives all memory back, the device's to those to come. Nothing may be using it.
+// Free releases all memory; the device's blocks are kept for reuse. Nothing may be using it.
 func (a *Arena) Free() {
 	d := a.device
 	d.mu.Lock()
@@ -80,8 +80,8 @@ func (a *Arena) Free() {
 	a.blocks, a.hosts = nil, nil
 }
 
-// alloc returns a block that was freed, or a new one. Where memory is short, it waits for what the
-// garbage collector finds and gives all spare blocks back to the driver.
+// alloc returns a block that was freed, or a new one. If memory is short, it runs the garbage
+// collector and returns all spare blocks to the driver.
 func (d *Device) alloc(bytes int) (Memory, error) {
 	if at, ok := d.reuse(bytes); ok {
 		return at, nil
@@ -112,7 +112,7 @@ func (d *Device) allocNew(bytes int) (at Memory, err error) {
 	return at, err
 }
 
-// trim gives spare blocks back to the driver.
+// trim returns spare blocks to the driver.
 func (d *Device) trim() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,13 +124,13 @@ func (d *Device) trim() {
 	clear(d.spare)
 }
 
-// Stream is work of a device that is done in order.
+// Stream is a queue of work that a device runs in order.
 type Stream struct {
 	device *Device
 	handle uintptr
 }
 
-// NewStream returns a stream that runs beside others.
+// NewStream returns a stream that runs concurrently with others.
 func (d *Device) NewStream() (*Stream, error) {
 	s := &Stream{device: d}
 	const nonBlocking = 1
@@ -144,7 +144,7 @@ func (s *Stream) Synchronize() error { return s.device.call(fnStreamSynchronize,
 // Close ends the stream once its work is done.
 func (s *Stream) Close() { _ = s.device.call(fnStreamDestroy, s.handle) }
 
-// Do calls f, whose calls of the stream are then made with fewer switches of context.
+// Do calls f; calls of the stream inside it need fewer switches of context.
 func (s *Stream) Do(f func() error) error { return s.device.do(f) }
 
 // Upload copies values to the device. The copy may be made later if they are pinned.
@@ -175,8 +175,8 @@ func (s *Stream) Zero(at Memory, n int) error {
 	return s.device.call(fnMemsetD32Async, uintptr(at), 0, uintptr(n), s.handle)
 }
 
-// Launch runs a kernel on a grid of blocks with so many threads each. args points to the structure
-// that it takes.
+// Launch runs a kernel on a grid of blocks with the given number of threads each. args points to its
+// argument structure.
 func (s *Stream) Launch(kernel string, grid [3]int, threads int, args unsafe.Pointer) error {
 	f, ok := s.device.kernels[kernel]
 	if !ok {
@@ -191,13 +191,13 @@ func (s *Stream) Launch(kernel string, grid [3]int, threads int, args unsafe.Poi
 	return nil
 }
 
-// Graph is work that was recorded, to be done as one.
+// Graph is recorded work that runs as a unit.
 type Graph struct {
 	device *Device
 	exec   uintptr
 }
 
-// Record makes a graph of what f gives to the stream, which does not do it.
+// Record returns a graph of the work that f submits to the stream, which does not run it.
 func (s *Stream) Record(f func() error) (*Graph, error) {
 	g := &Graph{device: s.device}
 	err := s.device.do(func() error {
@@ -221,7 +221,7 @@ func (s *Stream) Record(f func() error) (*Graph, error) {
 	return g, err
 }
 
-// Run does what was recorded.
+// Run runs the recorded work.
 func (s *Stream) Run(g *Graph) error { return s.device.call(fnGraphLaunch, g.exec, s.handle) }
 
 // Close frees the graph.
@@ -240,10 +240,10 @@ func (d *Device) NewEvent() (*Event, error) {
 	return e, err
 }
 
-// Mark makes e the moment when all that was given to the stream so far is done.
+// Mark records e: it passes when all work submitted to the stream so far is done.
 func (s *Stream) Mark(e *Event) error { return s.device.call(fnEventRecord, e.handle, s.handle) }
 
-// Wait lets what comes next in the stream wait for e.
+// Wait makes later work in the stream wait for e.
 func (s *Stream) Wait(e *Event) error { return s.device.call(fnStreamWaitEvent, s.handle, e.handle, 0) }
 
 // Synchronize waits for the event.

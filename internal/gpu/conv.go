@@ -6,12 +6,11 @@ import (
 	"unsafe"
 
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
-// conv is a convolution, alone or with an activation and a max-pool, of which the backward pass
-// visits only the positions that won their window.
+// conv is a convolution, alone or with an activation and a max-pool. With a pool, the backward pass
+// visits only the largest position of each window.
 type conv struct {
 	op           nn.Op
 	weight, bias tensor
@@ -32,8 +31,8 @@ var poolKernels = map[[3]int]string{
 	{1, 1, 2}: "conv_pool_1x1x2", {1, 2, 1}: "conv_pool_1x2x1", {1, 2, 2}: "conv_pool_1x2x2", {2, 2, 2}: "conv_pool_2x2x2",
 }
 
-// narrowKernels are how many output channels a thread has in variants for fewer threads than
-// manyThreads, which would leave a GPU idle.
+// narrowKernels are the output channels per thread of kernel variants for fewer threads than
+// manyThreads, which would not fill a GPU.
 var narrowKernels = map[[3]int]int{{1, 2, 2}: 2, {2, 2, 2}: 4}
 
 const manyThreads = 16 * 1024
@@ -66,8 +65,8 @@ func newConv(b *builder, op *nn.Op) node {
 	return node{l.forward, l.backward}
 }
 
-// chunksOf is into how many chunks the positions of so many items are cut, each summed by blocks of
-// its own: enough to fill any GPU.
+// chunksOf returns the number of chunks that the positions of the items are cut into, each summed by
+// separate blocks: enough to fill any GPU.
 func (l *conv) chunksOf(items int) int {
 	const blocks = 1056 // 8 for each of 132 multiprocessors
 	if l.volume {
@@ -81,8 +80,8 @@ func (l *conv) chunksOf(items int) int {
 	return max(1, min(blocks/wide, items*z.size()/16))
 }
 
-// forEach calls f with the arguments for some items at a time, as many as a grid can have that needs
-// so many blocks for an item.
+// forEach calls f with the arguments for some items at a time, as many as fit a grid with the given
+// number of blocks per item.
 func (l *conv) forEach(r *recorder, a convArgs, blocks int, f func(a *convArgs)) {
 	step := max(1, maxBlocks/blocks)
 	for lo := 0; lo < r.items; lo += step {
@@ -131,7 +130,7 @@ func (l *conv) forward(r *recorder, y, x cuda.Memory) {
 }
 
 func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if l.op.Act != kernel.Identity {
+	if l.op.Act != nn.ActIdentity {
 		slopes(r, dy, dy, y, r.items*l.op.Out, l.op.Act)
 	}
 	a := l.args
@@ -167,8 +166,8 @@ func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	})
 }
 
-// slopes sets dx to dy times the derivative of an activation, from its output or, of GELU, its input.
-func slopes(r *recorder, dx, dy, ref cuda.Memory, n int, act kernel.Activation) {
+// slopes sets dx to dy times the derivative of an activation, from its output or, for GELU, its input.
+func slopes(r *recorder, dx, dy, ref cuda.Memory, n int, act nn.Activation) {
 	args := pointArgs{x: dy, z: ref, y: dx, count: int32(n), act: int32(act)}
 	r.each("activation_dx", n, unsafe.Pointer(&args))
 }

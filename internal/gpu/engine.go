@@ -1,15 +1,15 @@
-// Package gpu is the engine of networks on NVIDIA GPUs: it runs what [nn.Network.Ops] lists with the
+// Package gpu implements the engine for NVIDIA GPUs: it runs the operations of [nn.Network.Ops] with the
 // kernels of package cuda.
 //
 // A network's weights, gradients, moments and activations stay on the device. A training step is one
 // CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, backward
-// and the new weights (trainer.go). It is a kernel or two for each layer, or where all that an item needs
-// fits into the shared memory of a block, two kernels in all (items.go). Other losses, with raters,
-// fractions of votes or of another method, run on the CPU, on the few values that the outputs are,
-// between two graphs.
+// and the new weights (trainer.go). It is one or two kernels per layer, or two kernels in all where the
+// data of an item fit into the shared memory of a block (items.go). Other losses (with raters, with
+// fractional votes or of another method) run on the CPU, on the small output layer, between two
+// graphs.
 //
-// Sums are taken in an order that shapes decide: the same seed and GPU give the same bits. Random
-// numbers are those of the CPU.
+// The order of sums depends on shapes only: the same seed and GPU give the same bits. Random
+// numbers are those of the CPU engine.
 package gpu
 
 import (
@@ -24,7 +24,7 @@ import (
 	"credence/nn"
 )
 
-// Engine runs networks on one GPU or several; of several, each network is on one of them.
+// Engine runs networks on one GPU or several; with several, each network is on one of them.
 type Engine struct {
 	devices []*cuda.Device
 
@@ -59,7 +59,7 @@ func Open(i int) (*Engine, error) {
 // namePrefix begins the names of GPUs.
 const namePrefix = "cuda "
 
-// Named reports whether a name that was recorded is that of a GPU.
+// Named reports whether a recorded engine name is that of a GPU.
 func Named(name string) bool { return strings.HasPrefix(name, namePrefix) }
 
 // Name implements [nn.Engine].
@@ -68,7 +68,7 @@ func (e *Engine) Name() string {
 	return fmt.Sprintf("%ssm_%d %s", namePrefix, d.Capability, d.Name)
 }
 
-// Describe says for people what the engine runs on.
+// Describe returns a readable description of the GPUs in use.
 func (e *Engine) Describe() string {
 	d := e.devices[0]
 	text := fmt.Sprintf("%s, %.0f GB", d.Name, float64(d.Memory)/1e9)
@@ -103,7 +103,7 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 	return t, nil
 }
 
-// load puts a network on the device with the fewest.
+// load puts a network on the device with the fewest networks.
 func (e *Engine) load(net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	e.mu.Lock()
 	at := slices.Index(e.used, slices.Min(e.used))
@@ -136,14 +136,14 @@ func (e *Engine) Pin(n int) (*nn.Pinned, error) {
 	return p, nil
 }
 
-// predictor is the [nn.Predictor]. It grows with the batches that it is given.
+// predictor is the [nn.Predictor]. Its buffers grow with the batches.
 type predictor struct {
 	engine *Engine
 	net    *nn.Network
 	held   *held
 }
 
-// held is what a predictor frees when nobody uses it any more.
+// held are the resources that are freed when a predictor is no longer reachable.
 type held struct{ network *network }
 
 func (h *held) close() {
@@ -153,10 +153,10 @@ func (h *held) close() {
 	}
 }
 
-// mostPredicted is how many values a predictor keeps at most, on a device.
+// mostPredicted is the largest number of values that a predictor keeps on a device.
 const mostPredicted = 1 << 28
 
-// grow makes room for batches of so many items, as far as that is sensible: larger ones are cut.
+// grow allocates buffers for batches of the given number of items, up to a limit: larger batches are split.
 func (p *predictor) grow(batch int) error {
 	batch = max(1, min(batch, 1024, mostPredicted/p.net.ItemSize()))
 	if p.held.network != nil && p.held.network.batch >= batch {
@@ -177,5 +177,5 @@ func (p *predictor) Forward(x []float32, pass nn.Pass) ([]float32, error) {
 	return p.held.network.Forward(x, pass)
 }
 
-// start is where a slice begins, by which it is known again.
+// start returns the address of a slice, which identifies it.
 func start(x []float32) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }

@@ -162,7 +162,7 @@ func far(got, want []float32) float64 {
 	return off / top
 }
 
-// One step of plain descent at rate 1 tells the gradients of all parameters.
+// One step of plain descent at rate 1 shows the gradients of all parameters.
 func TestGradients(t *testing.T) {
 	const n = 5
 	for name, c := range cases(t) {

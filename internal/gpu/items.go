@@ -5,7 +5,6 @@ import (
 
 	"credence/head"
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
@@ -19,7 +18,7 @@ const (
 	itemScratch = 192
 )
 
-// itemPlan is a training step of a network that is so small that a block holds all of an item: two
+// itemPlan is a training step of a network so small that one block can process a whole item: two
 // kernels, or three where gradients are clipped.
 type itemPlan struct {
 	args    itemArgs
@@ -28,8 +27,8 @@ type itemPlan struct {
 	squares cuda.Memory // of each block
 }
 
-// newItemPlan returns nil if the network is none of dense layers and convolutions with ReLU or
-// nothing behind them, or too large.
+// newItemPlan returns nil if the network has other layers than dense ones and convolutions, each with or
+// without ReLU, or if it is too large.
 func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
 	if len(ops) > itemLayers || loss.Components*(loss.Classes+4) > itemScratch {
 		return nil
@@ -44,11 +43,11 @@ func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
 	widest := loss.Components * (loss.Classes + 1)
 	for i := range ops {
 		op := &ops[i]
-		if op.Kind != nn.OpDense && op.Kind != nn.OpConv || op.Act != kernel.Identity && op.Act != kernel.ReLU {
+		if op.Kind != nn.OpDense && op.Kind != nn.OpConv || op.Act != nn.ActIdentity && op.Act != nn.ActReLU {
 			return nil
 		}
 		l, s := &p.args.layer[i], &p.sums.layer[i]
-		l.in, l.out, l.relu = int32(op.In), int32(op.Out), flag(op.Act == kernel.ReLU)
+		l.in, l.out, l.relu = int32(op.In), int32(op.Out), flag(op.Act == nn.ActReLU)
 		s.in, s.out = l.in, l.out
 		if op.Kind == nn.OpDense {
 			l.xAt, l.plain = take(op.In), 1
@@ -73,7 +72,7 @@ func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
 	return p
 }
 
-// shape sets what a layer that is a convolution needs.
+// shape sets the fields of a convolution layer.
 func (l *itemLayer) shape(op *nn.Op, take func(int) int32) bool {
 	c := op.Conv
 	l.s, l.k, l.t, l.p, l.l = threeOf(c.Size), threeOf(c.Kernel), threeOf(c.Stride), threeOf(c.Pad), threeOf(c.Dilation)
@@ -98,7 +97,7 @@ func (l *itemLayer) shape(op *nn.Op, take func(int) int32) bool {
 	return true
 }
 
-// allocate makes room for what goes from one kernel to the next, and numbers the blocks of the second.
+// allocate allocates the memory between the kernels, and numbers the blocks of the second kernel.
 func (p *itemPlan) allocate(b *builder, ops []nn.Op) {
 	for i := range ops {
 		op := &ops[i]
@@ -124,7 +123,7 @@ func (p *itemPlan) allocate(b *builder, ops []nn.Op) {
 	p.squares = b.values(2 * p.blocks)
 }
 
-// record gives the kernels of a step to the stream.
+// record submits the kernels of a step to the stream.
 func (p *itemPlan) record(r *recorder, n *network, s *scoring, x cuda.Memory) {
 	a, sums := p.args, p.sums
 	a.x, a.loss, a.n = x, s.args(n, r.items), int32(r.items)

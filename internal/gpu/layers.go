@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"credence/internal/cuda"
-	"credence/internal/kernel"
 	"credence/nn"
 )
 
@@ -21,16 +20,16 @@ func newDense(b *builder, op *nn.Op) node {
 	return node{l.forward, l.backward}
 }
 
-// product is how a matrix product [m, n] over k is cut: a kernel, its tiles, and parts of k.
+// product describes how a matrix product [m, n] over k is cut: a kernel, its tiles, and slices of k.
 type product struct {
 	tile, parts int
 	kernel      string
 }
 
-// productBlocks is how many blocks fill a GPU. A product that is cut has no more tiles of 16² in all.
+// productBlocks is the number of blocks that fills a GPU. A product that is cut has no more tiles of 16² in all.
 const productBlocks = 132
 
-// cutProduct takes the largest tiles that still fill a GPU, and cuts k where even small ones do not.
+// cutProduct chooses the largest tiles that still fill a GPU, and cuts k where even small ones do not.
 func cutProduct(m, n, k int) product {
 	p := product{tile: 16, parts: 1, kernel: "gemm_16"}
 	for _, t := range []struct {
@@ -66,15 +65,15 @@ func (l *dense) multiply(r *recorder, c cuda.Memory, m, n, k int, g gemmArgs) {
 func (l *dense) forward(r *recorder, y, x cuda.Memory) {
 	in, out := l.op.In, l.op.Out
 	l.multiply(r, y, r.items, out, in, gemmArgs{
-		a: x, b: l.weight.value, bias: l.bias.value, ai: int32(in), ak: 1, bk: 1, bj: int32(in), relu: flag(l.op.Act == kernel.ReLU),
+		a: x, b: l.weight.value, bias: l.bias.value, ai: int32(in), ak: 1, bk: 1, bj: int32(in), relu: flag(l.op.Act == nn.ActReLU),
 	})
 }
 
 // backward: dW = dyᵀ·x, db = Σ dy, dx = dy·W.
 func (l *dense) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	in, out := l.op.In, l.op.Out
-	if l.op.Act == kernel.ReLU {
-		slopes(r, dy, dy, y, r.items*out, kernel.ReLU)
+	if l.op.Act == nn.ActReLU {
+		slopes(r, dy, dy, y, r.items*out, nn.ActReLU)
 	}
 	l.multiply(r, l.weight.grad, out, in, r.items, gemmArgs{a: dy, b: x, ai: 1, ak: int32(out), bk: int32(in), bj: 1})
 	if l.bias.size > 0 {
@@ -97,7 +96,7 @@ func newActivation(_ *builder, op *nn.Op) node {
 		},
 		backward: func(r *recorder, dx, dy, y, x cuda.Memory) {
 			ref := y
-			if act.NeedsInput() {
+			if act == nn.ActGELU {
 				ref = x
 			}
 			slopes(r, dx, dy, ref, r.items*size, act)
@@ -151,7 +150,7 @@ func newGlobalPool(b *builder, op *nn.Op) node {
 
 const normParts = 16 // as in norm.cu
 
-// normArgsOf are what batch and layer norms share.
+// normArgsOf returns the arguments that batch and layer norms share.
 func normArgsOf(b *builder, op *nn.Op) normArgs {
 	gamma, beta := b.tensor(op.Weight), b.tensor(op.Bias)
 	return normArgs{
@@ -205,7 +204,7 @@ func newLayerNorm(b *builder, op *nn.Op) node {
 	}
 }
 
-// newDropout drops what the CPU would drop.
+// newDropout drops the same values as the CPU engine.
 func newDropout(b *builder, op *nn.Op) node {
 	n, size, rate := b.network, op.In, op.Rate
 	if rate == 0 {

@@ -17,7 +17,7 @@ type network struct {
 	net    *nn.Network
 	device *cuda.Device
 	stream *cuda.Stream
-	copies *cuda.Stream // inputs on their way
+	copies *cuda.Stream // transfers inputs
 	arena  *cuda.Arena
 	leave  func()
 
@@ -34,10 +34,10 @@ type network struct {
 	all     []float32 // the outputs of more items than a batch
 
 	mu     sync.Mutex
-	slots  map[uintptr]*slot // of inputs that were taken ahead, by their place in host memory
+	slots  map[uintptr]*slot // of inputs that were loaded ahead, by their address in host memory
 	staged *slot
 	graphs map[graphKey]*graphs
-	steps  *stepping // nil of a predictor
+	steps  *stepping // nil for a predictor
 
 	scoring *scoring // of the loss that was last computed here
 }
@@ -47,15 +47,15 @@ type slot struct {
 	at          cuda.Memory
 	values      int
 	ready, done *cuda.Event
-	ahead       bool // whether inputs were taken ahead and no step has used them
+	ahead       bool // whether inputs were loaded ahead and no step has used them
 }
 
-// mode is how a network is run.
+// mode is the mode in which a network runs.
 type mode int
 
 const (
 	predicting mode = iota
-	sampling        // dropout drops though nothing is trained
+	sampling        // with dropout, without training
 	training
 )
 
@@ -146,7 +146,7 @@ func (n *network) close() {
 	n.leave()
 }
 
-// items checks the length of inputs and returns of how many items they are.
+// items checks the length of inputs and returns the number of items.
 func (n *network) items(x []float32) (int, error) {
 	in := n.net.In.Size()
 	if len(x)%in != 0 || len(x) == 0 {
@@ -205,8 +205,8 @@ func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
 	return n.outHost[:items*n.net.Out.Size()], err
 }
 
-// launch begins a forward pass or, with the shape of a loss, a whole step. It returns where its inputs
-// are.
+// launch starts a forward pass or, with the shape of a loss, a whole step. It returns the slot of its
+// inputs.
 func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape) (at *slot, err error) {
 	p.Items = len(x) / n.net.In.Size()
 	if at, err = n.place(x); err != nil {
@@ -222,7 +222,7 @@ func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape)
 	return at, n.stream.Run(g.forward)
 }
 
-// place returns the slot of inputs that were taken ahead, or copies them.
+// place returns the slot of inputs that were loaded ahead, or copies them.
 func (n *network) place(x []float32) (*slot, error) {
 	n.mu.Lock()
 	s := n.slots[start(x)]
@@ -256,7 +256,7 @@ func (n *network) Ahead(x []float32) error {
 	return n.copies.Mark(s.ready)
 }
 
-// drawKeys sets the random numbers that dropout starts from.
+// drawKeys sets the random keys of dropout.
 func (n *network) drawKeys(p nn.Pass) {
 	bits := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(n.keys))), len(n.keys))
 	for k, number := range n.drops {
@@ -273,7 +273,7 @@ func (n *network) drawKeys(p nn.Pass) {
 	}
 }
 
-// graphsOf returns the graphs of some inputs, which are recorded when they are first asked for.
+// graphsOf returns the graphs for some inputs, which are recorded on first use.
 func (n *network) graphsOf(k graphKey) (*graphs, error) {
 	if g := n.graphs[k]; g != nil {
 		return g, nil
@@ -292,7 +292,7 @@ func (n *network) graphsOf(k graphKey) (*graphs, error) {
 	return g, nil
 }
 
-// record gives the kernels of a pass to the stream.
+// record submits the kernels of a pass to the stream.
 func (n *network) record(k graphKey, back bool) error {
 	r := &recorder{stream: n.stream, items: k.items, mode: k.mode}
 	if back {
@@ -314,7 +314,7 @@ func (n *network) record(k graphKey, back bool) error {
 	return r.err
 }
 
-// Pull brings the network's values and states up to date.
+// Pull copies values and states from the device to the network.
 func (n *network) Pull() error {
 	return n.exchange(func(host []float32, device cuda.Memory, own bool) error {
 		if own { // a state of the loss, which the device never changes
@@ -324,13 +324,13 @@ func (n *network) Pull() error {
 	})
 }
 
-// Push brings the device up to date with the network's values and states.
+// Push copies the network's values and states to the device.
 func (n *network) Push() error {
 	return n.exchange(func(host []float32, device cuda.Memory, _ bool) error { return n.stream.Upload(device, host) })
 }
 
-// exchange copies the values, the states and the moments, of which the network and the device have one
-// each; own says of a state that it is the loss's.
+// exchange copies the values, the states and the moments between the network and the device; own reports
+// whether a state belongs to the loss.
 func (n *network) exchange(move func(host []float32, device cuda.Memory, own bool) error) error {
 	if err := move(n.net.Values, n.values, false); err != nil {
 		return err

@@ -48,7 +48,7 @@ func profiled(t *testing.T, name string) (*network, cuda.Memory) {
 	return n, n.staged.at
 }
 
-// TestProfile tells how long each kernel of a training step takes, on a GPU.
+// TestProfile reports how long each kernel of a training step takes, on a GPU.
 func TestProfile(t *testing.T) {
 	if os.Getenv(deviceEnv) == "" {
 		t.Skip("needs a GPU")

@@ -7,16 +7,16 @@ import (
 	"credence/nn"
 )
 
-// node is an operation on a device: forward beside backward, as a layer of package nn.
+// node is an operation on a device, with a forward and a backward pass like a layer of package nn.
 type node struct {
 	// forward computes y [N, out] from x [N, in].
 	forward func(r *recorder, y, x cuda.Memory)
-	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch. Of an
+	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch. For an
 	// operation without parameters dx is not zero.
 	backward func(r *recorder, dx, dy, y, x cuda.Memory)
 }
 
-// recorder gives kernels for so many items to a stream, until the first error.
+// recorder submits kernels for a number of items to a stream, until the first error.
 type recorder struct {
 	stream *cuda.Stream
 	items  int
@@ -50,7 +50,7 @@ func (r *recorder) each(kernel string, n int, args unsafe.Pointer) {
 // pieces is n divided by the size of a piece, rounded up.
 func pieces(n, size int) int { return (n + size - 1) / size }
 
-// builder makes the nodes of a network and allocates for them, until the first error.
+// builder builds the nodes of a network and allocates their memory, until the first error.
 type builder struct {
 	network *network
 	arena   *cuda.Arena
@@ -64,7 +64,7 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// values returns memory for so many values.
+// values returns memory for n values.
 func (b *builder) values(n int) cuda.Memory {
 	if b.err != nil {
 		return 0
@@ -74,7 +74,7 @@ func (b *builder) values(n int) cuda.Memory {
 	return m
 }
 
-// pinned returns host memory for so many values.
+// pinned returns pinned host memory for n values.
 func (b *builder) pinned(n int) []float32 {
 	if b.err != nil {
 		return make([]float32, n)
@@ -115,7 +115,7 @@ func (b *builder) tensor(p *nn.Param) tensor {
 	return t
 }
 
-// What kernels take, field by field as in the structures of the same names in the folder kernels of
+// The arguments of kernels, field by field as in the structures of the same names in the folder kernels of
 // package cuda.
 
 type three struct{ d, h, w int32 }
@@ -224,7 +224,7 @@ type sumsArgs struct {
 	layer     [itemLayers]sumLayer
 }
 
-// flag is a bool as kernels take it.
+// flag converts a bool to the type that kernels expect.
 func flag(b bool) int32 {
 	if b {
 		return 1

@@ -8,7 +8,7 @@ import (
 	"credence/nn"
 )
 
-// sequence runs operations one after the other. One of none copies.
+// sequence runs operations one after the other. An empty sequence copies.
 type sequence struct {
 	in     int
 	stages []stage
@@ -119,10 +119,10 @@ func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	}
 }
 
-// residual adds a shortcut to what its body computes.
+// residual adds a shortcut to the output of its body.
 type residual struct {
 	op          nn.Op
-	body, short *sequence // no shortcut is the identity
+	body, short *sequence // a nil shortcut is the identity
 	yb, ys, db  cuda.Memory
 	dxs         cuda.Memory
 }
@@ -179,7 +179,7 @@ type concat struct {
 type joined struct {
 	*sequence
 	nn.Place
-	cut          bool // the branch gets a part of the inputs
+	cut          bool // the branch gets a range of the inputs
 	x, y, dx, dy cuda.Memory
 }
 
@@ -196,7 +196,7 @@ func newConcat(b *builder, op *nn.Op) node {
 	return node{l.forward, l.backward}
 }
 
-// columns copies width columns of all items between matrices of so many columns.
+// columns copies width columns of all items between matrices with the given numbers of columns.
 func columns(r *recorder, y, x cuda.Memory, width, ys, xs int, add bool) {
 	args := copyArgs{x: x, y: y, n: int32(r.items), width: int32(width), xs: int32(xs), ys: int32(ys), add: flag(add)}
 	r.each("copy_columns", r.items*width, unsafe.Pointer(&args))

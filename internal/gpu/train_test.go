@@ -16,7 +16,7 @@ import (
 	"credence/train"
 )
 
-// losses trains a workload for so many steps and returns the losses and the final weights. With a seed
+// losses trains a workload for a number of steps and returns the losses and the final weights. With a seed
 // other than 0 the first weights are changed by a rounding each.
 func losses(t *testing.T, e nn.Engine, name string, steps int, seed uint64) (list []float64, values []float32) {
 	t.Helper()

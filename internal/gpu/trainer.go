@@ -40,7 +40,7 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 	})
 }
 
-// stepItems is items for a step, which is not cut into batches.
+// stepItems is items for a step, which is never split into batches.
 func (t *trainer) stepItems(x []float32) (int, error) {
 	items, err := t.items(x)
 	if items > t.batch {
@@ -55,8 +55,8 @@ func (t *trainer) Rate() float64 { return t.steps.options.RateAt(t.steps.state.S
 // State implements [nn.Trainer].
 func (t *trainer) State() *nn.OptimizerState { return &t.steps.state }
 
-// stepping is what training needs beside the forward pass: gradients, moments, and the numbers of
-// a step. The host sends [numbers, gradients of Own, gradients of the outputs] in one piece.
+// stepping has the data of training beyond the forward pass: gradients, moments, and the numbers of
+// a step. The host sends [numbers, gradients of Own, gradients of the outputs] in one transfer.
 type stepping struct {
 	options nn.OptimizerOptions
 	state   nn.OptimizerState
@@ -67,7 +67,7 @@ type stepping struct {
 
 	own      []*nn.Param // those of the loss that are trained
 	ownHost  []float32   // pinned: their values
-	host     []float32   // pinned, what is sent
+	host     []float32   // pinned, the data of the transfer
 	numbers  []float32   // parts of host
 	ownGrads []float32
 	grad     []float32
@@ -105,7 +105,7 @@ func newStepping(b *builder, net *nn.Network, o nn.OptimizerOptions) *stepping {
 	return s
 }
 
-// download records that the values of Own come with the outputs.
+// download records the transfer of the values of Own with the outputs.
 func (s *stepping) download(r *recorder, n *network) {
 	at := 0
 	for _, p := range s.own {
@@ -114,7 +114,7 @@ func (s *stepping) download(r *recorder, n *network) {
 	}
 }
 
-// fetch gives the loss the values of Own that have come.
+// fetch copies the transferred values of Own to the network, for the loss.
 func (s *stepping) fetch() {
 	from := s.ownHost
 	for _, p := range s.own {
@@ -123,7 +123,7 @@ func (s *stepping) fetch() {
 	}
 }
 
-// send sets what is sent before the backward pass.
+// send sets the data that is sent before the backward pass.
 func (s *stepping) send() {
 	to := s.ownGrads
 	for _, p := range s.own {
@@ -155,14 +155,14 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 	s.move(r, n)
 }
 
-// stepArgs are what the kernels of optimizers take; see recorder.go.
+// stepArgs returns the arguments of the kernels of optimizers; see recorder.go.
 type stepArgs struct {
 	w, m, v, d, numbers, squares                 cuda.Memory
 	count, sgd, decoupled, nesterov, parts       int32
 	beta1, beta2, epsilon, decay, clip, momentum float32
 }
 
-// optimizers are the kinds of optimizer.cu, each with what sets it apart there.
+// optimizers are the kinds of optimizer.cu, each with its specific arguments.
 var optimizers = map[string]stepArgs{"adam": {}, "adamw": {decoupled: 1}, "sgd": {sgd: 1}}
 
 func (s *stepping) args(n *network) stepArgs {
@@ -192,8 +192,8 @@ const (
 	lossNumbers    = 4
 )
 
-// scoring is what the loss of a mixture needs, all in pinned memory, which kernels reach by
-// themselves: nothing is copied on its own.
+// scoring has the data of the loss of a mixture, all in pinned memory, which kernels access
+// directly: there are no separate copies.
 type scoring struct {
 	loss    head.MixtureShape
 	host    []float32 // [lossNumbers, batch·d votes, batch weights, batch clamped]
@@ -231,7 +231,7 @@ func (s *scoring) args(n *network, items int) lossArgs {
 	}
 }
 
-// record gives a whole step to the stream: one graph.
+// record submits a whole step to the stream: one graph.
 func (s *scoring) record(r *recorder, n *network, x cuda.Memory) {
 	if s.items != nil {
 		s.items.record(r, n, s, x)

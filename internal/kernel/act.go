@@ -51,8 +51,8 @@ func (a Activation) Backward(dx, dy, ref []float32) {
 // rather than its output.
 func (a Activation) NeedsInput() bool { return a == GELU }
 
-// Monotone reports whether the activation is non-decreasing, which is what the
-// fused convolution and max-pool needs.
+// Monotone reports whether the activation is non-decreasing, which the fused
+// convolution and max-pool requires.
 func (a Activation) Monotone() bool { return a <= Sigmoid }
 
 // reluGeneric keeps -0 and NaN, as the assembly's max(0, x) does.

@@ -2,13 +2,13 @@ package kernel
 
 import "math"
 
-// BetaLanes is how many points BetaSums takes at a time.
+// BetaLanes is the number of points that BetaSums processes at a time.
 const BetaLanes = 8
 
 // BetaTerm is a Beta(A, B) distribution with a weight w: C = ln(w/B(A, B)).
 type BetaTerm struct{ A, B, C float64 }
 
-// BetaPoints are values at as many points.
+// BetaPoints are values at BetaLanes points.
 type BetaPoints [BetaLanes]float64
 
 // BetaSums sets dst[0] to the density of a mixture of Beta distributions on the logit scale, at points

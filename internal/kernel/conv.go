@@ -60,8 +60,8 @@ func (s ConvShape) Check() error {
 // and the input gradient, a convolution of dy with the mirrored kernel.
 //
 // Conv is the plan of a convolution: tables that depend on the shape alone. It
-// is read-only after NewConv; several goroutines may use it, each with a
-// scratch of its own.
+// is read-only after NewConv; several goroutines may use it, each with its
+// own scratch.
 type Conv struct {
 	shape    ConvShape
 	out      [3]int    // output D, H, W
@@ -171,7 +171,7 @@ type ConvScratch struct {
 }
 
 // NewScratch returns working memory for one worker. Memory for the backward
-// pass is taken when it is first used.
+// pass is allocated on first use.
 func (c *Conv) NewScratch() *ConvScratch {
 	strip := c.stripLen() + maxTile
 	s := &ConvScratch{
@@ -193,8 +193,8 @@ func (c *Conv) NewScratch() *ConvScratch {
 	return s
 }
 
-// stripLen is maxStrip, or what cannot be cut if that is longer: one window of
-// the pool; a row in minimal filtering.
+// stripLen is maxStrip, or the length of what cannot be cut if that is longer: one
+// window of the pool; a row in minimal filtering.
 func (c *Conv) stripLen() int {
 	if c.fast != nil {
 		return max(maxStrip, c.out[2])
@@ -203,7 +203,7 @@ func (c *Conv) stripLen() int {
 }
 
 // blockWidth returns the number of lanes of the block that begins at channel c0 of
-// n, and how many of them have a channel.
+// n, and the number of them that have a channel.
 func blockWidth(c0, n int) (lanes, used int) {
 	if n-c0 > 8 {
 		return 16, min(16, n-c0)
@@ -216,7 +216,7 @@ func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
 // Pad returns an item's input with its border of zeros, as [Conv.ForwardRows] and
 // [Conv.ForwardPoolRows] read it: x itself if there is no padding, otherwise
-// memory of s, which stays as it is until s is used for anything but these.
+// memory of s, which stays valid until s is used for anything but these.
 func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 	if c.shape.Pad == [3]int{} {
 		return x

@@ -44,8 +44,8 @@ func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
 	c.ForwardRows(y, c.Pad(x, s), packed, bias, 0, len(c.rowPos), s)
 }
 
-// Rows is what the forward pass of an item can be cut into: the number of output
-// rows of ForwardPoolRows if the plan has a pool, else of ForwardRows.
+// Rows returns the number of rows that the forward pass of an item can be cut into: the
+// output rows of ForwardPoolRows if the plan has a pool, else of ForwardRows.
 func (c *Conv) Rows() int {
 	if c.pool != [3]int{} {
 		return c.pooled[0] * c.pooled[1]
@@ -175,8 +175,8 @@ func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, lo, hi in
 	}
 }
 
-// rowIndex is how convolve is told of an output row: where it begins in the input,
-// or, in minimal filtering, its number.
+// rowIndex returns the argument of convolve for an output row: where it begins in the
+// input, or, in minimal filtering, its number.
 func (c *Conv) rowIndex(row int) int32 {
 	if c.fast != nil {
 		return int32(row)

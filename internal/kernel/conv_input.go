@@ -62,8 +62,8 @@ func (s *ConvShape) spans(i, r, out int, clip bool) []span {
 	return list
 }
 
-// inputPlan is what GradInput needs beside the plan of the forward pass. It is
-// made when it is first asked for: a first layer has no use for it.
+// inputPlan has the tables of GradInput, in addition to the plan of the forward pass. It
+// is created on first use: a first layer does not need it.
 type inputPlan struct {
 	boxes  []inputBox
 	dySize [3]int // output D, H, W with padding
@@ -100,7 +100,7 @@ func (c *Conv) planInput() *inputPlan {
 // addPairs appends the boxes of residue r and the given spans. With very few
 // channels in rows, two neighbouring rows of dx are computed together, as if
 // they were channels: each row of dy that is read serves both, with kernel rows
-// one apart. A last row without a neighbour is a box of its own.
+// one apart. A last row without a neighbour is a separate box.
 func (c *Conv) addPairs(f *inputPlan, r [3]int, sp [3]span) {
 	s := &c.shape
 	n := sp[1].hi - sp[1].lo
@@ -323,7 +323,7 @@ func (c *Conv) inputRows(dx, dy, w []float32, b *inputBox, s *ConvScratch) {
 
 // inputRuns computes the n runs whose places are in s.pos and s.at.
 func (c *Conv) inputRuns(dx, dy, w []float32, b *inputBox, n, run, tile int, s *ConvScratch) {
-	const enough = 100 // taps, beside which loading and storing sums is cheap
+	const enough = 100 // taps, compared with which loading and storing sums is cheap
 	channels := c.shape.In * b.rows
 	m := roundUp(n, tile)
 	for j := n; j < m; j++ {

@@ -41,7 +41,7 @@ func (c *Conv) newSparseScratch() *sparseScratch {
 // equal those of GradWeight and GradInput, to which the other positions only
 // contribute zeros, bit for bit.
 //
-// There are two passes that differ in what a vector holds: the taps of a kernel
+// There are two passes that differ in the contents of a vector: the taps of a kernel
 // row, or input channels.
 func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, s *ConvScratch) {
 	in, out := c.shape.In*volume(c.shape.Size), c.shape.Out*volume(c.pooled)
@@ -234,7 +234,7 @@ func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 	copyBox(dx, c.shape.Size, [3]int{}, s.sparse.dx, c.padded, c.shape.Pad, c.shape.Size, c.shape.In)
 }
 
-// blockSparse lays weight gradients and, if input gradients are asked for, weights
+// blockSparse lays weight gradients and, if input gradients are requested, weights
 // out for sparseByChannels, in blocks of 16 or 8 input channels.
 func (c *Conv) blockSparse(dw, w []float32, input bool, p *sparseScratch) {
 	k := volume(c.shape.Kernel)

@@ -1,4 +1,4 @@
-// Package kernel holds the float32 compute kernels of the network engine:
+// Package kernel implements the float32 compute kernels of the network engine:
 // matrix product, convolution with an optional fused max-pool, pooling,
 // activations, elementwise operations, reductions and optimizer updates; and, in
 // float64, the two products of a linear model, densities and tails of Beta mixtures.
@@ -10,7 +10,7 @@
 // purego leaves the assembly out; architectures other than amd64 run the
 // reference.
 //
-// # Rules that every kernel keeps
+// # Rules that every kernel follows
 //
 //   - Nothing is allocated. Where memory is needed, it comes from a scratch
 //     value that the caller creates once for each worker; plans (Conv) are

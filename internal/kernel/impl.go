@@ -113,7 +113,7 @@ var generic = impl{
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 }
 
-// impls lists what this processor runs, slowest first; active is the choice.
+// impls lists the implementations that this processor supports, slowest first; active is the one in use.
 var (
 	impls  = append([]*impl{&generic}, archImpls()...)
 	active = impls[len(impls)-1]
@@ -141,7 +141,7 @@ func Available() []string {
 }
 
 // Use selects an implementation for the whole program. Call it before any
-// other function of the package; it is not safe beside running kernels.
+// other function of the package; it is not safe while kernels run.
 func Use(name string) error {
 	if i := slices.Index(Available(), name); i >= 0 {
 		active = impls[i]

@@ -2,7 +2,7 @@ package kernel
 
 import "credence/internal/rng"
 
-// Mask draws what dropout keeps, from the numbers of 32 bits that s gives:
+// Mask draws the values that dropout keeps, from the 32-bit random numbers of s:
 //
 //	keep[i] = scale if number i ≥ limit, otherwise 0
 //

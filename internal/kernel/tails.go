@@ -6,7 +6,7 @@ import "math"
 // One without weight has A = B = 1 and C = −700.
 type BetaTailTerm struct{ A, B, C, W BetaPoints }
 
-// BetaTailLimit is how many terms of a continued fraction are tried.
+// BetaTailLimit is the largest number of terms of a continued fraction.
 const BetaTailLimit = 64
 
 // BetaTails looks at the mass that a mixture of Beta distributions has below a point, for several mixtures at once, one in each

@@ -82,7 +82,7 @@ func TestBetaTailsLanes(t *testing.T) {
 	})
 }
 
-// TestBetaTailsLimit: a continued fraction that takes too many terms is told by NaN, in its lane alone.
+// TestBetaTailsLimit: a continued fraction that needs too many terms gives NaN, in its lane alone.
 func TestBetaTailsLimit(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		terms := make([]BetaTailTerm, 1)

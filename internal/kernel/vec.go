@@ -12,8 +12,8 @@ func Mul(dst, a, b []float32) {
 	active.mul(dst, a, b)
 }
 
-// Prefetch asks for x to be brought into the cache, without waiting for it: for rows
-// that are read in no order. Of a long one only the beginning is asked for; the
+// Prefetch starts to load x into the cache, without waiting for it: for rows that are
+// read in random order. Of a long row only the beginning is loaded; the
 // processor guesses the rest.
 func Prefetch(x []float32) {
 	if len(x) > 0 {

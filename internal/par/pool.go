@@ -10,22 +10,22 @@ import (
 // maxHelpers bounds the goroutines that help a caller.
 const maxHelpers = 1<<16 - 1
 
-// lookout is how long an idle helper watches for the next loop before it
+// lookout is how long an idle helper spins for the next loop before it
 // sleeps: longer than the serial stretches within a training step.
 const lookout = 100 * time.Microsecond
 
 // A pool is one loop at a time and the goroutines that help with it.
 //
-// The protocol hangs on one word, state. The caller writes the loop's fields,
+// The protocol is based on one word, state. The caller writes the loop's fields,
 // then opens it; a helper joins by raising the number of active helpers in the
 // same compare-and-swap that sees the loop open, and lowers it when no pieces
 // are left. The caller works too, closes the loop, and waits for the active
 // helpers: one that never woke up is not waited for.
 //
-// Each worker begins with a share of its own, the same of every loop of n pieces,
-// and then takes pieces of others' shares. So the layers of a network, which divide
-// the same items in the same order, find what they read in the cache of the core
-// that wrote it: fetching it from another costs more than many a piece's work.
+// Each worker starts with its own share, the same in every loop of n pieces, and then
+// takes pieces of the shares of others. So the layers of a network, which divide the
+// same items in the same order, find their inputs in the cache of the core that wrote
+// them: fetching them from another core can cost more than the work of a piece.
 type pool struct {
 	mu    sync.Mutex // held by the caller whose loop this is
 	state atomic.Uint64
@@ -62,7 +62,7 @@ type helper struct {
 
 // A share is the pieces of a loop that one worker begins with.
 type share struct {
-	next atomic.Int64 // the first that nobody has taken
+	next atomic.Int64 // the first piece not yet taken
 	end  int64
 	_    [112]byte // no two shares lie in lines that a core fetches together
 }
@@ -137,7 +137,7 @@ func (p *pool) work(me int) {
 	}
 }
 
-// serve joins loops for ever.
+// serve joins loops forever.
 func (h *helper) serve() {
 	p := h.pool
 	var done uint64 // the loop this helper has finished
@@ -166,7 +166,7 @@ func (h *helper) wanted(s, done uint64) bool {
 	return s&openBit != 0 && s>>loopShift != done && h.number < s>>allowShift&allowMask
 }
 
-// sleep blocks until a caller wakes h. The state is looked at once more after
+// sleep blocks until a caller wakes h. The state is checked once more after
 // asleep is set: a loop opened before that may not have seen it.
 func (h *helper) sleep(done uint64) {
 	h.asleep.Store(true)
@@ -176,10 +176,10 @@ func (h *helper) sleep(done uint64) {
 	<-h.wake
 }
 
-// relax passes a moment while waiting for another core. Now and then it yields
-// to other goroutines, which may be the very ones that are waited for when there
-// are more of them than processors; no more often, because a goroutine that
-// yields may find itself on another core.
+// relax waits briefly for another core. Occasionally it yields to other goroutines,
+// which may be the ones that are waited for when there are more of them than
+// processors; it does not yield more often, because a goroutine that yields may
+// continue on another core.
 func relax(turn int) {
 	pause()
 	if turn%64 == 63 {

@@ -19,10 +19,10 @@ func TestTickLabels(t *testing.T) {
 		{0, 3e7, "0 0.5×10⁷ 1.0×10⁷ 1.5×10⁷ 2.0×10⁷ 2.5×10⁷ 3.0×10⁷"},
 		{0.999999995, 1, "0.999999995 0.999999996 0.999999997 0.999999998 0.999999999 1.000000000"},
 	} {
-		a := horizontal(c.lo, c.hi, 50, 700)
+		a := Horizontal(c.lo, c.hi, 50, 700)
 		var labels []string
-		for _, v := range a.ticks() {
-			labels = append(labels, a.label(v))
+		for _, v := range a.Ticks() {
+			labels = append(labels, a.Label(v))
 		}
 		if got := strings.Join(labels, " "); got != c.want {
 			t.Errorf("labels from %v to %v: %s, want %s", c.lo, c.hi, got, c.want)
@@ -32,10 +32,10 @@ func TestTickLabels(t *testing.T) {
 
 func TestNarrowAxisHasFewerTicks(t *testing.T) {
 	for _, width := range []float64{30, 100, 200, 400, 800} {
-		a := horizontal(0.49985, 0.50015, 0, width)
-		ticks := a.ticks()
+		a := Horizontal(0.49985, 0.50015, 0, width)
+		ticks := a.Ticks()
 		for i := 1; i < len(ticks); i++ {
-			if d := a.pixel(ticks[i]) - a.pixel(ticks[i-1]); d < a.labelWidth() {
+			if d := a.Pixel(ticks[i]) - a.Pixel(ticks[i-1]); d < a.labelWidth() {
 				t.Errorf("at a width of %v labels %v wide stand %v apart", width, a.labelWidth(), d)
 			}
 		}
@@ -43,9 +43,9 @@ func TestNarrowAxisHasFewerTicks(t *testing.T) {
 }
 
 func TestProbability(t *testing.T) {
-	whole, part := horizontal(0, 1, 50, 700), horizontal(0, 5e-9, 50, 700)
+	whole, part := Horizontal(0, 1, 50, 700), Horizontal(0, 5e-9, 50, 700)
 	for _, c := range []struct {
-		a    axis
+		a    Axis
 		v    float64
 		want string
 	}{
@@ -60,12 +60,12 @@ func TestProbability(t *testing.T) {
 }
 
 func TestAxisInverse(t *testing.T) {
-	a := vertical(-2, 3, 300, 100)
-	if a.pixel(-2) != 300 || a.pixel(3) != 100 {
-		t.Errorf("the ends are at %v and %v", a.pixel(-2), a.pixel(3))
+	a := Vertical(-2, 3, 300, 100)
+	if a.Pixel(-2) != 300 || a.Pixel(3) != 100 {
+		t.Errorf("the ends are at %v and %v", a.Pixel(-2), a.Pixel(3))
 	}
 	for _, v := range []float64{-2, -1, 0, 0.5, 3} {
-		if got := a.value(a.pixel(v)); got != v {
+		if got := a.value(a.Pixel(v)); got != v {
 			t.Errorf("value(at(%v)) = %v", v, got)
 		}
 	}
@@ -79,7 +79,7 @@ func TestFit(t *testing.T) {
 	}{
 		{"short", 100, "short"}, {" two\n words ", 100, "two words"}, {"a long label", 60, "a long l…"}, {"W", 1, "…"}, {"", 10, ""},
 	} {
-		if got := fit(c.s, 12, c.width); got != c.want {
+		if got := Fit(c.s, 12, c.width); got != c.want {
 			t.Errorf("fit(%q, %v) = %q, want %q", c.s, c.width, got, c.want)
 		}
 	}

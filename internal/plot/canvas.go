@@ -11,80 +11,80 @@ import (
 	"strings"
 )
 
-// Figure is any figure of the package.
+// Figure is any figure, of this package or drawn with its [Canvas].
 type Figure interface {
-	// draw draws the figure from top to bottom, and ends with [canvas.finish].
-	draw(c *canvas) error
+	// Draw draws the figure from top to bottom, and ends with [Canvas.Finish].
+	Draw(c *Canvas) error
 }
 
-// narrowWidth is that of a card on a phone, where a card of the usual width would be
-// shrunk until nobody can read it.
+// narrowWidth is the width of a card on a phone, where a card of the usual width would be
+// scaled down until it is unreadable.
 const narrowWidth = 350
 
 // WriteSVG writes a figure to w as an SVG file, 760 pixels wide and as high as it needs.
-func WriteSVG(w io.Writer, f Figure) error { return write(w, f, figureWidth) }
+func WriteSVG(w io.Writer, f Figure) error { return write(w, f, FigureWidth) }
 
-// WriteNarrow is [WriteSVG] with a card for a phone. A [Field], [Layers] and [Samples] have no room on it.
+// WriteNarrow is [WriteSVG] with a card for a phone. The figures of studies/figures have no room on it.
 func WriteNarrow(w io.Writer, f Figure) error { return write(w, f, narrowWidth) }
 
-// write writes a figure on a card of some width; errors say which figure it is.
+// write writes a figure on a card of some width; errors name the kind of the figure.
 func write(w io.Writer, f Figure, width float64) error {
-	c := &canvas{width: width}
-	err := f.draw(c)
+	c := &Canvas{width: width}
+	err := f.Draw(c)
 	if err == nil {
 		_, err = w.Write(c.file())
 	}
 	if err != nil {
-		kind := strings.TrimPrefix(fmt.Sprintf("%T", f), "plot.")
+		_, kind, _ := strings.Cut(fmt.Sprintf("%T", f), ".")
 		return fmt.Errorf("%s figure: %w", strings.ToLower(kind), err)
 	}
 	return nil
 }
 
-// point is a place on a canvas: x to the right, y downwards, in pixels.
-type point struct{ x, y float64 }
+// Point is a place on a canvas: x to the right, y downwards, in pixels.
+type Point struct{ X, Y float64 }
 
-// canvas collects the elements of an SVG file. What they look like is decided
+// Canvas collects the elements of an SVG file. What they look like is decided
 // by their class, in the style sheet.
-type canvas struct {
+type Canvas struct {
 	width  float64 // of the card
 	height float64 // of the card, known at the end
-	top    float64 // of the group in hand, from which its elements count y
+	top    float64 // of the current group, from which its elements count y
 	body   bytes.Buffer
-	rules  string // of the style sheet, beyond those of every figure
+	Rules  string // of the style sheet, beyond those of every figure
 	err    error  // the first coordinate that is not a number
 
 	// For readers who cannot see the figure.
 	name, description string
 }
 
-// headerGap is the usual room between the header and what is below it.
-const headerGap = 14
+// HeaderGap is the usual space below the header.
+const HeaderGap = 14
 
-// begin draws the title and the legend, and starts the group of all that is below
+// Begin draws the title and the legend, and starts the group of all that is below
 // them and some room.
-func (c *canvas) begin(title string, legend []key, room float64) {
+func (c *Canvas) Begin(title string, legend []key, room float64) {
 	c.openAt(drawHeader(c, title, legend) + room)
 }
 
-// next ends the group in hand and starts one that is lower by the given height.
-func (c *canvas) next(by float64) {
-	c.close()
+// next ends the current group and starts one that is lower by the given height.
+func (c *Canvas) next(by float64) {
+	c.Close()
 	c.openAt(c.top + by)
 }
 
-// finish ends the group in hand, and the figure at the given height of it. It returns
+// Finish ends the current group, and the figure at the given height of it. It returns
 // an error if some coordinate is not a number.
-func (c *canvas) finish(end float64, name, description string) error {
-	c.close()
-	c.height, c.name, c.description = c.top+end+margin, name, description
+func (c *Canvas) Finish(end float64, name, description string) error {
+	c.Close()
+	c.height, c.name, c.description = c.top+end+Margin, name, description
 	c.number(c.height)
 	return c.err
 }
 
 // number formats a coordinate: a hundredth of a pixel is below what a printer
 // resolves, and above the rounding errors that differ between machines.
-func (c *canvas) number(v float64) string {
+func (c *Canvas) number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		if c.err == nil {
 			c.err = fmt.Errorf("a coordinate of the figure is %v", v)
@@ -105,47 +105,50 @@ func escape(s string) string {
 	return b.String()
 }
 
-// open starts a group of elements that share a class; close ends it.
-func (c *canvas) open(class string) { fmt.Fprintf(&c.body, "<g class=%q>\n", class) }
-func (c *canvas) close()            { c.body.WriteString("</g>\n") }
+// Open starts a group of elements that share a class; Close ends it.
+func (c *Canvas) Open(class string) { fmt.Fprintf(&c.body, "<g class=%q>\n", class) }
+func (c *Canvas) Close()            { c.body.WriteString("</g>\n") }
 
 // openAt starts a group whose elements count y from the given height.
-func (c *canvas) openAt(y float64) {
+func (c *Canvas) openAt(y float64) {
 	c.top = y
 	fmt.Fprintf(&c.body, "<g transform=\"translate(0 %s)\">\n", c.number(y))
 }
 
-func (c *canvas) line(class string, from, to point) {
+// Line draws a straight line.
+func (c *Canvas) Line(class string, from, to Point) {
 	fmt.Fprintf(&c.body, "<path class=%q d=\"M%s %sL%s %s\"/>\n", class,
-		c.number(from.x), c.number(from.y), c.number(to.x), c.number(to.y))
+		c.number(from.X), c.number(from.Y), c.number(to.X), c.number(to.Y))
 }
 
-func (c *canvas) rect(class string, x, y, width, height float64) {
+// Rect draws a rectangle, given its upper left corner.
+func (c *Canvas) Rect(class string, x, y, width, height float64) {
 	fmt.Fprintf(&c.body, "<rect class=%q x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", class,
 		c.number(x), c.number(y), c.number(width), c.number(height))
 }
 
-func (c *canvas) dot(class string, at point, radius float64) {
+// Dot draws a filled circle.
+func (c *Canvas) Dot(class string, at Point, radius float64) {
 	fmt.Fprintf(&c.body, "<circle class=%q cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", class,
-		c.number(at.x), c.number(at.y), c.number(radius))
+		c.number(at.X), c.number(at.Y), c.number(radius))
 }
 
 // pngPrefix begins the address of a PNG file that is its own content.
 const pngPrefix = "data:image/png;base64,"
 
-// picture draws a PNG file stretched to a rectangle.
-func (c *canvas) picture(file []byte, x, y, width, height float64) {
+// Picture draws a PNG file stretched to a rectangle.
+func (c *Canvas) Picture(file []byte, x, y, width, height float64) {
 	fmt.Fprintf(&c.body, "<image x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" preserveAspectRatio=\"none\" href=\"%s%s\"/>\n",
 		c.number(x), c.number(y), c.number(width), c.number(height), pngPrefix, base64.StdEncoding.EncodeToString(file))
 }
 
-// polygon draws the inside of a closed line.
-func (c *canvas) polygon(class string, line []point) { c.path(class, [][]point{line}, "Z") }
+// Polygon draws the inside of a closed line.
+func (c *Canvas) Polygon(class string, line []Point) { c.path(class, [][]Point{line}, "Z") }
 
-// curve draws lines through points, one for each slice.
-func (c *canvas) curve(class string, lines ...[]point) { c.path(class, lines, "") }
+// Curve draws lines through points, one for each slice.
+func (c *Canvas) Curve(class string, lines ...[]Point) { c.path(class, lines, "") }
 
-func (c *canvas) path(class string, lines [][]point, end string) {
+func (c *Canvas) path(class string, lines [][]Point, end string) {
 	fmt.Fprintf(&c.body, "<path class=%q d=\"", class)
 	for _, line := range lines {
 		for i, p := range line {
@@ -153,35 +156,35 @@ func (c *canvas) path(class string, lines [][]point, end string) {
 			if i == 0 {
 				separator = "M"
 			}
-			c.body.WriteString(separator + c.number(p.x) + " " + c.number(p.y))
+			c.body.WriteString(separator + c.number(p.X) + " " + c.number(p.Y))
 		}
 		c.body.WriteString(end)
 	}
 	c.body.WriteString("\"/>\n")
 }
 
-// text writes one line with its baseline at y. It begins at x, or ends or is
-// centered there if its class says so.
-func (c *canvas) text(class string, at point, s string) {
+// Text writes one line with its baseline at y. It begins at x, or ends or is
+// centered there if its class is "end" or "middle".
+func (c *Canvas) Text(class string, at Point, s string) {
 	fmt.Fprintf(&c.body, "<text class=%q x=\"%s\" y=\"%s\">%s</text>\n", class,
-		c.number(at.x), c.number(at.y), escape(s))
+		c.number(at.X), c.number(at.Y), escape(s))
 }
 
-// textUp writes a line that reads from below to above, its baseline at x.
-func (c *canvas) textUp(class string, at point, s string) {
-	x, y := c.number(at.x), c.number(at.y)
+// TextUp writes a line that reads from below to above, its baseline at x.
+func (c *Canvas) TextUp(class string, at Point, s string) {
+	x, y := c.number(at.X), c.number(at.Y)
 	fmt.Fprintf(&c.body, "<text class=%q x=\"%s\" y=\"%s\" transform=\"rotate(-90 %s %s)\">%s</text>\n",
 		class, x, y, x, y, escape(s))
 }
 
 // file returns the SVG file of a figure that is finished.
-func (c *canvas) file() []byte {
+func (c *Canvas) file() []byte {
 	wide, high := c.number(c.width), c.number(c.height)
 	var file bytes.Buffer
 	fmt.Fprintf(&file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"credence\" role=\"img\""+
 		" width=\"%[1]s\" height=\"%[2]s\" viewBox=\"0 0 %[1]s %[2]s\">\n", wide, high)
 	fmt.Fprintf(&file, "<title>%s</title>\n<desc>%s</desc>\n", escape(c.name), escape(c.description))
-	fmt.Fprintf(&file, "<style>\n%s%s</style>\n", styleSheet(), c.rules)
+	fmt.Fprintf(&file, "<style>\n%s%s</style>\n", styleSheet(), c.Rules)
 	fmt.Fprintf(&file, "<rect class=\"card\" width=\"%s\" height=\"%s\"/>\n", wide, high)
 	file.Write(c.body.Bytes())
 	file.WriteString("</svg>\n")
@@ -189,10 +192,10 @@ func (c *canvas) file() []byte {
 }
 
 // dashed draws a line to compare with.
-func (c *canvas) dashed(from, to point) {
-	c.open("muted dashed")
-	c.curve("curve", []point{from, to})
-	c.close()
+func (c *Canvas) dashed(from, to Point) {
+	c.Open("muted dashed")
+	c.Curve("curve", []Point{from, to})
+	c.Close()
 }
 
 // labeled is a sentence about a series, which may have no label.

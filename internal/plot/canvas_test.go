@@ -125,7 +125,7 @@ func (c *checker) start(e xml.StartElement) {
 	}
 }
 
-// open starts a group, which may be moved down.
+// Open starts a group, which may be moved down.
 func (c *checker) open(transform string) {
 	shift := c.shifts[len(c.shifts)-1]
 	if transform != "" {
@@ -188,14 +188,14 @@ func (c *checker) checkTexts() {
 
 // textBox returns the place of a text whose anchor is at (x, y).
 func textBox(s, class, transform string, x, y float64) box {
-	size := textSize
+	size := TextSize
 	switch {
 	case strings.Contains(class, "title"):
 		size = titleSize
 	case strings.Contains(class, "tick"):
-		size = tickSize
+		size = TickSize
 	}
-	before, wide := 0.0, textWidth(s, size)
+	before, wide := 0.0, TextWidth(s, size)
 	switch {
 	case strings.Contains(class, "middle"):
 		before = wide / 2
@@ -214,7 +214,7 @@ func TestNumber(t *testing.T) {
 		v    float64
 		want string
 	}{{0, "0"}, {-0.001, "0"}, {1, "1"}, {100, "100"}, {1.5, "1.5"}, {-2.346, "-2.35"}, {1e6, "1000000"}} {
-		if got := new(canvas).number(c.v); got != c.want {
+		if got := new(Canvas).number(c.v); got != c.want {
 			t.Errorf("%v is written %s, want %s", c.v, got, c.want)
 		}
 	}
@@ -222,9 +222,9 @@ func TestNumber(t *testing.T) {
 
 func TestNoNumber(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		var c canvas
-		c.line("rule", point{0, v}, point{1, 1})
-		if err := c.finish(10, "", ""); err == nil {
+		var c Canvas
+		c.Line("rule", Point{0, v}, Point{1, 1})
+		if err := c.Finish(10, "", ""); err == nil {
 			t.Errorf("a line to %v: no error", v)
 		}
 	}

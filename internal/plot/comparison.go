@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Comparison is a figure of what was predicted (x) against what was seen (y),
+// Comparison is a figure of predictions (x) against observations (y),
 // with the line on which both are equal: a reliability diagram, dispersion by
 // bin, nominal against empirical coverage.
 type Comparison struct {
@@ -38,8 +38,8 @@ func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) 
 
 const comparisonHeight = 320.0
 
-// draw implements [Figure].
-func (d Comparison) draw(c *canvas) error {
+// Draw implements [Figure].
+func (d Comparison) Draw(c *Canvas) error {
 	intervals, outside := false, false
 	x, y := emptySpan(), emptySpan()
 	d.Series = slices.Clone(d.Series)
@@ -70,8 +70,8 @@ func (d Comparison) draw(c *canvas) error {
 		x, y = span{0, 1}, span{0, 1}
 	}
 	f := newFrame(c, x, y, d.XLabel, d.YLabel, comparisonHeight)
-	c.begin(d.Title, d.legend(intervals), headerGap)
-	end := f.draw(c)
+	c.Begin(d.Title, d.legend(intervals), HeaderGap)
+	end := f.Draw(c)
 	f.diagonal(c)
 	for i, s := range d.Series {
 		// Whiskers of several series at one x stand side by side.
@@ -79,25 +79,25 @@ func (d Comparison) draw(c *canvas) error {
 		if !intervals {
 			shift = 0
 		}
-		c.open(series(i))
+		c.Open(Series(i))
 		for _, p := range s.Points {
-			at := f.place(p.X, p.Y)
-			at.x = min(max(at.x+shift, f.x.start), f.x.end)
+			at := f.Place(p.X, p.Y)
+			at.X = min(max(at.X+shift, f.X.Start), f.X.End)
 			if p.hasInterval() {
-				drawUpright(c, at.x, f.y.pixel(min(p.Hi, f.y.hi)), f.y.pixel(max(p.Lo, f.y.lo)))
+				drawUpright(c, at.X, f.Y.Pixel(min(p.Hi, f.Y.Hi)), f.Y.Pixel(max(p.Lo, f.Y.Lo)))
 			}
-			c.dot("dot", at, dotRadius)
+			c.Dot("dot", at, dotRadius)
 		}
-		c.close()
+		c.Close()
 	}
-	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f))
+	return c.Finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f))
 }
 
 func (d Comparison) legend(intervals bool) []key {
 	var keys []key
 	for i, s := range d.Series {
 		if s.Label != "" {
-			keys = append(keys, dotKey(s.Label, series(i), false))
+			keys = append(keys, dotKey(s.Label, Series(i), false))
 		}
 	}
 	if intervals {
@@ -106,8 +106,8 @@ func (d Comparison) legend(intervals bool) []key {
 	return append(keys, lineKey(cmp.Or(d.Equal, "seen as predicted"), "muted dashed"))
 }
 
-// description puts the points into words, as far as a listener would follow.
-func (d Comparison) description(f frame) string {
+// description summarizes the points in words, for screen readers.
+func (d Comparison) description(f Frame) string {
 	var sentences []string
 	for _, s := range d.Series {
 		if len(s.Points) == 0 {
@@ -120,8 +120,8 @@ func (d Comparison) description(f frame) string {
 			}
 		}
 		text := fmt.Sprintf("%d points from %s to %s; farthest from the diagonal: %s at %s.",
-			len(s.Points), f.x.format(s.Points[0].X, 1), f.x.format(s.Points[len(s.Points)-1].X, 1),
-			f.y.format(worst.Y, 1), f.x.format(worst.X, 1))
+			len(s.Points), f.X.format(s.Points[0].X, 1), f.X.format(s.Points[len(s.Points)-1].X, 1),
+			f.Y.format(worst.Y, 1), f.X.format(worst.X, 1))
 		sentences = append(sentences, labeled(s.Label, text))
 	}
 	return strings.Join(sentences, " ")
@@ -145,8 +145,8 @@ type ValueSeries struct {
 
 const histogramHeight, histogramBins = 220.0, 10
 
-// draw implements [Figure].
-func (d Histogram) draw(c *canvas) error {
+// Draw implements [Figure].
+func (d Histogram) Draw(c *Canvas) error {
 	heights, fewest, err := d.heights()
 	if err != nil {
 		return err
@@ -168,38 +168,38 @@ func (d Histogram) draw(c *canvas) error {
 	var legend []key
 	for i, s := range d.Series {
 		if s.Label != "" && heights[i] != nil {
-			legend = append(legend, entry(s.Label, series(i)))
+			legend = append(legend, entry(s.Label, Series(i)))
 		}
 	}
 	legend = append(legend, areaKey("19 times out of 20 all stay here if predictions are right", "muted"),
 		lineKey("equal shares", "muted dashed"))
-	c.begin(d.Title, legend, headerGap)
-	end := f.draw(c)
-	c.open("muted")
-	c.rect("shade", f.x.start, f.y.pixel(band.hi), f.x.end-f.x.start, f.y.pixel(band.lo)-f.y.pixel(band.hi))
-	c.close()
+	c.Begin(d.Title, legend, HeaderGap)
+	end := f.Draw(c)
+	c.Open("muted")
+	c.Rect("shade", f.X.Start, f.Y.Pixel(band.hi), f.X.End-f.X.Start, f.Y.Pixel(band.lo)-f.Y.Pixel(band.hi))
+	c.Close()
 	for i, h := range heights {
 		if h == nil {
 			continue
 		}
-		outline := []point{f.place(0, 0)}
+		outline := []Point{f.Place(0, 0)}
 		for b, v := range h {
-			outline = append(outline, f.place(float64(b)/histogramBins, v), f.place(float64(b+1)/histogramBins, v))
+			outline = append(outline, f.Place(float64(b)/histogramBins, v), f.Place(float64(b+1)/histogramBins, v))
 		}
-		outline = append(outline, f.place(1, 0))
-		c.open(series(i))
+		outline = append(outline, f.Place(1, 0))
+		c.Open(Series(i))
 		if len(d.Series) == 1 {
-			c.polygon("shade", outline)
+			c.Polygon("shade", outline)
 		}
-		c.curve("curve", outline)
-		c.close()
+		c.Curve("curve", outline)
+		c.Close()
 	}
 	f.level(c, 1)
-	return c.finish(end, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band))
+	return c.Finish(end, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band))
 }
 
 // heights returns the relative frequencies of the bins of each series, nil for one
-// without values, and how many values the smallest of the others has.
+// without values, and the smallest number of values among the others.
 func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
 	heights, fewest = make([][]float64, len(d.Series)), math.Inf(1)
 	for i, s := range d.Series {
@@ -222,8 +222,8 @@ func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
 	return heights, fewest, nil
 }
 
-// bandOf returns how far from 1 the relative frequencies of n uniform numbers
-// may be in all bins at once: the normal approximation to the binomial, at
+// bandOf returns the largest distance from 1 of the relative frequencies of n uniform
+// numbers in all bins at once: the normal approximation to the binomial, at
 // 1 − 0.05/bins each (Bonferroni).
 func bandOf(bins int, n float64) float64 {
 	b := float64(bins)
@@ -231,7 +231,7 @@ func bandOf(bins int, n float64) float64 {
 	return z * math.Sqrt((b-1)/n)
 }
 
-// description says how many bins of each series lie outside the band.
+// description reports the number of bins of each series outside the band.
 func (d Histogram) description(heights [][]float64, band span) string {
 	var sentences []string
 	for i, h := range heights {

@@ -17,7 +17,7 @@ import (
 // densities over [0, 1], with highest-density sets shaded under the curves and,
 // in rows below them, two-sided credible intervals as whiskers around the mean.
 //
-// Poles, and spikes beside which all else would be too flat to see, are cut off
+// Poles, and spikes that would make everything else too flat to see, are cut off
 // at the top of the figure and marked. If the mass of all curves lies within a
 // tenth of [0, 1], only that part is shown.
 type Density struct {
@@ -33,7 +33,7 @@ type Density struct {
 type Curve struct {
 	Label   string // the entry in the legend; none if empty
 	Mixture *mixture.Beta
-	// Resolution is that of the intervals, see [mixture.Reported].
+	// Resolution is the resolution of the intervals, see [mixture.Reported].
 	Resolution float64
 }
 
@@ -44,15 +44,15 @@ const (
 	densityCap  = 4.5 // half of the stroke that ends a whisker
 )
 
-// draw implements [Figure]. A title and two curves take 364 pixels.
-func (d Density) draw(c *canvas) error {
+// Draw implements [Figure]. A title and two curves take 364 pixels.
+func (d Density) Draw(c *Canvas) error {
 	levels, err := d.sortedLevels()
 	if err != nil {
 		return err
 	}
-	f := &densityFigure{Density: d, frame: frame{xLabel: cmp.Or(d.XLabel, "probability"), yLabel: "density"}, levels: levels}
+	f := &densityFigure{Density: d, Frame: Frame{XLabel: cmp.Or(d.XLabel, "probability"), YLabel: "density"}, levels: levels}
 	f.layOut(c.width)
-	return c.finish(f.drawAll(c), cmp.Or(d.Title, "Density of the "+f.xLabel), f.description())
+	return c.Finish(f.drawAll(c), cmp.Or(d.Title, "Density of the "+f.Frame.XLabel), f.description())
 }
 
 // sortedLevels returns the levels in decreasing order, if the figure can be drawn.
@@ -84,10 +84,10 @@ func (d Density) sortedLevels() ([]float64, error) {
 // the panel with the curves.
 type densityFigure struct {
 	Density
-	frame
+	Frame
 	levels []float64 // decreasing
-	lines  [][]point // one a curve
-	pieces [][][]point
+	lines  [][]Point // one a curve
+	pieces [][][]Point
 	gaps   [][]float64 // where a curve is higher than the panel
 }
 
@@ -99,21 +99,21 @@ func (f *densityFigure) layOut(width float64) {
 	}
 	lo, hi := probabilities(f.Curves, tail, f.levels)
 	const headroom = 1.04 // so that the stroke of the highest peak is not cut
-	f.y = vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
+	f.Y = Vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
 
 	f.layOutX(span{lo, hi}, width, f.sideRoom)
 
 	for _, c := range f.Curves {
-		line := trace(c.Mixture.PDF, f.x, f.y, features(c.Mixture))
-		pieces, gaps := below(line, f.y.end)
+		line := trace(c.Mixture.PDF, f.X, f.Y, features(c.Mixture))
+		pieces, gaps := below(line, f.Y.End)
 		f.lines = append(f.lines, line)
 		f.pieces = append(f.pieces, pieces)
 		f.gaps = append(f.gaps, gaps)
 	}
 }
 
-// sideRoom returns how far from the edges of the card x must begin and end for
-// its labels, and the numbers beside whiskers, to stay on it.
+// sideRoom returns the distances from the edges of the card at which x must begin and
+// end for its labels, and the numbers next to whiskers, to stay on it.
 func (f *densityFigure) sideRoom() (left, right float64) {
 	left, right = f.labelRoom()
 	if len(f.levels) == 0 {
@@ -122,34 +122,34 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 	for _, c := range f.Curves {
 		i := c.interval(f.levels[0])
 		room := func(end float64) float64 {
-			return margin + labelOffset + textWidth(f.x.probability(end), tickSize)
+			return Margin + LabelOffset + TextWidth(f.X.probability(end), TickSize)
 		}
-		left = max(left, room(i.Lo)-(f.x.pixel(i.Lo)-f.x.start))
-		right = max(right, room(i.Hi)-(f.x.end-f.x.pixel(i.Hi)))
+		left = max(left, room(i.Lo)-(f.X.Pixel(i.Lo)-f.X.Start))
+		right = max(right, room(i.Hi)-(f.X.End-f.X.Pixel(i.Hi)))
 	}
 	return left, right
 }
 
 // drawAll returns the y at which the figure ends.
-func (f *densityFigure) drawAll(c *canvas) float64 {
-	room := float64(headerGap)
+func (f *densityFigure) drawAll(c *Canvas) float64 {
+	room := float64(HeaderGap)
 	if f.cut() {
 		room += 6 // for the arrows
 	}
-	c.begin(f.Title, f.legend(), room)
-	end := f.x.drawX(c, f.xLabel, f.y.end, f.y.start+float64(len(f.Curves))*rowHeight+8)
-	f.y.drawY(c, f.yLabel, f.x.start, f.x.end)
-	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
+	c.Begin(f.Title, f.legend(), room)
+	end := f.X.drawX(c, f.Frame.XLabel, f.Y.End, f.Y.Start+float64(len(f.Curves))*rowHeight+8)
+	f.Y.drawY(c, f.YLabel, f.X.Start, f.X.End)
+	c.Line("rule", Point{f.X.Start, f.Y.Start}, Point{f.X.End, f.Y.Start})
 	for i := range f.Curves { // below all curves
-		c.open(series(i))
+		c.Open(Series(i))
 		f.drawShades(c, i)
-		c.close()
+		c.Close()
 	}
 	for i := range f.Curves {
-		c.open(series(i))
-		c.curve("curve", f.pieces[i]...)
-		f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
-		c.close()
+		c.Open(Series(i))
+		c.Curve("curve", f.pieces[i]...)
+		f.drawRow(c, i, f.Y.Start+4+rowHeight*(float64(i)+0.5))
+		c.Close()
 	}
 	f.drawArrows(c)
 	return end
@@ -162,42 +162,42 @@ func (f *densityFigure) cut() bool {
 
 // drawShades shades the highest-density sets of curve i. The sets of lower
 // levels lie within those of higher ones, and so become darker.
-func (f *densityFigure) drawShades(c *canvas, i int) {
+func (f *densityFigure) drawShades(c *Canvas, i int) {
 	for _, level := range f.levels {
 		for _, set := range f.Curves[i].Mixture.HighestDensity(level) {
-			area := between(f.lines[i], f.x.pixel(set.Lo), f.x.pixel(set.Hi))
+			area := between(f.lines[i], f.X.Pixel(set.Lo), f.X.Pixel(set.Hi))
 			if len(area) < 2 {
 				continue
 			}
 			for j := range area {
-				area[j].y = max(area[j].y, f.y.end)
+				area[j].Y = max(area[j].Y, f.Y.End)
 			}
-			area = simplify(area, traceError)
-			area = append(area, point{area[len(area)-1].x, f.y.start}, point{area[0].x, f.y.start})
-			c.polygon("shade", area)
+			area = Simplify(area, traceError)
+			area = append(area, Point{area[len(area)-1].X, f.Y.Start}, Point{area[0].X, f.Y.Start})
+			c.Polygon("shade", area)
 		}
 	}
 }
 
 // drawArrows marks where curves leave the panel, side by side if several leave
 // at one place.
-func (f *densityFigure) drawArrows(c *canvas) {
+func (f *densityFigure) drawArrows(c *Canvas) {
 	const width = 11
 	var taken []float64
 	for i, gaps := range f.gaps {
-		c.open(series(i))
+		c.Open(Series(i))
 		for _, x := range gaps {
 			step := float64(width)
-			if x > (f.x.start+f.x.end)/2 {
+			if x > (f.X.Start+f.X.End)/2 {
 				step = -width
 			}
 			x = free(taken, x, step)
-			if x >= f.x.start && x <= f.x.end {
+			if x >= f.X.Start && x <= f.X.End {
 				taken = append(taken, x)
-				drawArrow(c, point{x, f.y.end - 8})
+				drawArrow(c, Point{x, f.Y.End - 8})
 			}
 		}
-		c.close()
+		c.Close()
 	}
 }
 
@@ -214,24 +214,24 @@ func free(taken []float64, x, step float64) float64 {
 }
 
 // drawArrow draws a triangle that points upwards.
-func drawArrow(c *canvas, at point) {
-	c.polygon("solid", []point{{at.x, at.y - 4}, {at.x + 4.5, at.y + 4}, {at.x - 4.5, at.y + 4}})
+func drawArrow(c *Canvas, at Point) {
+	c.Polygon("solid", []Point{{at.X, at.Y - 4}, {at.X + 4.5, at.Y + 4}, {at.X - 4.5, at.Y + 4}})
 }
 
 // drawRow draws the intervals and the mean of curve i at the height y, and
 // the ends of the widest interval in numbers.
-func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
+func (f *densityFigure) drawRow(c *Canvas, i int, y float64) {
 	spans := make([][2]float64, len(f.levels))
 	for j, level := range f.levels {
 		in := f.Curves[i].interval(level)
-		spans[j] = [2]float64{f.x.pixel(in.Lo), f.x.pixel(in.Hi)}
+		spans[j] = [2]float64{f.X.Pixel(in.Lo), f.X.Pixel(in.Hi)}
 		if j == 0 {
-			c.text("tick end halo", point{spans[0][0] - labelOffset, y + 0.36*tickSize}, f.x.probability(in.Lo))
-			c.text("tick halo", point{spans[0][1] + labelOffset, y + 0.36*tickSize}, f.x.probability(in.Hi))
+			c.Text("tick end halo", Point{spans[0][0] - LabelOffset, y + 0.36*TickSize}, f.X.probability(in.Lo))
+			c.Text("tick halo", Point{spans[0][1] + LabelOffset, y + 0.36*TickSize}, f.X.probability(in.Hi))
 		}
 	}
 	drawWhiskers(c, spans, y, densityCap)
-	c.dot("dot", point{f.x.pixel(f.Curves[i].Mixture.Mean()), y}, dotRadius)
+	c.Dot("dot", Point{f.X.Pixel(f.Curves[i].Mixture.Mean()), y}, dotRadius)
 }
 
 // interval returns the two-sided credible interval. Its ends lie between 0 and
@@ -247,30 +247,30 @@ func (c *Curve) interval(level float64) mixture.Interval {
 
 // drawWhiskers draws intervals, the widest first, as lines of which each is
 // thicker than the one before; the first has its ends marked with strokes of twice halfCap.
-func drawWhiskers(c *canvas, spans [][2]float64, y, halfCap float64) {
+func drawWhiskers(c *Canvas, spans [][2]float64, y, halfCap float64) {
 	for j, s := range spans {
 		half := 0.75 + 1.5*float64(j)
-		c.rect("solid", s[0], y-half, max(0, s[1]-s[0]), 2*half)
+		c.Rect("solid", s[0], y-half, max(0, s[1]-s[0]), 2*half)
 		if j == 0 {
-			c.rect("solid", s[0]-half, y-halfCap, 2*half, 2*halfCap)
-			c.rect("solid", s[1]-half, y-halfCap, 2*half, 2*halfCap)
+			c.Rect("solid", s[0]-half, y-halfCap, 2*half, 2*halfCap)
+			c.Rect("solid", s[1]-half, y-halfCap, 2*half, 2*halfCap)
 		}
 	}
 }
 
-// legend returns an entry for each curve, then for what is drawn of all.
+// legend returns an entry for each curve, then for the marks that all curves have.
 func (f *densityFigure) legend() []key {
 	var keys []key
 	for i, curve := range f.Curves {
 		if curve.Label != "" {
-			keys = append(keys, lineKey(curve.Label, series(i)))
+			keys = append(keys, lineKey(curve.Label, Series(i)))
 		}
 	}
 	if len(f.levels) > 0 {
-		keys = append(keys, key{f.each("highest-density set"), "muted", func(c *canvas, at point) {
+		keys = append(keys, key{f.each("highest-density set"), "muted", func(c *Canvas, at Point) {
 			for j := range f.levels {
 				inset := 5 * float64(j)
-				c.rect("shade", at.x+inset, at.y-6, max(0, symbolWidth-2*inset), 12)
+				c.Rect("shade", at.X+inset, at.Y-6, max(0, SymbolWidth-2*inset), 12)
 			}
 		}})
 	}
@@ -278,18 +278,18 @@ func (f *densityFigure) legend() []key {
 	if len(f.levels) > 0 {
 		rows = f.each("two-sided interval") + ", mean"
 	}
-	keys = append(keys, key{rows, "muted", func(c *canvas, at point) {
+	keys = append(keys, key{rows, "muted", func(c *Canvas, at Point) {
 		var spans [][2]float64
 		for j := range f.levels {
 			inset := 1 + 5*float64(j)
-			spans = append(spans, [2]float64{at.x + inset, at.x + symbolWidth - inset})
+			spans = append(spans, [2]float64{at.X + inset, at.X + SymbolWidth - inset})
 		}
-		drawWhiskers(c, spans, at.y, densityCap)
-		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+		drawWhiskers(c, spans, at.Y, densityCap)
+		c.Dot("dot", Point{at.X + SymbolWidth/2, at.Y}, dotRadius)
 	}})
 	if f.cut() {
-		keys = append(keys, key{"higher than shown", "muted", func(c *canvas, at point) {
-			drawArrow(c, point{at.x + symbolWidth/2, at.y})
+		keys = append(keys, key{"higher than shown", "muted", func(c *Canvas, at Point) {
+			drawArrow(c, Point{at.X + SymbolWidth/2, at.Y})
 		}})
 	}
 	return keys
@@ -320,8 +320,8 @@ func (f *densityFigure) description() string {
 	var sentences []string
 	for i, c := range f.Curves {
 		label := cmp.Or(c.Label, fmt.Sprintf("curve %d", i+1))
-		parts := []string{"mean " + f.x.probability(c.Mixture.Mean()),
-			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
+		parts := []string{"mean " + f.X.probability(c.Mixture.Mean()),
+			"median " + f.X.probability(c.Mixture.Quantile(0.5))}
 		for _, level := range f.levels {
 			parts = append(parts, percent(level)+" two-sided interval "+f.span(c.interval(level)))
 			pieces := words.Each(c.Mixture.HighestDensity(level), f.span)
@@ -333,5 +333,5 @@ func (f *densityFigure) description() string {
 }
 
 func (f *densityFigure) span(i mixture.Interval) string {
-	return f.x.probability(i.Lo) + " to " + f.x.probability(i.Hi)
+	return f.X.probability(i.Lo) + " to " + f.X.probability(i.Hi)
 }

@@ -74,9 +74,6 @@ func reportFigures() map[string]Figure {
 	}
 	return map[string]Figure{
 		"coverage-curves": coverageCurves(),
-		"field":           bumps(5),
-		"samples":         corners(),
-		"layers":          scans(),
 		"intervals":       subjects(),
 		"bars":            sites(),
 		"forest-few":      raters(5),
@@ -103,36 +100,6 @@ func coverageCurves() Coverage {
 	return d
 }
 
-// bumps are fields that are like hills, each higher than the one before.
-func bumps(n int) Field {
-	d := Field{Title: "Variance of the probability", XLabel: "x₁", YLabel: "x₂", Scale: "variance", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4}, Hi: 0.25}
-	for k := range n {
-		p := FieldPanel{Title: fmt.Sprintf("method %d", k), Note: "r = .97"}
-		for i := range 41 {
-			var row []float64
-			for j := range 41 {
-				x, y := float64(j)/5-4, float64(i)/5-4
-				row = append(row, 0.07*float64(k+1)*math.Exp(-math.Abs(x*y)))
-			}
-			p.Values = append(p.Values, row)
-		}
-		d.Panels = append(d.Panels, p)
-	}
-	return d
-}
-
-// corners are items in two groups and between.
-func corners() Samples {
-	r := rand.New(rand.NewPCG(7, 8))
-	d := Samples{Title: "A hundred items and their two votes", XLabel: "x₁", YLabel: "x₂", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4},
-		Groups: []ScatterGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
-	for i := range 100 {
-		g := &d.Groups[i%3]
-		g.Points = append(g.Points, [2]float64{2*float64(i%3) - 2 + r.NormFloat64(), r.NormFloat64()})
-	}
-	return d
-}
-
 func linesByEpoch() Lines {
 	d := Lines{Title: "Coverage of 95% intervals by epochs", XLabel: "epochs", YLabel: "empirical coverage (%)",
 		Target: 0.95, TargetLabel: "as promised", Percent: true}
@@ -147,16 +114,7 @@ func linesByEpoch() Lines {
 	return d
 }
 
-// scans is the network of a study, subjects its intervals.
-func scans() Layers {
-	return Layers{Title: "The network", Stages: []Stage{
-		{Shape: []int{1, 96, 96, 80}, Name: "scan"},
-		{Done: []string{"conv 5³", "ReLU", "max-pool 5"}, Shape: []int{16, 18, 18, 15}, Name: "features"},
-		{Done: []string{"conv 3³", "ReLU", "max-pool 2"}, Shape: []int{32, 8, 8, 6}, Name: "features"},
-		{Done: []string{"dense"}, Shape: []int{9}, Name: "3 weights, 3 × 2 log α"},
-	}}
-}
-
+// subjects are the intervals of a study.
 func subjects() Intervals {
 	return Intervals{Title: "Subjects of each group", XLabel: "probability of AD", Level: 0.95, Groups: []IntervalGroup{
 		{"NC+MCI by all", []IntervalItem{{"S1-bl", 0, 0.02, 0.08, 0.01}, {"S2-m06", 0, 0.05, 0.12, 0.2}}},
@@ -174,7 +132,7 @@ func sites() Bars {
 	}}
 }
 
-// raters are estimates of leans and guesses of so many, those that are far off first.
+// raters are estimates of biases and guess rates of n raters, the outliers first.
 func raters(n int) Forest {
 	r := rand.New(rand.NewPCG(7, 8))
 	d := Forest{Title: "Raters", Noun: "raters", Notes: "votes", Groups: []string{"as everybody", "leans", "guesses"},
@@ -217,14 +175,9 @@ func awkwardFigures() map[string]Figure {
 		"one dot":             Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
 		"one level":           Coverage{Series: []LineSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
 		"unknown errors":      Coverage{Title: long, XLabel: long, Series: []LineSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
-		"flat field":          Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
-		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
-		"many fields":         bumps(13),
-		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
 		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
 		"one rater":           Forest{Title: long, Groups: []string{long}, Panels: []ForestPanel{{Label: long}, {Label: long, Share: true}}, Rows: []ForestRow{{long, "3", 0, []ForestEstimate{{0, math.Inf(-1), inf}, {0, 0, 1}}}}},
-		"two stages":          Layers{Title: long, Stages: []Stage{{Shape: []int{1}, Name: long}, {Done: []string{"x"}, Shape: []int{1, 1000000, 1}}}},
 		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []LineSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
 }
@@ -266,16 +219,6 @@ func TestFigureErrors(t *testing.T) {
 		{Forest{Panels: make([]ForestPanel, 1)}, "forest figure: no rows"},
 		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a"}}}, `forest figure: row "a" has 0 estimates for 1 panels`},
 		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a", Estimates: []ForestEstimate{{1, 2, 3}}}}}, `forest figure: row "a" has the interval [2, 3] around 1`},
-		{Layers{}, "layers figure: fewer than two stages"},
-		{Layers{Stages: make([]Stage, 2)}, `layers figure: stage "" has no shape`},
-		{Layers{Stages: []Stage{{Shape: []int{0}}, {}}}, `layers figure: stage "" has the shape [0]`},
-		{Field{}, "field figure: no panels"},
-		{Field{Panels: make([]FieldPanel, 1)}, "field figure: the plane from 0 to 0, 0 to 0 is empty"},
-		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, nan}, {1, 2}}}}}, `field figure: panel "a" has a value NaN`},
-		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, 2}, {1}}}}}, `field figure: panel "a" has rows of 2 and of 1 values`},
-		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
-		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
-		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
 		{Lines{}, "lines figure: no points"},
 		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `lines figure: series "a" has 1 x, 0 y and 0 errors`},
 		{Coverage{Series: []LineSeries{{}}}, "coverage figure: no points"},

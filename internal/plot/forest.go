@@ -20,18 +20,18 @@ type Forest struct {
 	// Rows are in order of how much they are worth showing. Those drawn are put in order
 	// of their estimates in the first panel.
 	Rows []ForestRow
-	// Noun is what the rows are, in the plural; Notes is what stands beside their names.
+	// Noun names the rows, in the plural; Notes is the heading of the notes next to their names.
 	Noun, Notes string
 }
 
-// ForestPanel is a quantity. Share says that it lies between 0 and 1.
+// ForestPanel is a quantity. Share means that it lies between 0 and 1.
 type ForestPanel struct {
 	Label     string
 	Reference float64 // where a dashed line is drawn
 	Share     bool
 }
 
-// ForestRow is one of many: Note stands beside its name.
+// ForestRow is one row: Note is written next to its name.
 type ForestRow struct {
 	Name, Note string
 	Group      int
@@ -50,8 +50,8 @@ const (
 	forestStrip = 46.0 // height of the rows that are not drawn
 )
 
-// draw implements [Figure]. Ends of intervals that lie far beyond all estimates are cut off.
-func (d Forest) draw(c *canvas) error {
+// Draw implements [Figure]. Ends of intervals that lie far beyond all estimates are cut off.
+func (d Forest) Draw(c *Canvas) error {
 	if err := d.check(); err != nil {
 		return err
 	}
@@ -67,14 +67,14 @@ func (d Forest) draw(c *canvas) error {
 		side[p] = p
 	}
 	rows := [][]int{side}
-	if c.width < figureWidth {
+	if c.width < FigureWidth {
 		rows = slices.Collect(slices.Chunk(side, 1))
 	}
 	above := 0.0 // the panels
 	if d.Notes != "" {
-		above = tickSize
+		above = TickSize
 	}
-	c.begin(d.Title, d.legend(), headerGap+above)
+	c.Begin(d.Title, d.legend(), HeaderGap+above)
 	end := 0.0
 	for i, panels := range rows {
 		if i > 0 {
@@ -82,19 +82,19 @@ func (d Forest) draw(c *canvas) error {
 		}
 		end = d.panels(c, panels, shown, rest)
 	}
-	return c.finish(end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
+	return c.Finish(end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
 }
 
 // panels draws the rows in some panels side by side, and returns the height at which they end.
-func (d Forest) panels(c *canvas, panels []int, shown, rest []ForestRow) float64 {
-	names, notes := 0.0, textWidth(d.Notes, tickSize)
+func (d Forest) panels(c *Canvas, panels []int, shown, rest []ForestRow) float64 {
+	names, notes := 0.0, TextWidth(d.Notes, TickSize)
 	for _, r := range shown {
-		names = max(names, textWidth(r.Name, tickSize))
-		notes = max(notes, textWidth(r.Note, tickSize))
+		names = max(names, TextWidth(r.Name, TickSize))
+		notes = max(notes, TextWidth(r.Note, TickSize))
 	}
 	names = min(names, forestNames, 0.25*c.width)
-	left := margin + max(names+notes+16, textWidth(d.others(rest), tickSize)) + 10
-	wide := (c.width - margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
+	left := Margin + max(names+notes+16, TextWidth(d.others(rest), TickSize)) + 10
+	wide := (c.width - Margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
 	height := float64(len(shown))*intervalRow + 8
 	if rest != nil {
 		height += forestStrip + 8
@@ -103,32 +103,32 @@ func (d Forest) panels(c *canvas, panels []int, shown, rest []ForestRow) float64
 	for i, p := range panels {
 		panel, x := d.Panels[p], d.span(p, shown)
 		from := left + float64(i)*(wide+forestGap)
-		a := horizontal(x.lo, x.hi, from, from+wide)
+		a := Horizontal(x.lo, x.hi, from, from+wide)
 		end = max(end, a.drawX(c, panel.Label, 0, height))
-		c.dashed(point{a.pixel(panel.Reference), 0}, point{a.pixel(panel.Reference), height})
+		c.dashed(Point{a.Pixel(panel.Reference), 0}, Point{a.Pixel(panel.Reference), height})
 		for i, r := range shown {
 			e, mid := r.Estimates[p], 4+(float64(i)+0.5)*intervalRow
-			c.open(series(r.Group))
+			c.Open(Series(r.Group))
 			a.drawInterval(c, e.Lo, e.Hi, mid)
-			c.dot("dot", point{a.pixel(e.Value), mid}, smallDot)
-			c.close()
+			c.Dot("dot", Point{a.Pixel(e.Value), mid}, smallDot)
+			c.Close()
 		}
 		if rest != nil {
 			d.strip(c, a, rest, p, height-4)
 		}
 	}
-	c.open("muted")
-	c.text("tick end", point{left - 10, -2}, d.Notes)
-	c.close()
+	c.Open("muted")
+	c.Text("tick end", Point{left - 10, -2}, d.Notes)
+	c.Close()
 	for i, r := range shown {
-		y := 4 + (float64(i)+0.5)*intervalRow + 0.36*tickSize
-		c.text("tick", point{margin, y}, fit(r.Name, tickSize, names))
-		c.open("muted")
-		c.text("tick end", point{left - 10, y}, r.Note)
-		c.close()
+		y := 4 + (float64(i)+0.5)*intervalRow + 0.36*TickSize
+		c.Text("tick", Point{Margin, y}, Fit(r.Name, TickSize, names))
+		c.Open("muted")
+		c.Text("tick end", Point{left - 10, y}, r.Note)
+		c.Close()
 	}
 	if rest != nil {
-		c.text("tick", point{margin, height - 4 - forestStrip/2 + 0.36*tickSize}, d.others(rest))
+		c.Text("tick", Point{Margin, height - 4 - forestStrip/2 + 0.36*TickSize}, d.others(rest))
 	}
 	return end
 }
@@ -153,7 +153,7 @@ func (d Forest) check() error {
 	return nil
 }
 
-// others says what is not drawn row by row.
+// others describes the rows that are not drawn individually.
 func (d Forest) others(rest []ForestRow) string {
 	if rest == nil {
 		return ""
@@ -169,7 +169,7 @@ func (d Forest) legend() (list []key) {
 	}
 	for i, g := range d.Groups {
 		if have[i] {
-			list = append(list, rowKey(g, series(i)))
+			list = append(list, rowKey(g, Series(i)))
 		}
 	}
 	return list
@@ -194,23 +194,23 @@ func (d Forest) span(p int, shown []ForestRow) span {
 
 // strip draws how the estimates of rows that are not drawn lie: a histogram that ends at a
 // height.
-func (d Forest) strip(c *canvas, a axis, rest []ForestRow, p int, bottom float64) {
+func (d Forest) strip(c *Canvas, a Axis, rest []ForestRow, p int, bottom float64) {
 	const bins = 50
 	counts := make([]float64, bins)
 	for _, r := range rest {
-		k := int(bins * (r.Estimates[p].Value - a.lo) / (a.hi - a.lo))
+		k := int(bins * (r.Estimates[p].Value - a.Lo) / (a.Hi - a.Lo))
 		counts[min(max(k, 0), bins-1)]++
 	}
-	tallest, width := slices.Max(counts), (a.end-a.start)/bins
-	c.line("rule", point{a.start, bottom}, point{a.end, bottom})
-	c.open(series(0))
+	tallest, width := slices.Max(counts), (a.End-a.Start)/bins
+	c.Line("rule", Point{a.Start, bottom}, Point{a.End, bottom})
+	c.Open(Series(0))
 	for k, n := range counts {
 		if n > 0 {
 			high := forestStrip * n / tallest
-			c.rect("shade", a.start+float64(k)*width, bottom-high, width, high)
+			c.Rect("shade", a.Start+float64(k)*width, bottom-high, width, high)
 		}
 	}
-	c.close()
+	c.Close()
 }
 
 // about describes the figure in words.

@@ -11,76 +11,76 @@ const (
 	smallDot  = 3.5
 )
 
-// frame is a panel between two axes, whose y counts from the top of the panel.
-type frame struct {
-	x, y           axis
-	xLabel, yLabel string
+// Frame is a panel between two axes, whose y counts from the top of the panel.
+type Frame struct {
+	X, Y           Axis
+	XLabel, YLabel string
 }
 
 // newFrame lays out a panel as wide as the card of c for the given ranges.
-func newFrame(c *canvas, x, y span, xLabel, yLabel string, height float64) frame {
-	f := frame{xLabel: xLabel, yLabel: yLabel}
-	f.y = vertical(y.lo, y.hi, height, 0)
+func newFrame(c *Canvas, x, y span, xLabel, yLabel string, height float64) Frame {
+	f := Frame{XLabel: xLabel, YLabel: yLabel}
+	f.Y = Vertical(y.lo, y.hi, height, 0)
 	f.layOutX(x, c.width, f.labelRoom)
 	return f
 }
 
-// layOutX finds x on a card of some width, given how far from its edges x has to begin
-// and end.
-func (f *frame) layOutX(x span, width float64, room func() (left, right float64)) {
-	left, right := f.y.roomY(f.yLabel), margin
+// layOutX lays x out on a card of some width, given the distances from its edges at which
+// x has to begin and end.
+func (f *Frame) layOutX(x span, width float64, room func() (left, right float64)) {
+	left, right := f.Y.RoomY(f.YLabel), Margin
 	for range 3 { // what needs room moves x
-		f.x = horizontal(x.lo, x.hi, left, width-right)
+		f.X = Horizontal(x.lo, x.hi, left, width-right)
 		l, r := room()
 		left, right = max(left, l), max(right, r)
 	}
-	f.x = horizontal(x.lo, x.hi, left, width-right)
+	f.X = Horizontal(x.lo, x.hi, left, width-right)
 }
 
 // labelRoom is the room that the labels of x need.
-func (f *frame) labelRoom() (left, right float64) {
-	half := margin + f.x.labelWidth()/2
+func (f *Frame) labelRoom() (left, right float64) {
+	half := Margin + f.X.labelWidth()/2
 	return half, half
 }
 
-// draw draws the axes and returns the y at which they end.
-func (f frame) draw(c *canvas) float64 {
-	end := f.x.drawX(c, f.xLabel, f.y.end, f.y.start)
-	f.y.drawY(c, f.yLabel, f.x.start, f.x.end)
-	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
+// Draw draws the axes and returns the y at which they end.
+func (f Frame) Draw(c *Canvas) float64 {
+	end := f.X.drawX(c, f.XLabel, f.Y.End, f.Y.Start)
+	f.Y.drawY(c, f.YLabel, f.X.Start, f.X.End)
+	c.Line("rule", Point{f.X.Start, f.Y.Start}, Point{f.X.End, f.Y.Start})
 	return end
 }
 
-// place returns the place of a pair of numbers.
-func (f frame) place(x, y float64) point { return point{f.x.pixel(x), f.y.pixel(y)} }
+// Place returns the place of a pair of numbers.
+func (f Frame) Place(x, y float64) Point { return Point{f.X.Pixel(x), f.Y.Pixel(y)} }
 
 // diagonal draws the line on which x and y are equal, as far as it lies in the
 // panel.
-func (f frame) diagonal(c *canvas) {
-	lo, hi := max(f.x.lo, f.y.lo), min(f.x.hi, f.y.hi)
+func (f Frame) diagonal(c *Canvas) {
+	lo, hi := max(f.X.Lo, f.Y.Lo), min(f.X.Hi, f.Y.Hi)
 	if lo >= hi {
 		return
 	}
-	c.dashed(f.place(lo, lo), f.place(hi, hi))
+	c.dashed(f.Place(lo, lo), f.Place(hi, hi))
 }
 
 // level draws a dashed line at a height.
-func (f frame) level(c *canvas, y float64) { c.dashed(f.place(f.x.lo, y), f.place(f.x.hi, y)) }
+func (f Frame) level(c *Canvas, y float64) { c.dashed(f.Place(f.X.Lo, y), f.Place(f.X.Hi, y)) }
 
 // drawUpright draws an interval of y, its ends marked.
-func drawUpright(c *canvas, x, top, bottom float64) {
+func drawUpright(c *Canvas, x, top, bottom float64) {
 	const half = 0.75
-	c.rect("solid", x-half, top, 2*half, max(0, bottom-top))
-	c.rect("solid", x-3, top-half, 6, 2*half)
-	c.rect("solid", x-3, bottom-half, 6, 2*half)
+	c.Rect("solid", x-half, top, 2*half, max(0, bottom-top))
+	c.Rect("solid", x-3, top-half, 6, 2*half)
+	c.Rect("solid", x-3, bottom-half, 6, 2*half)
 }
 
-// span is a range of numbers that grows to hold those added to it.
+// span is a range of numbers that grows to contain those added to it.
 type span struct{ lo, hi float64 }
 
 func emptySpan() span { return span{math.Inf(1), math.Inf(-1)} }
 
-// add ignores what is not finite.
+// add extends the span to contain the values; it ignores those that are not finite.
 func (s *span) add(values ...float64) {
 	for _, v := range values {
 		if finite(v) {
@@ -111,97 +111,97 @@ func (s span) cut(ends span, room float64) span {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// key is an entry of a legend: a symbol, its class, and what it stands for. The
+// key is an entry of a legend: a symbol, its class, and its meaning. The
 // symbol is drawn into a box symbolWidth wide, given the middle of its left side.
 type key struct {
 	text, class string
-	symbol      func(c *canvas, at point)
+	symbol      func(c *Canvas, at Point)
 }
 
 const (
-	symbolWidth = 28.0
-	symbolGap   = 7.0  // between a symbol and its text
-	keyGap      = 24.0 // between one entry and the next
-	lineHeight  = 20.0
+	SymbolWidth = 28.0
+	SymbolGap   = 7.0  // between a symbol and its text
+	KeyGap      = 24.0 // between one entry and the next
+	LineHeight  = 20.0
 )
 
 // drawHeader writes the title and the legend at the top of the card, in as many
 // lines as they need, and returns the y at which they end.
-func drawHeader(c *canvas, title string, legend []key) float64 {
-	width := c.width - 2*margin
-	y := margin
+func drawHeader(c *Canvas, title string, legend []key) float64 {
+	width := c.width - 2*Margin
+	y := Margin
 	for _, line := range wrap(title, titleSize, width) {
-		c.text("title", point{margin, y + 0.85*titleSize}, line)
-		y += lineHeight
+		c.Text("title", Point{Margin, y + 0.85*titleSize}, line)
+		y += LineHeight
 	}
 	if len(legend) == 0 {
 		return y
 	}
-	if y > margin {
+	if y > Margin {
 		y += 6
 	}
-	x := margin
+	x := Margin
 	for _, k := range legend {
 		if strings.TrimSpace(k.text) == "" {
 			k.text = "…"
 		}
-		lines := wrap(k.text, textSize, width-symbolWidth-symbolGap)
+		lines := wrap(k.text, TextSize, width-SymbolWidth-SymbolGap)
 		text := lines[0]
-		wide := textWidth(text, textSize)
+		wide := TextWidth(text, TextSize)
 		if len(lines) > 1 {
 			wide = width // it has its lines for itself
 		}
-		if x > margin && x+symbolWidth+symbolGap+wide > margin+width {
-			x = margin
-			y += lineHeight
+		if x > Margin && x+SymbolWidth+SymbolGap+wide > Margin+width {
+			x = Margin
+			y += LineHeight
 		}
-		c.open(k.class)
-		k.symbol(c, point{x, y + lineHeight/2})
-		c.close()
-		x += symbolWidth + symbolGap
-		c.text("key", point{x, y + lineHeight/2 + 0.36*textSize}, text)
+		c.Open(k.class)
+		k.symbol(c, Point{x, y + LineHeight/2})
+		c.Close()
+		x += SymbolWidth + SymbolGap
+		c.Text("key", Point{x, y + LineHeight/2 + 0.36*TextSize}, text)
 		for _, more := range lines[1:] {
-			y += textSize + lineGap
-			c.text("key", point{x, y + lineHeight/2 + 0.36*textSize}, more)
+			y += TextSize + lineGap
+			c.Text("key", Point{x, y + LineHeight/2 + 0.36*TextSize}, more)
 		}
 		// Even gaps in Helvetica, and still some gap in a wider font.
-		x += max(wide/wider+keyGap, wide+keyGap/3)
+		x += max(wide/wider+KeyGap, wide+KeyGap/3)
 	}
-	return y + lineHeight
+	return y + LineHeight
 }
 
 // lineKey is the entry of a line in a legend.
 func lineKey(text, class string) key {
-	return key{text, class, func(c *canvas, at point) {
-		c.curve("curve", []point{at, {at.x + symbolWidth, at.y}})
+	return key{text, class, func(c *Canvas, at Point) {
+		c.Curve("curve", []Point{at, {at.X + SymbolWidth, at.Y}})
 	}}
 }
 
 // dotKey is the entry of a dot in a legend, with a whisker behind it or not.
 func dotKey(text, class string, whisker bool) key {
-	return key{text, class, func(c *canvas, at point) {
-		x := at.x + symbolWidth/2
+	return key{text, class, func(c *Canvas, at Point) {
+		x := at.X + SymbolWidth/2
 		if whisker {
-			drawUpright(c, x, at.y-8, at.y+8)
+			drawUpright(c, x, at.Y-8, at.Y+8)
 		}
-		c.dot("dot", point{x, at.y}, dotRadius)
+		c.Dot("dot", Point{x, at.Y}, dotRadius)
 	}}
 }
 
 // areaKey is the entry of a shaded area in a legend.
 func areaKey(text, class string) key {
-	return key{text, class, func(c *canvas, at point) { c.rect("shade", at.x, at.y-6, symbolWidth, 12) }}
+	return key{text, class, func(c *Canvas, at Point) { c.Rect("shade", at.X, at.Y-6, SymbolWidth, 12) }}
 }
 
 // rowKey is the entry of a row with an interval in a legend.
 func rowKey(text, class string) key {
-	return key{text, class, func(c *canvas, at point) {
-		drawWhiskers(c, [][2]float64{{at.x + 2, at.x + symbolWidth - 2}}, at.y, rowCap)
-		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+	return key{text, class, func(c *Canvas, at Point) {
+		drawWhiskers(c, [][2]float64{{at.X + 2, at.X + SymbolWidth - 2}}, at.Y, rowCap)
+		c.Dot("dot", Point{at.X + SymbolWidth/2, at.Y}, dotRadius)
 	}}
 }
 
 // truthKey is the entry of the mark of a true value in a legend.
 func truthKey(text string) key {
-	return key{text, "text", func(c *canvas, at point) { c.rect("solid", at.x+symbolWidth/2-1, at.y-7, 2, 14) }}
+	return key{text, "text", func(c *Canvas, at Point) { c.Rect("solid", at.X+SymbolWidth/2-1, at.Y-7, 2, 14) }}
 }

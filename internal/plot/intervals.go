@@ -24,7 +24,7 @@ type IntervalGroup struct {
 }
 
 // IntervalItem is one row. All numbers are probabilities; Truth is negative
-// where it is not known.
+// where it is unknown.
 type IntervalItem struct {
 	Name                 string
 	Lower, Center, Upper float64
@@ -37,8 +37,8 @@ const (
 	intervalNames = 150.0
 )
 
-// draw implements [Figure].
-func (d Intervals) draw(c *canvas) error {
+// Draw implements [Figure].
+func (d Intervals) Draw(c *Canvas) error {
 	n, known := 0, false
 	names := 0.0
 	for _, g := range d.Groups {
@@ -49,7 +49,7 @@ func (d Intervals) draw(c *canvas) error {
 					item.Name, item.Lower, item.Upper, item.Center, item.Truth)
 			}
 			known = known || item.Truth >= 0
-			names = max(names, textWidth(item.Name, tickSize))
+			names = max(names, TextWidth(item.Name, TickSize))
 			n++
 		}
 	}
@@ -58,56 +58,56 @@ func (d Intervals) draw(c *canvas) error {
 	}
 	names = min(names, intervalNames)
 	label := cmp.Or(d.XLabel, "probability")
-	x := horizontal(0, 1, margin+names+10, c.width-margin-12)
+	x := Horizontal(0, 1, Margin+names+10, c.width-Margin-12)
 	height := float64(n)*intervalRow + float64(len(d.Groups)-1)*intervalGap + 8
 	var legend []key
 	var words []string
 	for i, g := range d.Groups {
-		legend = append(legend, rowKey(g.Label, series(i)))
+		legend = append(legend, rowKey(g.Label, Series(i)))
 		words = append(words, fmt.Sprintf("%s: %d items", g.Label, len(g.Items)))
 	}
 	if known {
 		legend = append(legend, truthKey("true probability"))
 	}
-	c.begin(d.Title, legend, headerGap)
+	c.Begin(d.Title, legend, HeaderGap)
 	end := x.drawX(c, label, 0, height)
 	y := 4.0
-	var truths []point // over all intervals
+	var truths []Point // over all intervals
 	for i, g := range d.Groups {
-		c.open(series(i))
+		c.Open(Series(i))
 		for _, item := range g.Items {
 			mid := y + intervalRow/2
-			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
+			c.Text("tick end", Point{x.Start - 8, mid + 0.36*TickSize}, Fit(item.Name, TickSize, names))
 			x.drawInterval(c, item.Lower, item.Upper, mid)
-			c.dot("dot", point{x.pixel(item.Center), mid}, dotRadius)
+			c.Dot("dot", Point{x.Pixel(item.Center), mid}, dotRadius)
 			if item.Truth >= 0 {
-				truths = append(truths, point{x.pixel(item.Truth), mid})
+				truths = append(truths, Point{x.Pixel(item.Truth), mid})
 			}
 			y += intervalRow
 		}
-		c.close()
+		c.Close()
 		y += intervalGap
 	}
 	for _, at := range truths {
 		drawTruth(c, at)
 	}
-	return c.finish(end, cmp.Or(d.Title, label),
+	return c.Finish(end, cmp.Or(d.Title, label),
 		fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; ")))
 }
 
 // drawTruth marks a true probability: a tick across the row.
-func drawTruth(c *canvas, at point) {
-	c.open("text")
-	c.rect("solid", at.x-1, at.y-7, 2, 14)
-	c.close()
+func drawTruth(c *Canvas, at Point) {
+	c.Open("text")
+	c.Rect("solid", at.X-1, at.Y-7, 2, 14)
+	c.Close()
 }
 
-// Bars is a figure of one quantity here and there, a row each: a bar from what it
-// should be to what it is, its interval, and a mark where it is known.
+// Bars is a figure of one quantity for several groups, a row each: a bar from its reference
+// to its value, its interval, and an optional mark.
 type Bars struct {
 	Title  string
 	XLabel string
-	// Reference is what the quantity should be, drawn as a dashed line.
+	// Reference is the expected value of the quantity, drawn as a dashed line.
 	Reference float64
 	Mark      string // the entry of marks in the legend; none if empty
 	Groups    []BarGroup
@@ -119,7 +119,7 @@ type BarGroup struct {
 	Rows  []BarRow
 }
 
-// BarRow is one row; Lo, Hi and Mark are NaN where they are not known.
+// BarRow is one row; Lo, Hi and Mark are NaN where they are unknown.
 type BarRow struct {
 	Name                string
 	Value, Lo, Hi, Mark float64
@@ -127,20 +127,20 @@ type BarRow struct {
 
 const barRow, barNames = 22.0, 220.0
 
-// draw implements [Figure]. Ends of intervals that lie far beyond all values are cut off.
-func (d Bars) draw(c *canvas) error {
+// Draw implements [Figure]. Ends of intervals that lie far beyond all values are cut off.
+func (d Bars) Draw(c *Canvas) error {
 	values, ends := emptySpan(), emptySpan()
 	names, rows := 0.0, 0
 	var about []string
 	for _, g := range d.Groups {
-		names = max(names, textWidth(g.Label, tickSize))
+		names = max(names, TextWidth(g.Label, TickSize))
 		for _, r := range g.Rows {
 			if !finite(r.Value) {
 				return fmt.Errorf("row %q has the value %v", r.Name, r.Value)
 			}
 			values.add(r.Value, r.Mark, d.Reference)
 			ends.add(r.Lo, r.Hi)
-			names = max(names, textWidth(r.Name, tickSize)+10)
+			names = max(names, TextWidth(r.Name, TickSize)+10)
 			rows++
 		}
 	}
@@ -149,18 +149,18 @@ func (d Bars) draw(c *canvas) error {
 	}
 	x := values.cut(ends, max(values.hi-values.lo, math.Abs(d.Reference)))
 	names = min(names, barNames, 0.45*c.width)
-	a := horizontal(x.lo, x.hi, margin+names+12, c.width-margin-12)
+	a := Horizontal(x.lo, x.hi, Margin+names+12, c.width-Margin-12)
 	height := float64(rows+len(d.Groups))*barRow + 4
-	legend := []key{rowKey("95% interval", series(0))}
+	legend := []key{rowKey("95% interval", Series(0))}
 	if d.Mark != "" {
 		legend = append(legend, truthKey(d.Mark))
 	}
-	c.begin(d.Title, legend, headerGap)
+	c.Begin(d.Title, legend, HeaderGap)
 	end := a.drawX(c, d.XLabel, 0, height)
-	c.dashed(point{a.pixel(d.Reference), 0}, point{a.pixel(d.Reference), height})
+	c.dashed(Point{a.Pixel(d.Reference), 0}, Point{a.Pixel(d.Reference), height})
 	y := 2.0
 	for _, g := range d.Groups {
-		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, max(c.width/2, narrowWidth-2*margin)))
+		c.Text("tick", Point{Margin, y + barRow/2 + 0.36*TickSize}, Fit(g.Label, TickSize, max(c.width/2, narrowWidth-2*Margin)))
 		y += barRow
 		for _, r := range g.Rows {
 			d.row(c, a, r, y+barRow/2, names)
@@ -168,21 +168,21 @@ func (d Bars) draw(c *canvas) error {
 			about = append(about, fmt.Sprintf("%s, %s: %s", g.Label, r.Name, a.format(r.Value, 2)))
 		}
 	}
-	return c.finish(end, cmp.Or(d.Title, d.XLabel), strings.Join(about, "; ")+".")
+	return c.Finish(end, cmp.Or(d.Title, d.XLabel), strings.Join(about, "; ")+".")
 }
 
 // row draws one row at a height.
-func (d Bars) row(c *canvas, a axis, r BarRow, mid, names float64) {
-	c.text("tick end", point{a.start - 8, mid + 0.36*tickSize}, fit(r.Name, tickSize, names))
-	c.open(series(0))
-	from, to := a.pixel(d.Reference), a.pixel(r.Value)
-	c.rect("shade", min(from, to), mid-6, math.Abs(to-from), 12)
+func (d Bars) row(c *Canvas, a Axis, r BarRow, mid, names float64) {
+	c.Text("tick end", Point{a.Start - 8, mid + 0.36*TickSize}, Fit(r.Name, TickSize, names))
+	c.Open(Series(0))
+	from, to := a.Pixel(d.Reference), a.Pixel(r.Value)
+	c.Rect("shade", min(from, to), mid-6, math.Abs(to-from), 12)
 	if finite(r.Lo) && finite(r.Hi) {
 		a.drawInterval(c, r.Lo, r.Hi, mid)
 	}
-	c.dot("dot", point{to, mid}, dotRadius)
-	c.close()
+	c.Dot("dot", Point{to, mid}, dotRadius)
+	c.Close()
 	if finite(r.Mark) {
-		drawTruth(c, point{a.pixel(r.Mark), mid})
+		drawTruth(c, Point{a.Pixel(r.Mark), mid})
 	}
 }

@@ -15,7 +15,7 @@ type Lines struct {
 	Title          string
 	XLabel, YLabel string
 	Series         []LineSeries
-	// Errors is how many standard errors the bands reach to either side; 0
+	// Errors is the half width of the bands in standard errors; 0
 	// means 2.
 	Errors float64
 	// Target, if it has a label, is a height at which a dashed line is drawn.
@@ -26,13 +26,13 @@ type Lines struct {
 }
 
 // Coverage is a figure of curves that should follow the diagonal: the share of
-// items that intervals hold, against the level of the intervals, one line per
+// items whose truth lies in the interval, against the level of the intervals, one line per
 // series with a band of its standard error.
 type Coverage struct {
 	Title          string
 	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
 	Series         []LineSeries
-	// Errors is how many standard errors the bands reach to either side; 0
+	// Errors is the half width of the bands in standard errors; 0
 	// means 2.
 	Errors float64
 	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
@@ -43,19 +43,19 @@ type Coverage struct {
 
 const linesHeight, coverageHeight = 300.0, 340.0
 
-// draw implements [Figure].
-func (d Lines) draw(c *canvas) error {
+// Draw implements [Figure].
+func (d Lines) Draw(c *Canvas) error {
 	return seriesFigure{Lines: d, height: linesHeight,
 		describe: func(s LineSeries, x, y func(float64) string) string {
 			last := len(s.X) - 1
 			return fmt.Sprintf("from %s at %s to %s at %s.", y(s.Y[0]), x(s.X[0]), y(s.Y[last]), x(s.X[last]))
 		},
-	}.draw(c)
+	}.Draw(c)
 }
 
-// draw implements [Figure]. Both axes show the range of x; y reaches as far as curves
+// Draw implements [Figure]. Both axes show the range of x; y reaches as far as curves
 // and bands do.
-func (d Coverage) draw(c *canvas) error {
+func (d Coverage) Draw(c *Canvas) error {
 	lines := Lines{
 		Title: d.Title, XLabel: cmp.Or(d.XLabel, "nominal coverage"), YLabel: cmp.Or(d.YLabel, "empirical coverage"),
 		Series: d.Series, Errors: d.Errors, TargetLabel: cmp.Or(d.Equal, "as promised"), Percent: d.Percent,
@@ -71,17 +71,17 @@ func (d Coverage) draw(c *canvas) error {
 			say := func(i int) string { return y(s.Y[i]) + " at " + x(s.X[i]) }
 			return fmt.Sprintf("%s to %s; farthest from the diagonal: %s.", say(0), say(last), say(worst))
 		},
-	}.draw(c)
+	}.Draw(c)
 }
 
 // LineSeries is one line of a figure: Y [n] at X [n], and the standard errors
-// SE [n] of Y, nil if they are not known.
+// SE [n] of Y, nil if they are unknown.
 type LineSeries struct {
 	Label    string
 	X, Y, SE []float64
 }
 
-// check reports what keeps a series from being drawn.
+// check returns an error if a series cannot be drawn.
 func (s LineSeries) check() error {
 	if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
 		return fmt.Errorf("series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
@@ -94,7 +94,7 @@ func (s LineSeries) check() error {
 	return nil
 }
 
-// se returns the standard error of a point; 0 if it is not known.
+// se returns the standard error of a point; 0 if it is unknown.
 func (s LineSeries) se(i int) float64 {
 	if s.SE == nil || !finite(s.SE[i]) {
 		return 0
@@ -110,7 +110,7 @@ func errorsLabel(errs float64) string {
 	return fmt.Sprintf("±%g standard errors", errs)
 }
 
-// band is from y−se to y+se, without what no percentage can be.
+// band returns the range from y−se to y+se, clipped to valid percentages.
 func band(y, se float64, percent bool) (lo, hi float64) {
 	lo, hi = y-se, y+se
 	if percent {
@@ -120,38 +120,38 @@ func band(y, se float64, percent bool) (lo, hi float64) {
 }
 
 // lines draws series whose numbers are multiplied by the units of x and y:
-// bands, which reach so many standard errors to either side, below all lines.
-func (f frame) lines(c *canvas, list []LineSeries, unitX, unitY, errs float64, percent bool) {
-	lines := make([][]point, len(list))
+// bands, whose half width is given in standard errors, below all lines.
+func (f Frame) lines(c *Canvas, list []LineSeries, unitX, unitY, errs float64, percent bool) {
+	lines := make([][]Point, len(list))
 	for i, s := range list {
-		var upper, lower []point
+		var upper, lower []Point
 		for k := range s.X {
 			x, y, se := unitX*s.X[k], unitY*s.Y[k], unitY*errs*s.se(k)
-			lines[i] = append(lines[i], f.place(x, y))
+			lines[i] = append(lines[i], f.Place(x, y))
 			lo, hi := band(y, se, percent)
-			upper = append(upper, f.place(x, hi))
-			lower = append(lower, f.place(x, lo))
+			upper = append(upper, f.Place(x, hi))
+			lower = append(lower, f.Place(x, lo))
 		}
 		if s.SE != nil && len(upper) > 1 {
-			c.open(series(i))
-			c.polygon("shade", area(upper, lower))
-			c.close()
+			c.Open(Series(i))
+			c.Polygon("shade", area(upper, lower))
+			c.Close()
 		}
 	}
 	for i, line := range lines {
-		c.open(series(i))
+		c.Open(Series(i))
 		if len(line) > 1 {
-			c.curve("curve", line)
+			c.Curve("curve", line)
 		}
 		for _, p := range line {
-			c.dot("dot", p, smallDot)
+			c.Dot("dot", p, smallDot)
 		}
-		c.close()
+		c.Close()
 	}
 }
 
 // area returns the outline of the area between two lines.
-func area(upper, lower []point) []point {
+func area(upper, lower []Point) []Point {
 	back := slices.Clone(lower)
 	slices.Reverse(back)
 	return slices.Concat(upper, back)
@@ -163,11 +163,11 @@ type seriesFigure struct {
 	Lines
 	height   float64
 	diagonal bool
-	// describe puts a series into words, given how numbers of x and y are written.
+	// describe describes a series in words, given functions that format numbers of x and y.
 	describe func(s LineSeries, x, y func(float64) string) string
 }
 
-func (d seriesFigure) draw(c *canvas) error {
+func (d seriesFigure) Draw(c *Canvas) error {
 	unitX, unitY, errs := 1.0, 1.0, cmp.Or(d.Errors, 2)
 	if d.Percent {
 		unitY = 100
@@ -192,7 +192,7 @@ func (d seriesFigure) draw(c *canvas) error {
 			}
 		}
 		if s.Label != "" {
-			legend = append(legend, lineKey(s.Label, series(i)))
+			legend = append(legend, lineKey(s.Label, Series(i)))
 		}
 	}
 	if x.lo > x.hi {
@@ -208,8 +208,8 @@ func (d seriesFigure) draw(c *canvas) error {
 		}
 	}
 	f := newFrame(c, x.padded(), y.padded(), d.XLabel, d.YLabel, d.height)
-	c.begin(d.Title, legend, headerGap)
-	end := f.draw(c)
+	c.Begin(d.Title, legend, HeaderGap)
+	end := f.Draw(c)
 	if d.diagonal {
 		f.diagonal(c)
 	} else if d.TargetLabel != "" {
@@ -220,9 +220,9 @@ func (d seriesFigure) draw(c *canvas) error {
 	for _, s := range d.Series {
 		if len(s.X) > 0 {
 			sentences = append(sentences, labeled(s.Label, d.describe(s,
-				func(v float64) string { return f.x.format(unitX*v, 1) },
-				func(v float64) string { return f.y.format(unitY*v, 1) })))
+				func(v float64) string { return f.X.format(unitX*v, 1) },
+				func(v float64) string { return f.Y.format(unitY*v, 1) })))
 		}
 	}
-	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), strings.Join(sentences, " "))
+	return c.Finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), strings.Join(sentences, " "))
 }

@@ -8,12 +8,12 @@ import (
 
 // Sizes that layouts and the style sheet share, in pixels.
 const (
-	figureWidth = 760.0
-	margin      = 16.0 // between the edge of the card and anything on it
+	FigureWidth = 760.0
+	Margin      = 16.0 // between the edge of the card and anything on it
 
 	titleSize = 15.0
-	textSize  = 12.0 // legend and labels of axes
-	tickSize  = 11.0
+	TextSize  = 12.0 // legend and labels of axes
+	TickSize  = 11.0
 )
 
 // theme is a set of colors: for light pages, and for dark ones.
@@ -38,9 +38,9 @@ var (
 	}
 )
 
-// series returns the class of the i-th of the things compared in a figure. After
+// Series returns the class of the i-th of the things compared in a figure. After
 // the last color they begin again with dashed lines.
-func series(i int) string {
+func Series(i int) string {
 	n := len(light.series)
 	class := fmt.Sprintf("s%d", i%n)
 	if i/n%2 == 1 {
@@ -49,7 +49,7 @@ func series(i int) string {
 	return class
 }
 
-// rules returns the part of the style sheet that depends on the theme.
+// Rules returns the part of the style sheet that depends on the theme.
 func (t theme) rules() string {
 	var b strings.Builder
 	rule := func(selector, declarations string) {
@@ -85,7 +85,7 @@ func styleSheet() string {
 .credence .shade{fill:currentColor}
 .credence .solid{fill:currentColor}
 .credence .dot{stroke-width:1.5px;fill:currentColor}
-`, textSize, titleSize, tickSize) + light.rules() +
+`, TextSize, titleSize, TickSize) + light.rules() +
 		"@media (prefers-color-scheme:dark){\n" + dark.rules() + "}\n"
 }
 
@@ -105,8 +105,8 @@ var helvetica = [...]int{
 // DejaVu Sans), and that of bold Helvetica, may exceed that of Helvetica.
 const wider = 1.15
 
-// textWidth estimates how wide s is in pixels at a font size, on the safe side.
-func textWidth(s string, size float64) float64 {
+// TextWidth estimates how wide s is in pixels at a font size, on the safe side.
+func TextWidth(s string, size float64) float64 {
 	total := 0
 	for _, r := range s {
 		switch {
@@ -122,15 +122,15 @@ func textWidth(s string, size float64) float64 {
 	return wider * size * float64(total) / 1000
 }
 
-// fit returns s on one line, shortened with an ellipsis to at most the width.
-func fit(s string, size, width float64) string {
+// Fit returns s on one line, shortened with an ellipsis to at most the width.
+func Fit(s string, size, width float64) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if textWidth(s, size) <= width {
+	if TextWidth(s, size) <= width {
 		return s
 	}
 	runes := []rune(s)
 	for n := len(runes) - 1; n > 0; n-- {
-		if short := strings.TrimRight(string(runes[:n]), " ") + "…"; textWidth(short, size) <= width {
+		if short := strings.TrimRight(string(runes[:n]), " ") + "…"; TextWidth(short, size) <= width {
 			return short
 		}
 	}
@@ -143,14 +143,14 @@ func wrap(s string, size, width float64) []string {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		longer := strings.TrimPrefix(line+" "+word, " ")
-		if line != "" && textWidth(longer, size) > width {
-			lines = append(lines, fit(line, size, width))
+		if line != "" && TextWidth(longer, size) > width {
+			lines = append(lines, Fit(line, size, width))
 			longer = word
 		}
 		line = longer
 	}
 	if line != "" {
-		lines = append(lines, fit(line, size, width))
+		lines = append(lines, Fit(line, size, width))
 	}
 	return lines
 }

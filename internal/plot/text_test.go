@@ -84,12 +84,12 @@ func TestTextFits(t *testing.T) {
 				if strings.Contains(class, "title") {
 					f = bold
 				}
-				wide, most := advance(t, f, string(e), textSize), textWidth(string(e), textSize)
+				wide, most := advance(t, f, string(e), TextSize), TextWidth(string(e), TextSize)
 				if wide > most+1.5 {
 					t.Errorf("%s: %q is %.1f wide, estimated %.1f", name, e, wide, most)
 				}
 			}
 		}
 	}
-	advance(t, regular, "×…±μψσαβ√%≥≤−–∞0123456789+", textSize)
+	advance(t, regular, "×…±μψσαβ√%≥≤−–∞0123456789+", TextSize)
 }

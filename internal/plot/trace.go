@@ -13,39 +13,39 @@ const (
 	traceStep = 2.0
 	// traceFinest is the least distance of two points, in pixels.
 	traceFinest = 0.01
-	// traceError is how far the line may be from the curve, in pixels.
+	// traceError is the largest distance of the line from the curve, in pixels.
 	traceError = 0.02
 )
 
 // trace returns the graph of f as a line in pixels, from left to right. Values
 // may be infinite: whatever leaves the axis y stays just outside of it. Seeds
 // are numbers on x near which f has narrow features.
-func trace(f func(float64) float64, x, y axis, seeds []float64) []point {
-	outside := y.end - (y.start - y.end)
-	look := func(px float64) point {
+func trace(f func(float64) float64, x, y Axis, seeds []float64) []Point {
+	outside := y.End - (y.Start - y.End)
+	look := func(px float64) Point {
 		v := x.value(px)
 		// Rounding must not lead out of the axis: beyond 0 and 1 a density is 0.
-		py := y.pixel(f(min(max(v, x.lo), x.hi)))
-		return point{px, max(py, outside)}
+		py := y.Pixel(f(min(max(v, x.Lo), x.Hi)))
+		return Point{px, max(py, outside)}
 	}
-	n := int(math.Ceil((x.end - x.start) / traceStep))
+	n := int(math.Ceil((x.End - x.Start) / traceStep))
 	var at []float64
 	for i := range n + 1 {
-		at = append(at, x.start+(x.end-x.start)*float64(i)/float64(n))
+		at = append(at, x.Start+(x.End-x.Start)*float64(i)/float64(n))
 	}
 	for _, v := range seeds {
-		if px := x.pixel(v); px > x.start && px < x.end {
+		if px := x.Pixel(v); px > x.Start && px < x.End {
 			at = append(at, px)
 		}
 	}
 	slices.Sort(at)
 
-	line := []point{look(at[0])}
-	var refine func(from, to point)
-	refine = func(from, to point) {
-		if to.x-from.x > 2*traceFinest {
-			mid := look((from.x + to.x) / 2)
-			if math.Abs(mid.y-(from.y+to.y)/2) > traceError/2 {
+	line := []Point{look(at[0])}
+	var refine func(from, to Point)
+	refine = func(from, to Point) {
+		if to.X-from.X > 2*traceFinest {
+			mid := look((from.X + to.X) / 2)
+			if math.Abs(mid.Y-(from.Y+to.Y)/2) > traceError/2 {
 				refine(from, mid)
 				refine(mid, to)
 				return
@@ -54,48 +54,48 @@ func trace(f func(float64) float64, x, y axis, seeds []float64) []point {
 		line = append(line, to)
 	}
 	for _, px := range at[1:] {
-		if last := line[len(line)-1]; px > last.x {
+		if last := line[len(line)-1]; px > last.X {
 			refine(last, look(px))
 		}
 	}
-	return simplify(line, traceError)
+	return Simplify(line, traceError)
 }
 
-// simplify leaves out the points of a line that are closer than tolerance to the
+// Simplify leaves out the points of a line that are closer than tolerance to the
 // line through the others (Ramer 1972; Douglas and Peucker 1973).
-func simplify(line []point, tolerance float64) []point {
+func Simplify(line []Point, tolerance float64) []Point {
 	if len(line) < 3 {
 		return line
 	}
 	from, to := line[0], line[len(line)-1]
-	dx, dy := to.x-from.x, to.y-from.y
+	dx, dy := to.X-from.X, to.Y-from.Y
 	length := math.Hypot(dx, dy)
 	farthest, distance := 0, tolerance
 	for i, p := range line[1 : len(line)-1] {
-		d := math.Abs(dx*(p.y-from.y) - dy*(p.x-from.x))
+		d := math.Abs(dx*(p.Y-from.Y) - dy*(p.X-from.X))
 		if d > distance*length {
 			farthest, distance = i+1, d/length
 		}
 	}
 	if farthest == 0 {
-		return []point{from, to}
+		return []Point{from, to}
 	}
-	left := simplify(line[:farthest+1], tolerance)
-	return append(left[:len(left)-1:len(left)-1], simplify(line[farthest:], tolerance)...)
+	left := Simplify(line[:farthest+1], tolerance)
+	return append(left[:len(left)-1:len(left)-1], Simplify(line[farthest:], tolerance)...)
 }
 
 // between returns the part of a line with x from left to right.
-func between(line []point, left, right float64) []point {
-	var part []point
+func between(line []Point, left, right float64) []Point {
+	var part []Point
 	for i, p := range line {
 		if i > 0 {
 			for _, x := range []float64{left, right} {
-				if q := line[i-1]; q.x < x && x < p.x {
-					part = append(part, point{x, q.y + (p.y-q.y)*(x-q.x)/(p.x-q.x)})
+				if q := line[i-1]; q.X < x && x < p.X {
+					part = append(part, Point{x, q.Y + (p.Y-q.Y)*(x-q.X)/(p.X-q.X)})
 				}
 			}
 		}
-		if left <= p.x && p.x <= right {
+		if left <= p.X && p.X <= right {
 			part = append(part, p)
 		}
 	}
@@ -103,25 +103,25 @@ func between(line []point, left, right float64) []point {
 }
 
 // below returns the pieces of a line that lie below top, and the middle of each
-// gap between or beside them.
-func below(line []point, top float64) (pieces [][]point, gaps []float64) {
-	var piece []point
+// gap between or next to them.
+func below(line []Point, top float64) (pieces [][]Point, gaps []float64) {
+	var piece []Point
 	gap := math.NaN() // where the line left, while it is above
 	for i, p := range line {
 		if i > 0 {
-			if q := line[i-1]; (q.y < top) != (p.y < top) {
-				cross := point{q.x + (p.x-q.x)*(top-q.y)/(p.y-q.y), top}
+			if q := line[i-1]; (q.Y < top) != (p.Y < top) {
+				cross := Point{q.X + (p.X-q.X)*(top-q.Y)/(p.Y-q.Y), top}
 				piece = append(piece, cross)
-				if p.y < top {
-					gap = cross.x
+				if p.Y < top {
+					gap = cross.X
 				} else {
-					gaps = append(gaps, (gap+cross.x)/2)
+					gaps = append(gaps, (gap+cross.X)/2)
 				}
 			}
-		} else if p.y < top {
-			gap = p.x
+		} else if p.Y < top {
+			gap = p.X
 		}
-		if p.y >= top {
+		if p.Y >= top {
 			piece = append(piece, p)
 		} else if len(piece) > 0 {
 			pieces = append(pieces, piece)
@@ -131,7 +131,7 @@ func below(line []point, top float64) (pieces [][]point, gaps []float64) {
 	if len(piece) > 0 {
 		pieces = append(pieces, piece)
 	} else if n := len(line); n > 0 {
-		gaps = append(gaps, (gap+line[n-1].x)/2)
+		gaps = append(gaps, (gap+line[n-1].X)/2)
 	}
 	return pieces, gaps
 }
@@ -153,12 +153,12 @@ func probabilities(curves []Curve, tail float64, levels []float64) (lo, hi float
 	if r := hi - lo; r > 0.1 || r < 1e-9 {
 		return 0, 1
 	}
-	step := niceStep((hi - lo) / 8)
+	step := NiceStep((hi - lo) / 8)
 	return max(0, step*math.Floor(lo/step)), min(1, step*math.Ceil(hi/step))
 }
 
 const (
-	// windowColumns is into how many columns the window is divided to judge how
+	// windowColumns is the number of columns that the window is divided into to judge how
 	// high it has to be.
 	windowColumns = 200
 	// tooFlat is how many times lower than the window a tenth of the mass of some
@@ -170,8 +170,8 @@ const (
 )
 
 // densities returns the height of the window over [lo, hi]: that of the highest
-// peak, except that poles are cut off, and so are spikes beside which other
-// curves or modes would be too flat to see. Heights are judged by the mean
+// peak, except that poles are cut off, and so are spikes that would make other
+// curves or modes too flat to see. Heights are judged by the mean
 // density in columns, which stays finite at a pole.
 func densities(curves []Curve, lo, hi float64) float64 {
 	columns := make([][]float64, len(curves))
@@ -225,7 +225,7 @@ func meanDensities(f *mixture.Beta, lo, hi float64) []float64 {
 	return means
 }
 
-// lowestTenth returns the height below which the columns hold a tenth of the
+// lowestTenth returns the height below which the columns contain a tenth of the
 // mass.
 func lowestTenth(columns []float64) float64 {
 	sorted := slices.Sorted(slices.Values(columns))

@@ -7,27 +7,27 @@ import (
 )
 
 // TestTraceError compares the line with the curve at 20,000 places. Where the
-// curve is steep, what counts is the distance to its tangent.
+// Curve is steep, what counts is the distance to its tangent.
 func TestTraceError(t *testing.T) {
 	for name, d := range goldenFigures(t) {
 		f := &densityFigure{Density: d, levels: []float64{0.95}}
-		f.layOut(figureWidth)
+		f.layOut(FigureWidth)
 		for i, c := range d.Curves {
 			at := 1
 			for j := range 20_000 {
-				px := f.x.start + (f.x.end-f.x.start)*(float64(j)+0.5)/20_000
-				for f.lines[i][at].x < px {
+				px := f.X.Start + (f.X.End-f.X.Start)*(float64(j)+0.5)/20_000
+				for f.lines[i][at].X < px {
 					at++
 				}
 				p, q := f.lines[i][at-1], f.lines[i][at]
-				got := p.y + (q.y-p.y)*(px-p.x)/(q.x-p.x)
-				want := f.y.pixel(c.Mixture.PDF(f.x.value(px)))
-				if want < f.y.end && got < f.y.end {
+				got := p.Y + (q.Y-p.Y)*(px-p.X)/(q.X-p.X)
+				want := f.Y.Pixel(c.Mixture.PDF(f.X.value(px)))
+				if want < f.Y.End && got < f.Y.End {
 					continue
 				}
-				slope := (f.y.pixel(c.Mixture.PDF(f.x.value(px+1e-4))) - want) / 1e-4
+				slope := (f.Y.Pixel(c.Mixture.PDF(f.X.value(px+1e-4))) - want) / 1e-4
 				if e := math.Abs(got-want) / math.Hypot(1, slope); !(e < 2*traceError) {
-					t.Errorf("%s, curve %d: the line is %.3f pixels off at %v", name, i, e, f.x.value(px))
+					t.Errorf("%s, curve %d: the line is %.3f pixels off at %v", name, i, e, f.X.value(px))
 					break
 				}
 			}
@@ -40,12 +40,12 @@ func TestSpikesAreSeen(t *testing.T) {
 	for _, a := range []float64{1e4, 1e6, 1e8, 1e10, 1e12} {
 		m := beta(t, []float64{0.5, 0.5}, []float64{a, 2}, []float64{2 * a, 2})
 		f := &densityFigure{Density: Density{Curves: []Curve{{Mixture: m}}}}
-		f.layOut(figureWidth)
+		f.layOut(FigureWidth)
 		highest := math.Inf(1)
 		for _, p := range f.lines[0] {
-			highest = min(highest, p.y)
+			highest = min(highest, p.Y)
 		}
-		if want := max(f.y.pixel(m.PDF(1.0/3)), f.y.end); highest > want+1 {
+		if want := max(f.Y.Pixel(m.PDF(1.0/3)), f.Y.End); highest > want+1 {
 			t.Errorf("with a = %g the curve goes up to %v, want %v", a, highest, want)
 		}
 	}
@@ -53,14 +53,14 @@ func TestSpikesAreSeen(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	for _, c := range []struct {
-		line   []point
-		pieces [][]point
+		line   []Point
+		pieces [][]Point
 		gaps   []float64
 	}{
-		{[]point{{0, 5}, {1, 5}}, [][]point{{{0, 5}, {1, 5}}}, nil},
-		{[]point{{0, 4}, {1, 2}, {2, 4}}, [][]point{{{0, 4}, {0.5, 3}}, {{1.5, 3}, {2, 4}}}, []float64{1}},
-		{[]point{{0, 2}, {1, 4}, {2, 2}}, [][]point{{{0.5, 3}, {1, 4}, {1.5, 3}}}, []float64{0.25, 1.75}},
-		{[]point{{0, 2}, {1, 2}}, nil, []float64{0.5}},
+		{[]Point{{0, 5}, {1, 5}}, [][]Point{{{0, 5}, {1, 5}}}, nil},
+		{[]Point{{0, 4}, {1, 2}, {2, 4}}, [][]Point{{{0, 4}, {0.5, 3}}, {{1.5, 3}, {2, 4}}}, []float64{1}},
+		{[]Point{{0, 2}, {1, 4}, {2, 2}}, [][]Point{{{0.5, 3}, {1, 4}, {1.5, 3}}}, []float64{0.25, 1.75}},
+		{[]Point{{0, 2}, {1, 2}}, nil, []float64{0.5}},
 	} {
 		if pieces, gaps := below(c.line, 3); !reflect.DeepEqual(pieces, c.pieces) || !reflect.DeepEqual(gaps, c.gaps) {
 			t.Errorf("%v below 3: %v and gaps %v, want %v and %v", c.line, pieces, gaps, c.pieces, c.gaps)
@@ -69,15 +69,15 @@ func TestBelow(t *testing.T) {
 }
 
 func TestBetween(t *testing.T) {
-	line := []point{{0, 0}, {2, 4}, {4, 0}}
+	line := []Point{{0, 0}, {2, 4}, {4, 0}}
 	for _, c := range []struct {
 		left, right float64
-		want        []point
+		want        []Point
 	}{
-		{1, 3, []point{{1, 2}, {2, 4}, {3, 2}}},
+		{1, 3, []Point{{1, 2}, {2, 4}, {3, 2}}},
 		{-1, 9, line},
-		{0.5, 1, []point{{0.5, 1}, {1, 2}}},
-		{2, 4, []point{{2, 4}, {4, 0}}},
+		{0.5, 1, []Point{{0.5, 1}, {1, 2}}},
+		{2, 4, []Point{{2, 4}, {4, 0}}},
 		{5, 6, nil},
 	} {
 		if got := between(line, c.left, c.right); !reflect.DeepEqual(got, c.want) {

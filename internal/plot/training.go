@@ -10,8 +10,8 @@ import (
 )
 
 // Training is a figure of the loss of one or more training runs by epoch: on
-// the items trained on and, beside it on the same scale, on the items held out,
-// with the epoch marked whose weights were kept.
+// the items trained on and, next to it on the same scale, on the items held out,
+// with a mark at the epoch whose weights were kept.
 type Training struct {
 	Title  string
 	YLabel string // "loss" if empty
@@ -29,9 +29,9 @@ type TrainingRun struct {
 
 const trainingHeight = 230.0
 
-// draw implements [Figure]. Losses of the first epochs that are far above all others are
+// Draw implements [Figure]. Losses of the first epochs that are far above all others are
 // cut off.
-func (d Training) draw(c *canvas) error {
+func (d Training) Draw(c *Canvas) error {
 	var values []float64
 	epochs, held := 0, false
 	for _, r := range d.Runs {
@@ -50,10 +50,10 @@ func (d Training) draw(c *canvas) error {
 		cmp.Or(d.YLabel, "loss"), trainingHeight)
 	var legend []key
 	for i, r := range d.Runs {
-		legend = append(legend, lineKey(r.Name, series(i)))
+		legend = append(legend, lineKey(r.Name, Series(i)))
 	}
 	legend = append(legend, dotKey("epoch kept", "muted", false))
-	c.begin(d.Title, legend, headerGap+lineHeight)
+	c.Begin(d.Title, legend, HeaderGap+LineHeight)
 	left, right := f, f
 	if held {
 		left, right = f.halves()
@@ -62,55 +62,55 @@ func (d Training) draw(c *canvas) error {
 	if held {
 		d.panel(c, right, true)
 	}
-	return c.finish(end, cmp.Or(d.Title, "Training curves"), d.description())
+	return c.Finish(end, cmp.Or(d.Title, "Training curves"), d.description())
 }
 
 // halves returns two panels side by side in the place of one.
-func (f frame) halves() (left, right frame) {
+func (f Frame) halves() (left, right Frame) {
 	const gap = 24.0
-	width := (f.x.end - f.x.start - gap) / 2
+	width := (f.X.End - f.X.Start - gap) / 2
 	left, right = f, f
-	left.x = horizontal(f.x.lo, f.x.hi, f.x.start, f.x.start+width)
-	right.x = horizontal(f.x.lo, f.x.hi, f.x.end-width, f.x.end)
+	left.X = Horizontal(f.X.Lo, f.X.Hi, f.X.Start, f.X.Start+width)
+	right.X = Horizontal(f.X.Lo, f.X.Hi, f.X.End-width, f.X.End)
 	return left, right
 }
 
 // panel draws the losses of all runs, on the items held out or on those trained
 // on, and returns the y at which the axes end. The panel of the items held out
 // stands to the right of the other and shares its numbers of y.
-func (d Training) panel(c *canvas, f frame, heldOut bool) (end float64) {
-	f.x.step = max(1, f.x.step)
+func (d Training) panel(c *Canvas, f Frame, heldOut bool) (end float64) {
+	f.X.step = max(1, f.X.step)
 	title, losses := "items trained on", func(r TrainingRun) []float64 { return r.Loss }
 	if heldOut {
 		title, losses = "items held out", func(r TrainingRun) []float64 { return r.HeldOut }
 	}
-	c.text("key", point{f.x.start, -8}, title)
+	c.Text("key", Point{f.X.Start, -8}, title)
 	if !heldOut {
-		end = f.draw(c)
+		end = f.Draw(c)
 	} else {
-		for _, v := range f.y.ticks() {
-			c.line("grid", point{f.x.start, f.y.pixel(v)}, point{f.x.end, f.y.pixel(v)})
+		for _, v := range f.Y.Ticks() {
+			c.Line("grid", Point{f.X.Start, f.Y.Pixel(v)}, Point{f.X.End, f.Y.Pixel(v)})
 		}
-		end = f.x.drawX(c, f.xLabel, f.y.end, f.y.start)
-		c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
+		end = f.X.drawX(c, f.XLabel, f.Y.End, f.Y.Start)
+		c.Line("rule", Point{f.X.Start, f.Y.Start}, Point{f.X.End, f.Y.Start})
 	}
 	for i, r := range d.Runs {
-		c.open(series(i))
+		c.Open(Series(i))
 		f.losses(c, losses(r))
-		c.close()
+		c.Close()
 	}
 	for i, r := range d.Runs { // marks above all lines
 		values := losses(r)
-		if k := r.Chosen; k >= 1 && k <= len(values) && values[k-1] <= f.y.hi {
-			c.open(series(i))
-			c.dot("dot", f.place(float64(k), values[k-1]), dotRadius)
-			c.close()
+		if k := r.Chosen; k >= 1 && k <= len(values) && values[k-1] <= f.Y.Hi {
+			c.Open(Series(i))
+			c.Dot("dot", f.Place(float64(k), values[k-1]), dotRadius)
+			c.Close()
 		}
 	}
 	return end
 }
 
-// lossRange returns what to show of the losses: all, unless some are more than
+// lossRange returns the range of losses to show: all, unless some are more than
 // twice as far above the lowest as nine tenths of them.
 func lossRange(values []float64) span {
 	sorted := slices.Sorted(slices.Values(values))
@@ -123,15 +123,15 @@ func lossRange(values []float64) span {
 
 // losses draws a line through the losses of epochs 1, 2, … as far as they lie in
 // the panel.
-func (f frame) losses(c *canvas, losses []float64) {
-	var lines [][]point
-	var line []point
+func (f Frame) losses(c *Canvas, losses []float64) {
+	var lines [][]Point
+	var line []Point
 	flush := func() {
 		if len(line) > 1 {
-			pieces, _ := below(line, f.y.end)
+			pieces, _ := below(line, f.Y.End)
 			lines = append(lines, pieces...)
-		} else if len(line) == 1 && line[0].y >= f.y.end {
-			c.dot("solid", line[0], 2)
+		} else if len(line) == 1 && line[0].Y >= f.Y.End {
+			c.Dot("solid", line[0], 2)
 		}
 		line = nil
 	}
@@ -141,16 +141,16 @@ func (f frame) losses(c *canvas, losses []float64) {
 			continue
 		}
 		// Far above the panel a coordinate may not be a number any more.
-		line = append(line, point{f.x.pixel(float64(i + 1)), max(f.y.pixel(v), -1e6)})
+		line = append(line, Point{f.X.Pixel(float64(i + 1)), max(f.Y.Pixel(v), -1e6)})
 	}
 	flush()
-	lines = slices.DeleteFunc(lines, func(l []point) bool { return len(l) < 2 })
+	lines = slices.DeleteFunc(lines, func(l []Point) bool { return len(l) < 2 })
 	if len(lines) > 0 {
-		c.curve("curve", lines...)
+		c.Curve("curve", lines...)
 	}
 }
 
-// description says how long each run was and which epoch was kept.
+// description reports the length of each run and the epoch that was kept.
 func (d Training) description() string {
 	var sentences []string
 	for _, r := range d.Runs {

@@ -10,7 +10,7 @@ import (
 )
 
 // WriteFiles writes a sample as the CSV files that credence reads, items, votes
-// and, if it is wanted, the truth, their names beginning with prefix.
+// and, if requested, the truth, with names that begin with prefix.
 func (s *Simulation) WriteFiles(folder, prefix string, truth bool) error {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	items, votes, p := [][]string{{"item", "x1", "x2"}}, [][]string{{"item", "label"}}, [][]string{{"item", "0", "1"}}

@@ -1,5 +1,5 @@
-// Package simulation holds the designs of Wu et al. (ICML 2019) and others like
-// them, from which studies and demonstrations are made.
+// Package simulation implements the design of Wu et al. (ICML 2019) and similar ones,
+// which studies and demonstrations draw from.
 package simulation
 
 import (
@@ -13,7 +13,7 @@ import (
 	"credence/mixture"
 )
 
-// Design is a law of items in the plane: where they lie, and the Beta
+// Design is a distribution of items in the plane: of their places, and the Beta
 // distribution of the probability of class 0 at each place.
 type Design string
 
@@ -27,13 +27,13 @@ const (
 	//
 	// The variance of p is then a function of its mean.
 	Paper Design = "paper"
-	// Spread has mean and spread vary on their own:
+	// Spread lets mean and spread vary independently:
 	//
 	//	x ~ N(0, I),  μ = σ(1.5 x₁),  α₀ = exp(1 + 1.5 x₂),  p ~ Beta(μα₀, (1−μ)α₀).
 	Spread Design = "spread"
 )
 
-// Designs are the designs there are.
+// Designs are all designs.
 var Designs = []Design{Paper, Spread}
 
 // Simulation is a sample of a design.
@@ -46,7 +46,7 @@ type Simulation struct {
 }
 
 // Simulate draws items with the given number of votes each. Equal arguments
-// give equal samples; an item's draws do not depend on how many there are.
+// give equal samples; an item's draws do not depend on the number of items.
 func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 	s := &Simulation{Design: d}
 	for i := range items {
@@ -55,11 +55,11 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		law, err := d.Dist(x)
+		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, err
 		}
-		pair := law.Dirichlet().Sample(nil, r)
+		pair := dist.Dirichlet().Sample(nil, r)
 		p := pair[0]
 		var v [2]int
 		for range votes {
@@ -95,8 +95,8 @@ func (d Design) Dist(x [2]float64) (*mixture.Beta, error) {
 	switch d {
 	case Paper:
 		l := logPair(x, [2]float64{-2, 2}, [2]float64{2, -2}) - logPair(x, [2]float64{2, 2}, [2]float64{-2, -2})
-		// Far out the ratio leaves the range of parameters, and the law is all but
-		// a point.
+		// Far out the ratio leaves the range of parameters, and the distribution is almost
+		// a point mass.
 		l = min(max(l, -30), 30)
 		a, b = math.Exp(l)+1, math.Exp(-l)+1
 	case Spread:

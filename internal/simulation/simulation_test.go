@@ -6,7 +6,7 @@ import (
 )
 
 // The Bayes rate of the paper's design is 98.33% = 1 − 2Φ(−2/√.7)Φ(2/√.7), the
-// share of items on the side of their own pair of Gaussians; and by its law,
+// share of items on the side of their own pair of Gaussians; and by its distribution,
 // Var(p|x) = v²/(1+v) with v = μ(1−μ).
 func TestPaperDesign(t *testing.T) {
 	s, err := Simulate(Paper, 40000, 2, 1)
@@ -15,11 +15,11 @@ func TestPaperDesign(t *testing.T) {
 	}
 	votes, right := 0, 0.0
 	for i, x := range s.X {
-		law, err := Paper.Dist(x)
+		dist, err := Paper.Dist(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mean, variance := law.Moments()
+		mean, variance := dist.Moments()
 		v := mean * (1 - mean)
 		if math.Abs(variance-v*v/(1+v)) > 1e-12+1e-6*variance {
 			t.Fatalf("at %v: mean %v, variance %v, want %v", x, mean, variance, v*v/(1+v))
@@ -41,11 +41,11 @@ func TestPaperDesign(t *testing.T) {
 }
 
 func TestSpreadDesign(t *testing.T) {
-	law, err := Spread.Dist([2]float64{0, 0})
+	dist, err := Spread.Dist([2]float64{0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, a, b := law.Component(0); math.Abs(a-math.E/2) > 1e-15 || a != b {
+	if _, a, b := dist.Component(0); math.Abs(a-math.E/2) > 1e-15 || a != b {
 		t.Errorf("Beta(%v, %v) at the center", a, b)
 	}
 }

@@ -109,7 +109,7 @@ func (o *common) declare(f *pflag.FlagSet, name string) {
 // studyCommand is the command of a study.
 type studyCommand struct {
 	name, short, example string
-	// declare declares the flags of the study and returns what makes the study of them.
+	// declare declares the flags of the study and returns the function that builds the study from them.
 	declare func(f *pflag.FlagSet) func(cmd *cobra.Command, o common) (study.Study, error)
 }
 
@@ -165,7 +165,7 @@ func (o *common) run(cmd *cobra.Command, s study.Study) error {
 	return nil
 }
 
-// again returns the command that was given, which continues a study.
+// again returns the command line of this run, which continues a study.
 func again(cmd *cobra.Command) string {
 	line := []string{"go run ./studies/" + cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -14,7 +14,7 @@ import (
 	"credence/train"
 )
 
-// commands are the studies there are.
+// commands are all studies.
 var commands = []studyCommand{
 	{
 		name:    "comparison",

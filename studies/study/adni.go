@@ -12,12 +12,12 @@ import (
 )
 
 // ADNI is the study of MRI scans with three labels each (Wu et al. 2019, Real
-// Data Analysis), on a cohort of one's own or on a synthetic one.
+// Data Analysis), on the user's own cohort or on a synthetic one.
 type ADNI struct {
 	Seed  uint64 `json:"seed"`  // the first
-	Seeds int    `json:"seeds"` // how often everything is drawn and trained anew
+	Seeds int    `json:"seeds"` // number of repetitions, each with new data and new networks
 
-	// Clinical is the table of a cohort of one's own: a row per scan, with the
+	// Clinical is the table of the user's own cohort: a row per scan, with the
 	// path of its volume and the scores. "" means a synthetic cohort.
 	Clinical string `json:"clinical,omitempty"`
 	Rules    string `json:"rules,omitempty"`   // file of rules that make votes of scores; "" means the paper's
@@ -39,8 +39,8 @@ type ADNI struct {
 	Patience   int     `json:"patience"`
 	Ensemble   int     `json:"ensemble"`
 	Augment    string  `json:"augment,omitempty"`
-	// PaperEpochs is how many epochs are run at the paper's learning rate, to
-	// show what it does; 0 for none.
+	// PaperEpochs is the number of epochs to run at the paper's learning rate, to
+	// show its effect; 0 for none.
 	PaperEpochs int `json:"paperEpochs"`
 
 	// Engine runs the networks; nil means the CPU. Device is its name where it is not the CPU, because
@@ -48,7 +48,7 @@ type ADNI struct {
 	Engine nn.Engine `json:"-"`
 	Device string    `json:"device,omitempty"`
 
-	// Scratch is the folder for volumes, as they are and prepared; "" means one
+	// Scratch is the folder for volumes, original and prepared; "" means one
 	// inside the study's. They are removed when they are no longer needed unless
 	// Keep is true.
 	Scratch string `json:"-"`
@@ -81,14 +81,14 @@ const (
 	// modelled are the same votes, learned from with a model of who cast them.
 	modelled labels = "instruments, raters modelled"
 	// exchangeable are three votes with the probability that an instrument picked
-	// at random says AD, which synthetic scans have.
+	// at random votes AD. Only synthetic scans have them.
 	exchangeable labels = "exchangeable"
 	// shipped are exchangeable votes, learned from with the defaults of the command line on volumes of
 	// half the size along each axis, where the defaults are five networks.
 	shipped labels = "exchangeable, defaults"
 )
 
-// size is that of the volumes that a network sees.
+// size returns the size of the volumes that a network gets.
 func (a *ADNI) size(set labels) cohort.Size {
 	if set != shipped {
 		return a.Size
@@ -96,10 +96,10 @@ func (a *ADNI) size(set labels) cohort.Size {
 	return cohort.Size{a.Size[0] / 2, a.Size[1] / 2, a.Size[2] / 2}
 }
 
-// synthetic reports whether the cohort is made up.
+// synthetic reports whether the cohort is simulated.
 func (a *ADNI) synthetic() bool { return a.Clinical == "" }
 
-// sets are what the study learns from, and how: the defaults first, where the truth is known.
+// sets returns the sets of labels to train on: the defaults first, where the truth is known.
 func (a *ADNI) sets() []labels {
 	if a.synthetic() {
 		return []labels{shipped, instruments, modelled, exchangeable}
@@ -139,7 +139,7 @@ func (a *ADNI) Measure(ctx context.Context, f *Folder) (Results, error) {
 	var next *adniCohort
 	defer func() {
 		cancel()
-		_ = next.wait() // of a study that ends early, nobody asks how it went
+		_ = next.wait() // the study ended early: the outcome no longer matters
 	}()
 	for i := range a.Seeds {
 		c := next
@@ -169,12 +169,12 @@ func (a *ADNI) Measure(ctx context.Context, f *Folder) (Results, error) {
 		}
 	}
 	if !a.Keep {
-		os.Remove(a.Scratch) // only if nothing of anybody's is in it
+		os.Remove(a.Scratch) // only if it is empty
 	}
 	return results, nil
 }
 
-// counts returns how often each instrument says each level, as in the paper's
+// counts returns how often each instrument gives each level, as in the paper's
 // table.
 func (a *ADNI) counts(f *Folder) (*levelCounts, error) {
 	if a.synthetic() {
@@ -204,7 +204,7 @@ func (a *ADNI) counts(f *Folder) (*levelCounts, error) {
 	return t, nil
 }
 
-// levelCounts is the table of what instruments say.
+// levelCounts is the table of levels by instrument.
 type levelCounts struct {
 	Instruments []string `json:"instruments"`
 	Levels      []string `json:"levels"`

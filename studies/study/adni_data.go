@@ -20,13 +20,13 @@ type adniCohort struct {
 	folder *Folder
 	seed   uint64
 
-	truth *cohort.Cohort // nil for a cohort of one's own
+	truth *cohort.Cohort // nil for the user's own cohort
 	dir   string
 	drawn chan error // nil unless it is drawn ahead
 }
 
 // drawNext begins to draw the cohort of the next seed where networks leave the cores to it, and returns it, or
-// nil: on the processor it would only slow them down, and nobody needs it if its pieces are there.
+// nil: on the CPU it would only slow them down, and it is not needed if its pieces are done.
 func (c *adniCohort) drawNext(ctx context.Context) *adniCohort {
 	a := c.study
 	next := &adniCohort{study: a, folder: c.folder, seed: c.seed + 1}
@@ -39,7 +39,7 @@ func (c *adniCohort) drawNext(ctx context.Context) *adniCohort {
 	return next
 }
 
-// wait waits until a cohort that is drawn ahead is there.
+// wait waits until a cohort that is drawn ahead is complete.
 func (c *adniCohort) wait() error {
 	if c == nil || c.drawn == nil {
 		return nil
@@ -57,7 +57,7 @@ func (c *adniCohort) key(set labels) string { return fmt.Sprintf("seed %d, %s", 
 type scans struct {
 	study, fresh *dataset.Dataset
 	// shown and truth belong to the items of study and then fresh: what an image
-	// shows, and the probability of AD. nil where they are not known.
+	// shows, and the probability of AD. nil where they are unknown.
 	shown, truth []float64
 	// between is the variance of the instruments' own probabilities, over m.
 	between []float64
@@ -202,7 +202,7 @@ func (a *ADNI) apply(rules *clinical.Rules, path string) (*clinical.Result, erro
 	return rules.ApplyFile(context.Background(), path, a.Item)
 }
 
-// readClinical reads the scores of a cohort of one's own.
+// readClinical reads the scores of the user's own cohort.
 func (a *ADNI) readClinical() (*clinical.Rules, *clinical.Result, error) {
 	rules, err := a.rules()
 	if err != nil {
@@ -245,7 +245,7 @@ func (c *adniCohort) load(table, votes string, size cohort.Size) (*dataset.Datas
 	return ds, nil
 }
 
-// groupOf says how the votes of an item agree.
+// groupOf returns the group of an item, by the agreement of its votes.
 func groupOf(counts []float32) string {
 	switch {
 	case counts[0] > 0 && counts[1] > 0:

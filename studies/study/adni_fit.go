@@ -21,7 +21,7 @@ import (
 // levels are those at which coverage is reported.
 var adniLevels = []float64{0.75, 0.80, 0.85, 0.90, 0.95}
 
-// adniResult is what one fit on one set of labels gave.
+// adniResult is the result of one fit on one set of labels.
 type adniResult struct {
 	Seed   uint64 `json:"seed"`
 	Labels labels `json:"labels"`
@@ -36,18 +36,18 @@ type adniResult struct {
 	Resolution float64      `json:"resolution"` // of what is reported
 	Test       []adniScan   `json:"test"`       // the tenth of the subjects
 	Fresh      *freshResult `json:"fresh,omitempty"`
-	// Raters are what was learned of the instruments, where they are modelled.
+	// Raters are the estimated parameters of the instruments, where they are modelled.
 	Raters *evaluate.RaterReport `json:"raters,omitempty"`
 }
 
-// adniScan is what is said of one scan.
+// adniScan is the prediction for one scan.
 type adniScan struct {
 	Name  string  `json:"name"`
 	Group string  `json:"group"`
 	Mean  float64 `json:"mean"`
 	Lower float64 `json:"lower"` // 95% interval, as reported
 	Upper float64 `json:"upper"`
-	Truth float64 `json:"truth"` // negative if it is not known
+	Truth float64 `json:"truth"` // negative if it is unknown
 }
 
 func (s adniScan) width() float64 { return s.Upper - s.Lower }
@@ -70,7 +70,7 @@ func (a *ADNI) options(set labels, seed uint64) (train.Options, error) {
 	}, err
 }
 
-// division is how the scans of a study are used. No subject is in two parts.
+// division is the split of the scans into training and test. No subject is in both.
 type division struct {
 	learn, test []int
 	// held are those of learn, by place, that a single network stops by; an
@@ -98,7 +98,7 @@ func (a *ADNI) divide(ds *dataset.Dataset, set labels, seed uint64) (*division, 
 	return d, nil
 }
 
-// measure trains on nine tenths of the subjects and looks at the others, and at
+// measure trains on nine tenths of the subjects and evaluates on the others and on
 // fresh ones.
 func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *adniResult, err error) {
 	s, err := c.open(ctx, set)
@@ -163,13 +163,13 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	return result, train.RemoveCheckpoint(o.Checkpoint)
 }
 
-// scanOf says what a prediction is as reported.
+// scanOf returns the reported numbers of a prediction.
 func scanOf(a *head.Decoded, name string, counts []float32, truth float64) adniScan {
 	in := a.Reported().Class(1).Interval(mixture.TwoSided, 0.95)
 	return adniScan{Name: name, Group: groupOf(counts), Mean: a.Mean[1], Lower: in.Lo, Upper: in.Hi, Truth: truth}
 }
 
-// slowFit is what some epochs at the paper's learning rate gave.
+// slowFit is the result of some epochs at the paper's learning rate.
 type slowFit struct {
 	Epochs   int     `json:"epochs"`
 	First    float64 `json:"first"` // loss per vote, on the scans trained on, in the first epoch
@@ -211,7 +211,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	return result, err
 }
 
-// constantLoss is the loss per vote of the shares of all votes.
+// constantLoss returns the loss per vote of predicting the shares of all votes for every item.
 func constantLoss(v evaluate.Votes) (float64, error) {
 	var sum [2]float64
 	for i, c := range v.Counts {
@@ -230,14 +230,14 @@ func constantLoss(v evaluate.Votes) (float64, error) {
 	return loss, nil
 }
 
-// stage is what a network holds between layers; see plot.Stage.
+// stage is the state of a network between layers; see figures.Stage.
 type stage struct {
 	Done  []string `json:"done,omitempty"`
 	Shape []int    `json:"shape"`
 }
 
-// stagesOf describes a network as it is: layers that keep the shape are told
-// with those that change it.
+// stagesOf describes a network: layers that keep the shape are listed
+// together with those that change it.
 func stagesOf(root nn.Layer, in nn.Shape) ([]stage, error) {
 	list := []nn.Layer{root}
 	if s, ok := root.(*nn.Sequential); ok {

@@ -13,19 +13,19 @@ import (
 	"credence/model"
 )
 
-// freshResult is what predictions for fresh scans, whose truth is known, are
-// worth.
+// freshResult is the quality of predictions for fresh scans, whose truth is
+// known.
 type freshResult struct {
 	Scans    int             `json:"scans"`
 	Coverage []levelCoverage `json:"coverage"`
 	Groups   []groupWidths   `json:"groups"`
 	Accuracy float64         `json:"accuracy"` // the predicted class has most votes
 	Majority float64         `json:"majority"` // always the more frequent class
-	Oracle   float64         `json:"oracle"`   // of one who knows what the image shows
+	Oracle   float64         `json:"oracle"`   // with the severity that the image shows known
 	Error    float64         `json:"error"`    // mean |mean − truth|
 	Points   []adniScan      `json:"points"`
 	// Between is the mean over scans of V/m, V the variance of the instruments'
-	// own probabilities: by so much their votes hide of the variance of p̄.
+	// own probabilities: the share of the variance of p̄ that their votes hide.
 	Between float64 `json:"between"`
 	Spread  float64 `json:"spread"` // mean predicted variance
 	Actual  float64 `json:"actual"` // mean squared error of the mean: what it should be
@@ -39,17 +39,17 @@ type freshResult struct {
 	OracleBeyond float64 `json:"oracle_beyond"`
 }
 
-// levelCoverage is how many intervals of a level hold the truth.
+// levelCoverage is the share of intervals of a level that contain the truth.
 type levelCoverage struct {
 	Level    float64 `json:"level"`
 	Reported float64 `json:"reported"`
-	Raw      float64 `json:"raw"`    // as the networks have it
-	Oracle   float64 `json:"oracle"` // of one who knows what the image shows
+	Raw      float64 `json:"raw"`    // as the networks predict it
+	Oracle   float64 `json:"oracle"` // with the severity that the image shows known
 	Width    float64 `json:"width"`  // mean, as reported
 	SE       float64 `json:"se"`     // of Reported, over scans
 }
 
-// groupWidths are the widths of 95% intervals of scans whose votes agree so.
+// groupWidths are the widths of 95% intervals of the scans in a group, by agreement of votes.
 type groupWidths struct {
 	Group  string  `json:"group"`
 	Scans  int     `json:"scans"`
@@ -130,11 +130,11 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 	return r, nil
 }
 
-// neighbors is how many scans on each side, by mean, say how wide an interval of that mean is.
+// neighbors is the number of scans on each side, by mean, that give the expected width at a mean.
 const neighbors = 25
 
-// beyond returns by how much the widths of mixed scans exceed those of the others once what the mean
-// says is taken away: the width less the average among the scans that are nearest by mean.
+// beyond returns by how much the widths of mixed scans exceed those of the others after removing the
+// effect of the mean: the width less the average among the scans that are nearest by mean.
 func beyond(means, widths []float64, mixed []bool) float64 {
 	order := make([]int, len(means))
 	for i := range order {
@@ -221,7 +221,7 @@ func majorityAccuracy(got []head.Decoded, ds *dataset.Dataset) float64 {
 	return right / n
 }
 
-// called returns the class of a scan that is called AD, or not.
+// called returns the class index of a scan that is classified as AD, or not.
 func called(ad bool) int {
 	if ad {
 		return 1
@@ -229,12 +229,12 @@ func called(ad bool) int {
 	return 0
 }
 
-// oracle knows what an image shows, s + τε, and the law of the cohort: the best
-// that a network could do.
+// oracle knows what an image shows, s + τε, and the distribution of the cohort: it is
+// the best that a network could do.
 type oracle struct {
 	mean, variance float64 // of the severities
 	truth          func(s float64) float64
-	cut            float64 // above it, it says AD
+	cut            float64 // above it, the oracle predicts AD
 }
 
 // newOracle chooses the cut by the scans of the study.
@@ -263,8 +263,8 @@ func newOracle(s *scans) *oracle {
 	return o
 }
 
-// interval is that of the probability of AD given what the image shows: severity
-// given it is Gaussian, and the probability grows with the severity.
+// interval returns the interval of the probability of AD given what the image shows: the
+// severity given the image is Gaussian, and the probability grows with the severity.
 func (o *oracle) interval(shown, level float64) (lo, hi float64) {
 	noise := cohort.ImageError * cohort.ImageError
 	weight := o.variance / (o.variance + noise)
@@ -274,8 +274,8 @@ func (o *oracle) interval(shown, level float64) (lo, hi float64) {
 	return o.truth(mean - z*sd), o.truth(mean + z*sd)
 }
 
-// accuracies are those of calling all scans by the more frequent class, and of
-// the oracle.
+// accuracies returns the accuracy of predicting the more frequent class for all scans,
+// and that of the oracle.
 func (o *oracle) accuracies(ds *dataset.Dataset, shown []float64) (majority, oracle float64) {
 	votes := evaluate.NewVotes(ds)
 	never, n := 0.0, 0.0

@@ -13,14 +13,14 @@ type adniPage struct {
 	Synthetic   bool
 	PaperRate   float64
 	PaperScans  int
-	Levels      []string      // that instruments tell apart
+	Levels      []string      // that instruments distinguish
 	Counts      []levelsCount // in this cohort
 	PaperCounts []levelsCount
 
 	Fits []*adniResult
-	Slow *slowFit // nil if it was not asked for
+	Slow *slowFit // nil if it was not requested
 
-	// The paper's statements on the test part, in percent: unanimous NC+MCI that
+	// The paper's statements on the test split, in percent: unanimous NC+MCI that
 	// are certain, and MIX that are wide.
 	Certain, Wide float64
 
@@ -31,29 +31,29 @@ type adniPage struct {
 	Between    float64 // mean V/m, V the variance of the instruments' probabilities
 	Spread     float64 // mean predicted variance
 	Actual     float64 // mean squared error of the mean
-	// The same two where raters are modelled, and what was then learned of the instruments in the
+	// The same two where raters are modelled, and the estimated parameters of the instruments in the
 	// first seed.
 	ModelledSpread, ModelledActual float64
 	Learned                        []adniRaterRow
 	Bars                           []Bar
 	Beyonds                        []adniBeyondRow
-	Neighbors                      int // by which the width of a mean is told
+	Neighbors                      int // from which the expected width at a mean is estimated
 	// Gaps of the defaults: as reported and raw, and whether the former is the smaller.
 	ShippedGap, ShippedRawGap float64
 	ShippedSize               cohort.Size
 	ShippedNetworks           int
 }
 
-// adniRaterRow is what was learned of an instrument.
+// adniRaterRow has the estimated parameters of an instrument.
 type adniRaterRow struct{ Name, Lean, Guess string }
 
-// adniBeyondRow is how the widths of MIX compare with those of unanimous scans.
+// adniBeyondRow compares the widths of MIX with those of unanimous scans.
 type adniBeyondRow struct {
 	Labels                       labels
 	Ratio, Plain, Beyond, Oracle summary
 }
 
-// levelsCount is how often an instrument says each level.
+// levelsCount is how often an instrument gives each level.
 type levelsCount struct {
 	Instrument string
 	Scans      []string
@@ -67,14 +67,14 @@ type adniCoverageRow struct {
 	Gap    float64 // mean |coverage − level|
 }
 
-// adniWidthRow is about the 95% intervals of scans whose votes agree so.
+// adniWidthRow describes the 95% intervals of the scans in a group.
 type adniWidthRow struct {
 	Labels                    labels
 	Group                     string
 	Median, Oracle, Low, Wide summary
 }
 
-// adniAccuracyRow is how often the class of most votes is found.
+// adniAccuracyRow is the share of scans whose majority class is predicted.
 type adniAccuracyRow struct {
 	Labels                           labels
 	Majority, Network, Oracle, Error summary

@@ -10,17 +10,18 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/plot"
+	"credence/studies/figures"
 )
 
-// adniResults is all that the page is made of.
+// adniResults has all numbers of the page.
 type adniResults struct {
 	ADNI   ADNI
 	Counts *levelCounts
 	Fits   []*adniResult // seeds × sets of labels
-	Paper  *slowFit      // nil if it was not asked for
+	Paper  *slowFit      // nil if it was not requested
 }
 
-// coverageKinds are the intervals whose coverage is told.
+// coverageKinds are the intervals whose coverage is reported.
 var coverageKinds = []struct {
 	name   string
 	number func(levelCoverage) float64
@@ -153,7 +154,7 @@ func (r *adniResults) WriteTables(f *Folder) error {
 	return f.writeCSV("fits.csv", fits)
 }
 
-// synthetic is what figures of a made-up cohort say in their titles.
+// synthetic returns the suffix of the titles of figures of a synthetic cohort.
 func (r *adniResults) synthetic() string {
 	if r.ADNI.synthetic() {
 		return " (synthetic cohort)"
@@ -183,7 +184,7 @@ func (r *adniResults) WriteFigures(f *Folder) error {
 }
 
 func (r *adniResults) networkFigure(fit *adniResult) plot.Figure {
-	d := plot.Layers{Title: "The network, from a scan to the mixture"}
+	d := figures.Layers{Title: "The network, from a scan to the mixture"}
 	for i, s := range fit.Stages {
 		name := "features"
 		switch i {
@@ -192,7 +193,7 @@ func (r *adniResults) networkFigure(fit *adniResult) plot.Figure {
 		case len(fit.Stages) - 1:
 			name = fmt.Sprintf("%d weights, %d × 2 log α", r.ADNI.Components, r.ADNI.Components)
 		}
-		d.Stages = append(d.Stages, plot.Stage{Done: s.Done, Shape: s.Shape, Name: name})
+		d.Stages = append(d.Stages, figures.Stage{Done: s.Done, Shape: s.Shape, Name: name})
 	}
 	return d
 }
@@ -253,7 +254,7 @@ func trainingFigure(fit *adniResult) plot.Figure {
 	return d
 }
 
-// coverageFigure shows what is reported; the table has the rest.
+// coverageFigure shows the reported intervals; the table has the rest.
 func (r *adniResults) coverageFigure() plot.Figure {
 	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(),
 		Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}

@@ -9,7 +9,7 @@ import (
 )
 
 // Comparison is the paper's comparison with other methods, in its own design and
-// in one where mean and spread vary apart: items in the plane with two votes
+// in one where mean and spread vary independently: items in the plane with two votes
 // each, on which the mixture head and its rivals are trained, and fresh items,
 // whose true distributions the simulation knows.
 type Comparison struct {
@@ -17,7 +17,7 @@ type Comparison struct {
 	Items map[simulation.Design]int `json:"items"` // trained on
 	Votes int                       `json:"votes"` // on each
 	Fresh int                       `json:"fresh"` // items that accuracy and spread are judged on
-	// Covered is how many of the fresh items coverage is judged on.
+	// Covered is the number of fresh items that coverage is measured on.
 	Covered  int `json:"covered"`
 	Grid     int `json:"grid"`     // places along each side of [−4, 4]²
 	Ensemble int `json:"ensemble"` // networks in an ensemble
@@ -33,12 +33,12 @@ type Comparison struct {
 	// Sizes are the further numbers of items that some contenders are trained on.
 	Sizes []int `json:"sizes"`
 
-	// Remedies makes both of these a part of the study.
+	// Remedies includes both of these in the study.
 	Remedies bool `json:"-"`
 }
 
-// NewComparison returns the study as it is meant, or a small version of it that
-// shows what it does.
+// NewComparison returns the full study, or a small version of it that
+// shows how it works.
 func NewComparison(quick bool, seed uint64) *Comparison {
 	c := &Comparison{
 		Items:    map[simulation.Design]int{simulation.Paper: 4000, simulation.Spread: 4000},
@@ -52,7 +52,7 @@ func NewComparison(quick bool, seed uint64) *Comparison {
 	for i := range uint64(5) {
 		c.Seeds = append(c.Seeds, seed+i)
 	}
-	// No sample that anything was chosen on is one that anything is judged on.
+	// Samples for choosing settings and samples for evaluation are disjoint.
 	c.TuneSeeds = []uint64{seed + 100}
 	c.RemedySeeds = []uint64{seed + 100, seed + 101, seed + 102}
 	c.Sizes = []int{500, 1000, 2000, 8000}
@@ -112,7 +112,7 @@ func (c Comparison) Measure(ctx context.Context, f *Folder) (Results, error) {
 	return res, nil
 }
 
-// pieces is how many pieces of work there are.
+// pieces returns the number of pieces of work.
 func (c Comparison) pieces() int {
 	n := 0
 	for range simulation.Designs {

@@ -9,6 +9,7 @@ import (
 	"credence/internal/simulation"
 	"credence/internal/words"
 	"credence/mixture"
+	"credence/studies/figures"
 )
 
 var plane = [2]float64{-4, 4}
@@ -56,20 +57,20 @@ func landscapes(d simulation.Design) (plot.Figure, error) {
 	if d == simulation.Spread {
 		titles = [2]string{"a = μα₀", "b = (1 − μ)α₀"}
 	}
-	figure := plot.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁",
+	figure := figures.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁",
 		YLabel: "x₂", Scale: "log₁₀ of the parameter", X: plane, Y: plane, Columns: 2}
 	const n = 81
 	var values [2][]float64
 	for _, x := range gridPlaces(n) {
-		law, err := d.Dist(x)
+		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, err
 		}
-		_, a, b := law.Component(0)
+		_, a, b := dist.Component(0)
 		values[0], values[1] = append(values[0], math.Log10(a)), append(values[1], math.Log10(b))
 	}
 	for i, v := range values {
-		figure.Panels = append(figure.Panels, plot.FieldPanel{Title: titles[i], Values: square(v)})
+		figure.Panels = append(figure.Panels, figures.FieldPanel{Title: titles[i], Values: square(v)})
 	}
 	return figure, nil
 }
@@ -80,7 +81,7 @@ func square(v []float64) [][]float64 {
 	return slices.Collect(slices.Chunk(v, n))
 }
 
-// samplesShown is how many items the figure of the samples shows at most.
+// samplesShown is the largest number of items in the figure of the samples.
 const samplesShown = 1000
 
 // samples are items of the first seed with their votes.
@@ -101,7 +102,7 @@ func (r *comparisonResult) samples(d simulation.Design) (plot.Figure, error) {
 		}
 		groups[g].Points = append(groups[g].Points, x)
 	}
-	return plot.Samples{Title: fmt.Sprintf("%s items with %d votes each", words.Thousands(len(s.X)), r.Study.Votes),
+	return figures.Samples{Title: fmt.Sprintf("%s items with %d votes each", words.Thousands(len(s.X)), r.Study.Votes),
 		XLabel: "x₁", YLabel: "x₂", X: plane, Y: plane, Groups: groups}, nil
 }
 
@@ -116,8 +117,8 @@ var shown = []struct {
 	{"softmax", true}, {"dropout", false}, {"evidential", true},
 }
 
-// scaleTop is the greatest variance that the colors tell apart: a little above
-// the greatest of the truth.
+// scaleTop returns the upper end of the color scale: a little above the greatest
+// true variance.
 func scaleTop(d simulation.Design) float64 {
 	if d == simulation.Paper {
 		return 0.06
@@ -125,31 +126,31 @@ func scaleTop(d simulation.Design) float64 {
 	return 0.25
 }
 
-// fields are the predicted variances over the plane beside the true one, with
+// fields are the predicted variances over the plane next to the true one, with
 // one scale of colors; and each in units of its own greatest value, which shows
-// the shape of those that are of another size or kind. One that is no variance has no place among
+// the shape of those that are of another size or kind. A spread that is not a variance is not among
 // the former.
 func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err error) {
 	_, truth, err := moments(d.Design, gridPlaces(r.Study.Grid))
 	if err != nil {
 		return nil, nil, err
 	}
-	sizes := plot.Field{Title: "Variance of the probability over the plane", XLabel: "x₁",
+	sizes := figures.Field{Title: "Variance of the probability over the plane", XLabel: "x₁",
 		YLabel: "x₂", Scale: "variance",
 		X: plane, Y: plane, Hi: scaleTop(d.Design), Columns: 4}
-	shapes := plot.Field{Title: "The same, each panel in units of its own greatest value",
+	shapes := figures.Field{Title: "The same, each panel in units of its own greatest value",
 		XLabel: "x₁", YLabel: "x₂", Scale: "share of the greatest value",
 		X: plane, Y: plane, Hi: 1, Columns: 4}
 	add := func(title, note, shapeNote string, values []float64) {
 		if note != "" {
-			sizes.Panels = append(sizes.Panels, plot.FieldPanel{Title: title, Note: note, Values: square(values)})
+			sizes.Panels = append(sizes.Panels, figures.FieldPanel{Title: title, Note: note, Values: square(values)})
 		}
 		top := slices.Max(values)
 		relative := make([]float64, len(values))
 		for i, v := range values {
 			relative[i] = v / max(top, 1e-300)
 		}
-		shapes.Panels = append(shapes.Panels, plot.FieldPanel{Title: title, Note: shapeNote, Values: square(relative)})
+		shapes.Panels = append(shapes.Panels, figures.FieldPanel{Title: title, Note: shapeNote, Values: square(relative)})
 	}
 	add("truth", "Var(p | x)", fmt.Sprintf("max %.2g", slices.Max(truth)), truth)
 	for _, s := range shown {
@@ -171,13 +172,13 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 
 // densities are the predicted distributions at a place over the true one.
 func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plot.Figure, error) {
-	law, err := d.Design.Dist(at)
+	dist, err := d.Design.Dist(at)
 	if err != nil {
 		return nil, err
 	}
 	figure := plot.Density{Title: fmt.Sprintf("Distribution of p at (%g, %g)", at[0], at[1]),
 		XLabel: "probability of class 0",
-		Curves: []plot.Curve{{Label: "truth", Mixture: law}}}
+		Curves: []plot.Curve{{Label: "truth", Mixture: dist}}}
 	for _, c := range d.Contenders {
 		if !c.ours() || c.Networks == 1 || len(c.Seeds[0].Densities) == 0 {
 			continue
@@ -191,7 +192,7 @@ func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plo
 	return figure, nil
 }
 
-// coverageCurves are those of what is shipped, and of the mixtures as reported and raw.
+// coverageCurves are the curves of the defaults, and of the mixtures as reported and raw.
 func (r *comparisonResult) coverageCurves(d *designResult) plot.Figure {
 	figure := plot.Coverage{Title: "How often intervals hold the true probability of fresh items", Percent: true,
 		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}

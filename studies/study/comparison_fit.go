@@ -32,7 +32,7 @@ var strata = []struct {
 	{"0.7 to 0.9", 0.7, 0.9}, {"above 0.9", 0.9, math.Inf(1)},
 }
 
-// outcome is what came out for a contender and a seed.
+// outcome is the result of a contender for a seed.
 type outcome struct {
 	Accuracy float64   `json:"accuracy"` // share of fresh labels guessed
 	Items    closeness `json:"items"`    // on fresh items
@@ -42,7 +42,7 @@ type outcome struct {
 	// Criterion is the method's own held-out measure, mean over its networks.
 	Criterion evaluate.Number `json:"criterion"`
 	Epochs    []int           `json:"epochs"` // kept, by network
-	// Field are the variances on the grid, or what the method has instead, and
+	// Field are the variances on the grid, or the method's own measure of spread, and
 	// Densities the predicted distributions at the places of the density figures;
 	// both of the first seed alone.
 	Field     []float64    `json:"field,omitempty"`
@@ -72,7 +72,7 @@ func (c components) mixture() (*mixture.Beta, error) { return mixture.NewBeta(c.
 // densityPlaces are those of the paper's density figures.
 var densityPlaces = [][2]float64{{0, 0}, {1, 1}}
 
-// sample are the fresh items of a seed and what is true of them, and of the grid.
+// sample has the fresh items of a seed and the truth about them, and about the grid.
 type sample struct {
 	design   simulation.Design
 	seed     uint64
@@ -112,18 +112,18 @@ func gridPlaces(n int) [][2]float64 {
 func moments(d simulation.Design, places [][2]float64) (mean, variance []float64, err error) {
 	mean, variance = make([]float64, len(places)), make([]float64, len(places))
 	for i, x := range places {
-		law, err := d.Dist(x)
+		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, nil, err
 		}
-		mean[i], variance[i] = law.Moments()
+		mean[i], variance[i] = dist.Moments()
 	}
 	return mean, variance, nil
 }
 
-// sampleTruth is what the simulation itself says of a sample.
+// sampleTruth has the true values of a sample, from the simulation.
 type sampleTruth struct {
-	Bayes         float64 `json:"bayes"`          // share of labels that the best guess gets
+	Bayes         float64 `json:"bayes"`          // share of labels that the best guess predicts
 	ConstantItems float64 `json:"constant_items"` // error of the best constant standard deviation
 	ConstantGrid  float64 `json:"constant_grid"`
 }
@@ -163,8 +163,8 @@ func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings 
 	return s.judge(ctx, res.Model, who.method.key == asShipped, keep)
 }
 
-// judge compares what a model says with the truth: what it reports, or what the networks say by
-// themselves. Coverage is of both.
+// judge compares the predictions of a model with the truth: the reported ones, or the raw ones of the
+// networks. Coverage is of both.
 func (s *sample) judge(ctx context.Context, m *model.Model, reported, keep bool) (outcome, error) {
 	out := outcome{Criterion: evaluate.Number(criterion(m)), Epochs: keptEpochs(m)}
 	calibration := m.Calibration
@@ -173,8 +173,8 @@ func (s *sample) judge(ctx context.Context, m *model.Model, reported, keep bool)
 	if err != nil {
 		return out, err
 	}
-	if raw.laws != nil {
-		out.Coverage = s.coverage(raw.laws, calibration)
+	if raw.dists != nil {
+		out.Coverage = s.coverage(raw.dists, calibration)
 	}
 	if reported {
 		m.Calibration = calibration
@@ -201,11 +201,11 @@ func (s *sample) judge(ctx context.Context, m *model.Model, reported, keep bool)
 		if err != nil {
 			return out, err
 		}
-		for _, d := range at.laws {
-			law := d.Marginal(0)
+		for _, d := range at.dists {
+			dist := d.Marginal(0)
 			var c components
-			for k := range law.K() {
-				w, a, b := law.Component(k)
+			for k := range dist.K() {
+				w, a, b := dist.Component(k)
 				c.Weights, c.A, c.B = append(c.Weights, w), append(c.A, a), append(c.B, b)
 			}
 			out.Densities = append(out.Densities, c)
@@ -223,12 +223,12 @@ func fourDigits(v float64) float64 {
 	return math.Round(v*unit) / unit
 }
 
-// prediction is what a model says of class 0 at some places.
+// prediction is the prediction of a model for class 0 at some places.
 type prediction struct {
 	mean   []float64
-	spread []float64            // the variance, or what the method has instead
+	spread []float64            // the variance, or the method's own measure of spread
 	scaled bool                 // spread is a variance
-	laws   []*mixture.Dirichlet // distributions of p; nil if there are none
+	dists  []*mixture.Dirichlet // distributions of p; nil if there are none
 }
 
 func (p *prediction) closeness(truth []float64) closeness {
@@ -239,12 +239,12 @@ func (p *prediction) closeness(truth []float64) closeness {
 	return c
 }
 
-// predict asks a model about places, and keeps the whole distributions at the
+// predict runs a model on places, and keeps the whole distributions of the
 // first of them.
-func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept int) (*prediction, error) {
+func predict(ctx context.Context, m *model.Model, places [][2]float64, distsKept int) (*prediction, error) {
 	p := &prediction{mean: make([]float64, len(places)), spread: make([]float64, len(places)), scaled: true}
 	const block = 8192 // so that not all mixtures are in memory at a time
-	laws := make([]*mixture.Dirichlet, min(len(places), lawsKept))
+	dists := make([]*mixture.Dirichlet, min(len(places), distsKept))
 	for lo := 0; lo < len(places); lo += block {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -257,39 +257,39 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 		}
 		p.scaled = got[0].Variance != nil
 		if got[0].Dist != nil || got[0].Opinion != nil {
-			p.laws = laws
+			p.dists = dists
 		}
 		par.For(len(got), func(i int) { p.take(lo+i, &got[i]) })
 	}
 	return p, nil
 }
 
-// take puts down the answer for place i.
+// take stores the prediction for place i.
 func (p *prediction) take(i int, a *head.Decoded) {
 	p.mean[i] = a.Mean[0]
 	switch {
 	case a.Dist != nil:
 		p.mean[i], p.spread[i] = a.Dist.Marginal(0).Moments()
-		if i < len(p.laws) {
-			p.laws[i] = a.Dist
+		if i < len(p.dists) {
+			p.dists[i] = a.Dist
 		}
 	case a.Variance == nil:
 		p.spread[i] = a.Uncertainty
 	default:
 		p.spread[i] = a.Variance[0]
 	}
-	if a.Opinion != nil && i < len(p.laws) {
-		p.laws[i] = a.Opinion
+	if a.Opinion != nil && i < len(p.dists) {
+		p.dists[i] = a.Opinion
 	}
 }
 
 // coverage measures the intervals of the first items, at each level, for all and
 // by stratum of the true mean.
-func (s *sample) coverage(laws []*mixture.Dirichlet, r *head.Calibration) []coverageAt {
-	n := min(len(laws), s.covered)
+func (s *sample) coverage(dists []*mixture.Dirichlet, r *head.Calibration) []coverageAt {
+	n := min(len(dists), s.covered)
 	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {
-		a := head.NewDecoded(laws[i])
+		a := head.NewDecoded(dists[i])
 		raw[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
 		r.Apply(&a)
 		reported[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])

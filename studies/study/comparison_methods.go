@@ -17,21 +17,21 @@ type method struct {
 	grid []train.Options
 }
 
-// annealed trains for a few epochs with a rate that falls to nothing, and keeps
+// annealed trains for a few epochs with a rate that falls to zero, and keeps
 // the last weights. The votes of a fold of hundreds of items, of which few
-// differ, say little about which epoch is best.
+// differ, carry little information about which epoch is best.
 func annealed(o train.Options) train.Options {
 	o.Schedule, o.Epochs, o.Patience = "cosine", 15, -1
 	return o
 }
 
-// asShipped is the key of a fit with the defaults of the command line: five networks, whose answers
-// are those that are reported.
+// asShipped is the key of a fit with the defaults of the command line: five networks, with reported
+// predictions.
 const asShipped = "defaults"
 
 // The methods: what is shipped, the mixture head as the study has it, then those of the paper, then further ones.
 // Rivals choose between settings of their own, between strengths of the weight
-// decay or dropout where that is all there is to choose, and whether to be
+// decay or dropout where there is no other setting, and whether to be
 // annealed, as the mixture is, or stopped by what they hold out.
 var methods = []method{
 	{asShipped, "defaults, as reported", "defaults", train.Options{Head: head.Mixture{}}, nil},
@@ -70,7 +70,7 @@ var methods = []method{
 	}},
 }
 
-// passes is how often Monte Carlo dropout goes through its network: enough for a
+// passes is the number of forward passes of Monte Carlo dropout: enough for a
 // standard deviation to within a seventh.
 var passes = head.Dropout{Passes: 30}
 
@@ -90,7 +90,7 @@ func (m method) first() train.Options {
 	return m.grid[0]
 }
 
-// meaning says what the method's uncertainty is.
+// meaning describes the method's measure of uncertainty.
 func (m method) meaning() string {
 	if m.ours() {
 		return "The variance of the probability itself, given the item: that of the predicted " +

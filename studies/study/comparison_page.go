@@ -11,7 +11,7 @@ import (
 )
 
 // paperAccuracy are the accuracies that the paper reports, in percent, by
-// method; it does not say on how many items, nor over how many runs.
+// method; the paper gives neither the number of items nor that of runs.
 var paperAccuracy = map[string]float64{"mixture10": 98.4, "mve": 98.4, "qd": 89.1, "confidence": 98.1}
 
 // comparisonPage are the numbers of the page pages/comparison.md.
@@ -49,7 +49,7 @@ type tuningRow struct {
 	Criteria        []string
 }
 
-// remedyTable is what came out for each configuration in a design.
+// remedyTable has the results of each configuration in a design.
 type remedyTable struct {
 	Design simulation.Design
 	Rows   []remedyResult
@@ -95,7 +95,7 @@ func (r *comparisonResult) Page(*Folder) (any, error) {
 	return p, nil
 }
 
-// common says what the networks of all methods share.
+// common describes what the networks of all methods share.
 func (r *comparisonResult) common() string {
 	o := r.Study.Common
 	text := "hidden layers of " + strings.ReplaceAll(joined(o.Widths), " ", ", ")
@@ -106,7 +106,7 @@ func (r *comparisonResult) common() string {
 	return text
 }
 
-// meanings says what each uncertainty is, method by method.
+// meanings describes each measure of uncertainty, method by method.
 func (r *comparisonResult) meanings() []meaning {
 	var list []meaning
 	seen := map[string]bool{asShipped: true, "mixture1": true} // they mean what that of K = 10 does
@@ -162,10 +162,10 @@ type designPage struct {
 	// grid, and the best possible accuracy.
 	Constant, ConstantGrid, Bayes summary
 
-	// Contenders that the text speaks of: Shipped are the defaults, Ours and One
+	// Contenders that the text mentions: Shipped are the defaults, Ours and One
 	// ensembles with K = 10 and K = 1.
 	Shipped, Ours, One, Softmax, DeepEnsemble, Dropout, Evidential contenderResult
-	// What holds for them, and decides what the text says: by correlation softmax
+	// Comparisons that decide which text is shown: by correlation softmax
 	// or K = 1 is ahead of ours; by the error of the standard deviation the deep
 	// ensemble or dropout is, or the evidential network is close.
 	SoftmaxAhead, OneAhead, NetworksClose, EvidentialClose bool
@@ -179,8 +179,8 @@ type designPage struct {
 	Levels   []string // judged
 	Coverage []coverageRow
 	Strata   []stratumRow
-	// Gaps of the defaults' coverage, and the stratum and level in which what is reported holds least
-	// of its level.
+	// Gaps of the defaults' coverage, and the stratum and level with the lowest reported coverage
+	// relative to its level.
 	RawGap, ReportedGap float64
 	Least               leastCoverage
 }
@@ -192,10 +192,10 @@ type leastCoverage struct {
 	Level, Covered float64
 }
 
-// Short reports whether less is covered than the level says.
+// Short reports whether coverage is below the level.
 func (l leastCoverage) Short() bool { return l.Covered < l.Level }
 
-// reporting finds what reporting does to the defaults.
+// reporting measures the effect of reporting on the defaults.
 func (p *designPage) reporting() {
 	p.RawGap, p.ReportedGap = gaps(p.Shipped.Seeds)
 	worst := math.Inf(1)

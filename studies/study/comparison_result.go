@@ -9,7 +9,7 @@ import (
 	"credence/internal/simulation"
 )
 
-// comparisonResult is everything that came out of the study.
+// comparisonResult has all results of the study.
 type comparisonResult struct {
 	Study    Comparison      `json:"study"`
 	Trials   []trial         `json:"trials,omitempty"`
@@ -19,14 +19,14 @@ type comparisonResult struct {
 	Bars     []Bar           `json:"bars"`
 }
 
-// designResult is what came out of one design.
+// designResult has the results of one design.
 type designResult struct {
 	Design     simulation.Design `json:"design"`
 	Truth      []sampleTruth     `json:"truth"` // by seed
 	Contenders []contenderResult `json:"contenders"`
 }
 
-// contenderResult is what came out for a method and a number of networks.
+// contenderResult has the results of a method with a number of networks.
 type contenderResult struct {
 	Method   string    `json:"method"`
 	Label    string    `json:"label"`
@@ -36,7 +36,7 @@ type contenderResult struct {
 	Seeds    []outcome `json:"-"`
 }
 
-// Bar is a number that a study promised to reach.
+// Bar is a target for a number of a study, fixed before the first run.
 type Bar struct {
 	Name   string          `json:"name"`
 	Value  evaluate.Number `json:"value"`
@@ -44,7 +44,7 @@ type Bar struct {
 	Wanted string          `json:"wanted"`
 	Pass   bool            `json:"pass"`
 
-	digits int // that the value is told with
+	digits int // decimals of the value
 }
 
 // Found writes the value with its standard error.
@@ -59,7 +59,7 @@ func over(seeds []outcome, f func(outcome) float64) summary {
 	return summarize(x)
 }
 
-// overTruth is the same of what is true.
+// overTruth is the same for the true values.
 func (r *designResult) overTruth(f func(sampleTruth) float64) summary {
 	var x []float64
 	for _, t := range r.Truth {
@@ -68,7 +68,7 @@ func (r *designResult) overTruth(f func(sampleTruth) float64) summary {
 	return summarize(x)
 }
 
-// Numbers of what is true as means over seeds: the best possible accuracy, and
+// True values as means over seeds: the best possible accuracy, and
 // the errors of the best constant standard deviation.
 func (r *designResult) bayes() summary {
 	return r.overTruth(func(t sampleTruth) float64 { return t.Bayes })
@@ -115,7 +115,7 @@ func (c contenderResult) covers(level float64, stratum string) (raw, reported su
 }
 
 // gaps is the mean over the judged levels of |coverage − nominal|, coverage being
-// the mean over seeds: of raw intervals, and as they are reported.
+// the mean over seeds: of raw intervals, and of reported ones.
 func gaps(seeds []outcome) (raw, reported float64) {
 	c := contenderResult{Seeds: seeds}
 	n := 0.0

@@ -11,7 +11,7 @@ import (
 	"credence/train"
 )
 
-// sizeResult is what came out for a contender that was trained on some number of
+// sizeResult has the results of a contender that was trained on some number of
 // items, as means over seeds.
 type sizeResult struct {
 	Design      simulation.Design `json:"design"`
@@ -23,8 +23,8 @@ type sizeResult struct {
 	SDError     summary           `json:"sd_error"`
 }
 
-// sized are the contenders whose variance could be taken for that of p: the
-// mixtures, those that look at how far networks differ, and evidential, as
+// sized are the contenders whose variance could be read as that of p: the
+// mixtures, those based on differences between networks, and evidential, as
 // ensembles where they can be one.
 func (c Comparison) sized() []contender {
 	return slices.DeleteFunc(contenders(c.Ensemble), func(who contender) bool {
@@ -35,7 +35,7 @@ func (c Comparison) sized() []contender {
 }
 
 // sizes trains those contenders on other numbers of items, with the settings
-// that they chose, and sets what they have on the study's own number among them.
+// that they chose, and adds their results for the study's own number.
 func (c Comparison) sizes(ctx context.Context, f *Folder, d *designResult,
 	chosen map[string]train.Options) ([]sizeResult, error) {
 	small := c
@@ -127,8 +127,8 @@ func (r *comparisonResult) sizeTable() [][]string {
 	return rows
 }
 
-// sizePage are the numbers of the page on how the methods fare with fewer and
-// with more items.
+// sizePage are the numbers of the page on the results of the methods with fewer
+// and with more items.
 type sizePage struct {
 	Items []int
 	Lines [][]sizeResult // by contender and number of items

@@ -8,7 +8,7 @@ import (
 )
 
 // WriteTables writes the numbers as CSV files: means over seeds, every seed,
-// coverage, and what was chosen between.
+// coverage, and the settings that were compared.
 func (r *comparisonResult) WriteTables(f *Folder) error {
 	methods := [][]string{{"design", "method", "networks", "settings", "accuracy", "accuracy_se", "bayes_accuracy",
 		"correlation", "correlation_se", "sd_error", "sd_error_se", "grid_correlation",

@@ -44,7 +44,7 @@ func keptEpochs(m *model.Model) []int {
 	return epochs
 }
 
-// tuneNetworks is how many networks try each setting, each of which holds out
+// tuneNetworks is the number of networks that try each setting, each of which holds out
 // another fold: an annealed network by itself would be trained on all items.
 const tuneNetworks = 2
 
@@ -94,7 +94,7 @@ func (c Comparison) tune(ctx context.Context, f *Folder, d simulation.Design) (m
 }
 
 // remedies are configurations of the mixture, each a change of the first, that
-// were tried against intervals that hold too little or too much.
+// were tried against coverage that is too low or too high.
 var remedies = []struct {
 	name     string
 	settings train.Options
@@ -119,8 +119,8 @@ var remedies = []struct {
 	{"ln α within ±5", train.Options{Head: head.Mixture{Limit: 5}}, 5},
 }
 
-// remedyResult is what came out for a configuration, as means over samples on which
-// nothing else is judged.
+// remedyResult has the results of a configuration, as means over samples that are
+// used for nothing else.
 type remedyResult struct {
 	Design      simulation.Design `json:"design"`
 	Name        string            `json:"name"`

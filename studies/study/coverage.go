@@ -9,16 +9,16 @@ import (
 	"credence/train"
 )
 
-// Coverage is the paper's study of how often intervals hold the truth, on
+// Coverage is the paper's study of how often intervals contain the truth, on
 // MNIST. A teacher's probabilities are the truth, votes are drawn from them, and
 // a student learns from the votes alone.
 type Coverage struct {
 	Quick bool   `json:"quick"`
 	Seed  uint64 `json:"seed"` // the first one
-	// Train and Test are how many images of each set are used.
+	// Train and Test are the numbers of images used of each set.
 	Train int `json:"train"`
 	Test  int `json:"test"`
-	// Student is how students are trained, but for the seed: the zero value is the defaults.
+	// Student are the training options of students, except the seed: the zero value is the defaults.
 	Student train.Options `json:"student"`
 	Cells   []cell        `json:"cells"`
 
@@ -31,7 +31,7 @@ type Coverage struct {
 // cell is one repetition: a teacher, votes and a student.
 type cell struct {
 	Classes int    `json:"classes"`
-	Votes   int    `json:"votes"`   // an image
+	Votes   int    `json:"votes"`   // per image
 	Teacher int    `json:"teacher"` // epochs
 	Seed    uint64 `json:"seed"`
 }
@@ -166,7 +166,7 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	return r, nil
 }
 
-// compared are networks whose mean is told: of one group of members or several.
+// compared are networks whose mean is reported: of one group of members or several.
 type compared struct {
 	name   string
 	groups [][]int
@@ -182,7 +182,7 @@ func (s *student) compared() []compared {
 	return []compared{{defaults, [][]int{all}}, {single, alone}}
 }
 
-// score finds what members say of the test images, each after its best epoch.
+// score evaluates the predictions of members for the test images, each after its best epoch.
 func (s *student) score(members []int, test *mnist.Set, truth []float64, g grouping) (network, error) {
 	var best []int
 	for _, m := range members {
@@ -199,10 +199,10 @@ func (s *student) score(members []int, test *mnist.Set, truth []float64, g group
 	return n, nil
 }
 
-// mostEpochs bounds the epochs that are looked at one by one.
+// mostEpochs bounds the epochs that are evaluated one by one.
 const mostEpochs = 14
 
-// byEpoch finds the coverage that there would have been after each number of epochs that all members
+// byEpoch returns the coverage that would have resulted after each number of epochs that all members
 // reached: the mean over groups of members.
 func (r *cellResult) byEpoch(ctx context.Context, s *student, list []compared, truth []float64) error {
 	last := mostEpochs
@@ -224,7 +224,7 @@ func (r *cellResult) byEpoch(ctx context.Context, s *student, list []compared, t
 	return nil
 }
 
-// afterEpoch is the coverage that there would have been after an epoch.
+// afterEpoch returns the coverage that would have resulted after an epoch.
 func (s *student) afterEpoch(epoch int, v compared, truth []float64) (epochResult, error) {
 	x := epochResult{Network: v.name, Epoch: epoch, Raw: make([]float64, len(paperLevels)),
 		Reported: make([]float64, len(paperLevels))}

@@ -71,7 +71,7 @@ func plus(sum, x []float64, share float64) []float64 {
 	return sum
 }
 
-// dropStrata leaves what is shown of every network.
+// dropStrata keeps only the numbers that are shown for every network.
 func (n *network) dropStrata() {
 	for k := range n.Classes {
 		n.Classes[k].Raw.Strata, n.Classes[k].Reported.Strata = nil, nil

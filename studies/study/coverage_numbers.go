@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// coverageResults are the repetitions of a study, to be put together.
+// coverageResults are the repetitions of a study, to be aggregated.
 type coverageResults struct {
 	*Coverage
 	cells []cellResult
@@ -44,7 +44,7 @@ func (c cellResult) network(name string) network {
 	return network{}
 }
 
-// as returns the numbers of intervals as they are reported, or raw.
+// as returns the numbers of reported intervals, or of raw ones.
 func (c classResult) as(reported bool) coverageOf {
 	if reported {
 		return c.Reported
@@ -60,7 +60,7 @@ type estimate struct {
 	PerSeed []float64 `json:"per_seed"`
 }
 
-// newEstimate puts the numbers of all seeds together. They are shares of images
+// newEstimate aggregates the numbers of all seeds. They are shares of images
 // if images is positive.
 func newEstimate(values []float64, images int) estimate {
 	e := estimate{PerSeed: values}
@@ -108,7 +108,7 @@ func (r *coverageResults) width(s setting, name string, class int, reported bool
 	return r.estimates(s, func(c cellResult) []float64 { return c.network(name).Classes[class].as(reported).Width }, false)
 }
 
-// estimates puts together what of gives for each repetition.
+// estimates aggregates the values that of returns for each repetition.
 func (r *coverageResults) estimates(s setting, of func(c cellResult) []float64, share bool) []estimate {
 	var columns [][]float64
 	images := 0
@@ -156,7 +156,7 @@ func levelIn(levels []float64, level float64) int {
 	return slices.IndexFunc(levels, func(l float64) bool { return math.Abs(l-level) < 1e-9 })
 }
 
-// bar is something that must come out.
+// bar is a target for a result.
 type bar struct {
 	What   string   `json:"what"`
 	Value  float64  `json:"value"`
@@ -176,8 +176,8 @@ func (b bar) Wanted() string {
 	return fmt.Sprintf("%g to %g", *b.Low, *b.High)
 }
 
-// bars are asked of seed means, in percentage points, for the headline setting
-// of what is shipped.
+// bars are the targets for seed means, in percentage points, for the headline setting
+// with the defaults.
 func bars(curve []estimate) []bar {
 	at := atPaperLevels(curve)
 	worst, gap := math.Inf(1), 0.0

@@ -33,14 +33,14 @@ type coveragePage struct {
 
 	Epochs  []int // levels, in percent, whose coverage is drawn by epoch
 	ByEpoch []epochRow
-	// What a change of the headline setting does; empty if it was not tried.
+	// The effects of changes to the headline setting; empty if it was not tried.
 	TeacherOfThree, ThreeVotes []changeRow
 
 	// The headline setting raw and as reported, with the mean distances from
 	// nominal; the share of reported intervals at 95% that lie within the resolution.
 	Raw75, Reported75, Raw95, Reported95, AtLeast estimate
 	RawGap, ReportedGap                           float64
-	// One network beside five, as reported.
+	// One network compared with five, as reported.
 	Single95, Defaults95             estimate
 	SingleWidth, DefaultsWidth       estimate // at 95%
 	SingleAccuracy, DefaultsAccuracy estimate
@@ -104,7 +104,7 @@ type epochRow struct {
 // Falls reports whether coverage is lower after the last epoch than after the first.
 func (r epochRow) Falls() bool { return r.Last.Mean < r.First.Mean }
 
-// changeRow is the coverage in another setting beside that of the headline one.
+// changeRow compares the coverage in another setting with that of the headline one.
 type changeRow struct {
 	Kind                     string
 	Was75, Is75, Was95, Is95 estimate
@@ -198,7 +198,7 @@ func (r *coverageResults) networkRows() (rows []networkRow) {
 	return rows
 }
 
-// beside sets the paper's coverage beside what came out.
+// beside compares the paper's coverage with the results here.
 func (r *coverageResults) beside() (rows []coverageBeside) {
 	for _, teacher := range []int{1, 3} {
 		for _, votes := range []int{2, 3} {

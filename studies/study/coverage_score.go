@@ -16,10 +16,10 @@ const (
 	single   = "one network"
 )
 
-// chosen carries the bars: what is shipped.
+// chosen is the entry that the bars apply to: the defaults.
 const chosen = defaults
 
-// paperLevels are the levels at which the paper looks.
+// paperLevels are the levels that the paper reports.
 var paperLevels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
 
 // curveLevels are those of the curves: 50 to 99%.
@@ -30,10 +30,10 @@ var curveLevels = func() (levels []float64) {
 	return levels
 }()
 
-// cellResult is what came out of one repetition.
+// cellResult has the results of one repetition.
 type cellResult struct {
 	Cell            cell
-	Images          int           // looked at
+	Images          int           // evaluated
 	Options         train.Options // of the student, complete
 	TeacherAccuracy float64       // on the test images
 	Uncertain       float64       // share of test images with a largest probability below 0.99
@@ -45,15 +45,15 @@ type cellResult struct {
 	Epochs          []epochResult
 }
 
-// network is what one network, or an ensemble, says of the test images.
+// network has the results of one network, or of an ensemble, on the test images.
 type network struct {
 	Name     string
 	Accuracy float64 // by the digit
 	Classes  []classResult
 }
 
-// classResult is how the intervals of one class fared, as the network gives them (off) and as they
-// are reported (reported).
+// classResult has the results for the intervals of one class, raw (off) and as
+// reported (reported).
 type classResult struct {
 	Class             int
 	Scale, Resolution float64 // of what is reported
@@ -84,11 +84,11 @@ type epochResult struct {
 	Raw, Reported []float64
 }
 
-// covered is, for each image, whether its interval holds the truth, at each
+// covered is, for each image, whether its interval contains the truth, at each
 // level, and whether the interval lies within the resolution.
 type covered struct{ inside, atLeast [][]bool }
 
-// cover looks at the intervals of a class.
+// cover checks the intervals of a class against the truth.
 func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, how *head.Calibration) covered {
 	c := covered{make([][]bool, len(p)), make([][]bool, len(p))}
 	d := len(truth) / len(p)
@@ -116,8 +116,8 @@ func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64,
 // shares returns the coverage at each level.
 func shares(c covered) []float64 { return share(c.inside, nil) }
 
-// share returns, for each column, in what share of the rows it is true; of those
-// rows that among says, if it is not nil.
+// share returns, for each column, the share of the rows in which it is true, among the
+// rows that among selects if it is not nil.
 func share(rows [][]bool, among func(j int) bool) []float64 {
 	var s []float64
 	n := 0
@@ -141,7 +141,7 @@ func share(rows [][]bool, among func(j int) bool) []float64 {
 	return s
 }
 
-// score finds all there is to say about the intervals of a class.
+// score computes all measures of the intervals of a class.
 func score(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calibration) classResult {
 	return classResult{
 		Class: class, Scale: how.Scale, Resolution: how.Resolution,

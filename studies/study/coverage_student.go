@@ -28,15 +28,15 @@ type student struct {
 	votes   evaluate.Votes
 	train   dataset.Rows // network inputs
 	test    dataset.Rows
-	sample  []int  // training images on which members are compared
-	latest  []said // [member]
+	sample  []int         // training images on which members are compared
+	latest  []epochOutput // [member]
 }
 
-// said is what a member says after an epoch.
-type said struct {
+// epochOutput has the outputs of a member after an epoch.
+type epochOutput struct {
 	epoch        int
 	test         []float32      // outputs for the test images
-	held, sample []head.Decoded // to the images that it held out, and to those of the sample
+	held, sample []head.Decoded // for the images that it held out, and for those of the sample
 }
 
 // sampleSize bounds the training images on which members are compared, as training does.
@@ -70,7 +70,7 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 		}
 		s.best = append(s.best, r.Epoch)
 	}
-	s.latest = make([]said, len(s.best))
+	s.latest = make([]epochOutput, len(s.best))
 	for j, every := 0, (set.Len()+sampleSize-1)/sampleSize; j < set.Len(); j += every {
 		s.sample = append(s.sample, j)
 	}
@@ -106,9 +106,9 @@ func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
 	return s.model.Transform.Over(ds)
 }
 
-// predict returns what the given members say of the test images after the given epoch of each, and
-// how that is reported. Of all members as they are kept, that is the model's own calibration; of
-// others it is found as training finds it, by the votes on the images that each held out.
+// predict returns the predictions of the given members for the test images after the given epoch of each,
+// and their calibration. For all members with their kept weights, that is the model's own calibration; for
+// others it is fitted as in training, to the votes on the images that each held out.
 func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Calibration, error) {
 	h, err := s.model.Head()
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 	}
 	outputs := make([]head.Output, len(members))
 	for k, m := range members {
-		now, err := s.say(h, m, epochs[k])
+		now, err := s.memberOutput(h, m, epochs[k])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -133,7 +133,7 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 	return head.Dists(predicted), c, err
 }
 
-// calibrate finds how what members said last is reported.
+// calibrate fits the calibration of the latest outputs of members.
 func (s *student) calibrate(members []int) (*head.Calibration, error) {
 	held, within := train.NewHeldOut(s.votes.Classes, max(2, len(members))), &train.Within{}
 	for k, m := range members {
@@ -155,13 +155,13 @@ func (s *student) calibrate(members []int) (*head.Calibration, error) {
 	return &c, err
 }
 
-// say returns what a member says after an epoch, and keeps it for whoever asks next.
-func (s *student) say(h head.Head, member, epoch int) (*said, error) {
+// memberOutput returns the outputs of a member after an epoch, and caches them for the next call.
+func (s *student) memberOutput(h head.Head, member, epoch int) (*epochOutput, error) {
 	now := &s.latest[member]
 	if now.epoch == epoch {
 		return now, nil
 	}
-	*now = said{}
+	*now = epochOutput{}
 	net := s.model.Members[member]
 	copy(net.Values, s.weights[member][epoch-1])
 	var err error

@@ -15,7 +15,7 @@ var (
 	kinds    = []bool{true, false}
 )
 
-// asText says which intervals are meant.
+// asText names the kind of intervals, reported or raw.
 func asText(reported bool) string {
 	if reported {
 		return "as reported"
@@ -35,7 +35,7 @@ func (r *coverageResults) WriteTables(f *Folder) error {
 	return nil
 }
 
-// columns are those that say which setting a row belongs to.
+// columns are the columns that identify the setting of a row.
 var settingColumns = []string{"classes", "votes", "teacher_epochs"}
 
 func (s setting) columns() []string {
@@ -126,7 +126,7 @@ func (r *coverageResults) writeEpochs(f *Folder) error {
 	return f.writeCSV("epochs.csv", rows)
 }
 
-// as returns the coverage of intervals as they are reported, or raw.
+// as returns the coverage of reported intervals, or of raw ones.
 func (e epochResult) as(reported bool) []float64 {
 	if reported {
 		return e.Reported

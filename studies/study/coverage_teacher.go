@@ -42,7 +42,7 @@ type teacher struct {
 	classes int
 }
 
-// newTeacher trains one for so many epochs.
+// newTeacher trains a teacher for the given number of epochs.
 func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, seed uint64) (*teacher, error) {
 	d := len(g.Names)
 	shape := nn.Shape{1, mnist.Height, mnist.Width}
@@ -88,7 +88,7 @@ func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, see
 	return &teacher{net, d}, nil
 }
 
-// crossEntropy is the loss of a classifier of so many classes whose items have one label each.
+// crossEntropy is the loss of a classifier of the given number of classes whose items have one label each.
 type crossEntropy int
 
 // Outputs implements [head.Objective].
@@ -162,7 +162,7 @@ func appendSoftmax(p []float64, logits []float32) []float64 {
 	return p
 }
 
-// drawVotes draws so many votes per image from the teacher's probabilities
+// drawVotes draws the given number of votes per image from the teacher's probabilities
 // [N × d] and returns their counts.
 func drawVotes(truth []float64, d, votes int, seed uint64) []float32 {
 	counts := make([]float32, len(truth))

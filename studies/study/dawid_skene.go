@@ -6,19 +6,19 @@ import (
 	"credence/dataset"
 )
 
-// dawidSkene is what the model of Dawid and Skene (Applied Statistics 1979) says of votes: every
-// item has one true class, drawn from Prior, and a rater says class l of an item of class c with
-// the probability Confusion[r][c·d + l]. It knows no features and no items but those voted on.
+// dawidSkene is the model of Dawid and Skene (Applied Statistics 1979), fitted to votes: every
+// item has one true class, drawn from Prior, and a rater votes for class l on an item of class c with
+// the probability Confusion[r][c·d + l]. It uses no features and covers only the items voted on.
 type dawidSkene struct {
 	Prior     []float64   // [d]
 	Confusion [][]float64 // [raters][d × d]
 	Posterior []float64   // [N × d], of the true class of each item
 }
 
-// leastChance keeps probabilities off zero, whose logarithm is taken.
+// leastChance keeps probabilities above zero, since their logarithm is taken.
 const leastChance = 1e-10
 
-// fitDawidSkene maximizes the likelihood of the ratings of ds by so many steps of expectation
+// fitDawidSkene maximizes the likelihood of the ratings of ds by the given number of steps of expectation
 // maximization, from the shares of votes on each item.
 func fitDawidSkene(ds *dataset.Dataset, steps int) *dawidSkene {
 	n, d := ds.Len(), len(ds.Classes)
@@ -40,7 +40,7 @@ func fitDawidSkene(ds *dataset.Dataset, steps int) *dawidSkene {
 	return m
 }
 
-// maximize fits what is known of raters and classes to the posteriors.
+// maximize fits the confusion matrices and the prior to the posteriors.
 func (m *dawidSkene) maximize(ratings []dataset.Rating) {
 	d := len(m.Prior)
 	clear(m.Prior)
@@ -106,14 +106,14 @@ func normalize(p []float64) {
 	}
 }
 
-// lean is how much more a rater says class 1 than the others, whatever the item: the mean of the
-// logits of saying so of items of class 0 and of class 1.
-func (m *dawidSkene) lean(r int) float64 {
+// bias returns a rater's tendency to vote for class 1, whatever the item: the mean of the
+// logits of doing so on items of class 0 and of class 1.
+func (m *dawidSkene) bias(r int) float64 {
 	c := m.Confusion[r]
 	return (math.Log(c[1]/c[0]) + math.Log(c[3]/c[2])) / 2
 }
 
-// guessing is one less Youden's index of a rater: 1 if the true class has no part in what she says.
+// guessing returns one less Youden's index of a rater: 1 if her votes do not depend on the true class.
 func (m *dawidSkene) guessing(r int) float64 {
 	c := m.Confusion[r]
 	return 1 - (c[0] + c[3] - 1)

@@ -73,18 +73,18 @@ func TestDawidSkene(t *testing.T) {
 	}
 }
 
-// Of two classes, a rater who leans and one who guesses are seen to.
+// With two classes, a biased rater and one who guesses are recognized.
 func TestDawidSkeneRaters(t *testing.T) {
 	m := &dawidSkene{Confusion: [][]float64{{0.9, 0.1, 0.1, 0.9}, {0.6, 0.4, 0.05, 0.95}, {0.5, 0.5, 0.5, 0.5}}}
-	if math.Abs(m.lean(0)) > 1e-12 || m.lean(1) < 1 || math.Abs(m.lean(2)) > 1e-12 {
-		t.Errorf("leans %v, %v, %v", m.lean(0), m.lean(1), m.lean(2))
+	if math.Abs(m.bias(0)) > 1e-12 || m.bias(1) < 1 || math.Abs(m.bias(2)) > 1e-12 {
+		t.Errorf("leans %v, %v, %v", m.bias(0), m.bias(1), m.bias(2))
 	}
 	if math.Abs(m.guessing(0)-0.2) > 1e-12 || m.guessing(2) != 1 {
 		t.Errorf("guessing %v, %v", m.guessing(0), m.guessing(2))
 	}
 }
 
-// After as many steps from the same start, crowd-kit says the same.
+// After the same number of steps from the same start, crowd-kit gives the same result.
 func TestDawidSkeneCrowdKit(t *testing.T) {
 	interpreter := python.Interpreter(t, "crowdkit")
 	for _, d := range []int{2, 4} {

@@ -26,11 +26,11 @@ const piecesFolder = ".pieces"
 // settings.
 var ErrOtherStudy = errors.New("the folder holds a study with other settings")
 
-// ErrTaken is the reason when a folder holds something that is no study.
+// ErrTaken is the reason when a folder holds files other than those of a study.
 var ErrTaken = errors.New("the folder is not empty and holds no study")
 
 // Folder is where a study writes its results, and where it keeps each finished
-// piece of work, so that a study that was stopped goes on where it was.
+// piece of work, so that a study that was stopped continues from there.
 type Folder struct {
 	path  string
 	total int // pieces, for the display
@@ -39,11 +39,11 @@ type Folder struct {
 	// Progress, if not nil, is called before each piece with the number of pieces that are done.
 	Progress func(done, total int, what string)
 
-	// Command is the command line that the page says it was made with.
+	// Command is the command line that the page names as its origin.
 	Command string
 }
 
-// OpenFolder makes a folder for a study, or opens the one that is there. Pieces of
+// OpenFolder creates a folder for a study, or opens an existing one. Pieces of
 // a study with other settings are refused (ErrOtherStudy), or removed if overwrite is true.
 func OpenFolder(path string, s Study, overwrite bool) (*Folder, error) {
 	text, err := json.MarshalIndent(struct {
@@ -86,8 +86,8 @@ func OpenFolder(path string, s Study, overwrite bool) (*Folder, error) {
 	})
 }
 
-// clean removes what a killed process left half written in a folder that holds
-// a study, or the beginning of one: pieces without their mark.
+// clean removes the partly written files of a killed process from a folder that holds
+// a study, or the start of one: pieces without their mark.
 func (f *Folder) clean(mark string) error {
 	pieces := f.Path(piecesFolder)
 	if err := atomicfile.Clean(pieces, "*.json"); err != nil {
@@ -114,7 +114,7 @@ func oneLine(text []byte) string {
 // Path returns the path of a file of the study.
 func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
 
-// write puts a file into the folder, whole or not at all.
+// write writes a file into the folder atomically.
 func (f *Folder) write(name string, write func(w io.Writer) error) error {
 	return atomicfile.Write(f.Path(name), write)
 }
@@ -138,19 +138,19 @@ func (f *Folder) writeFigure(name string, figure plot.Figure) error {
 	return f.write(name+".svg", func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }
 
-// pieceFile is where the result of a piece lies.
+// pieceFile returns the path of the result of a piece.
 func pieceFile(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(piecesFolder, fmt.Sprintf("%x.json", sum[:10]))
 }
 
-// hasPiece reports whether the result of a piece is there.
+// hasPiece reports whether the result of a piece exists.
 func (f *Folder) hasPiece(key string) bool {
 	_, err := os.Stat(f.Path(pieceFile(key)))
 	return err == nil
 }
 
-// piece returns what work gives, from the folder if it has been done before.
+// piece returns the result of work, from the folder if it has been done before.
 // The key names the piece and everything by which it differs from the other
 // pieces of the study; T is written as JSON, so a NaN has to be a *float64 or
 // kept out. One piece is worked on at a time.
@@ -159,7 +159,7 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	name := pieceFile(key)
 	type file struct {
 		Key    string
-		Result T // not by pointer: the null of a number that is not known is one
+		Result T // not a pointer: the null of an unknown number is valid
 	}
 	if text, err := os.ReadFile(f.Path(name)); err == nil {
 		var got file

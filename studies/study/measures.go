@@ -61,7 +61,7 @@ type summary struct {
 	SE   evaluate.Number `json:"se"`
 }
 
-// summarize leaves a value that is not known unknown.
+// summarize returns an unknown summary if a value is unknown.
 func summarize(x []float64) summary {
 	m := mean(x)
 	ss := 0.0

@@ -16,13 +16,13 @@ import (
 )
 
 // pageFiles are the pages of the studies: Markdown with places for numbers, one
-// file per study, wrapped for whoever edits it.
+// file per study, with lines wrapped for editing.
 //
 //go:embed pages/*.md
 var pageFiles embed.FS
 
-// pages returns the parsed files, with what they write numbers with. They are parsed when a study asks:
-// that takes a millisecond, which every start of the program would wait for.
+// pages returns the parsed files, with the functions that format numbers. They are parsed on first use:
+// that takes a millisecond, which would delay every start of the program.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"capital":   capital,
@@ -63,7 +63,7 @@ func (f *Folder) writePage(name string, numbers any) error {
 }
 
 // fill takes the line breaks of the templates out of paragraphs and items of
-// lists, and leaves headings, rows of tables and code as they are. A paragraph
+// lists, and leaves headings, rows of tables and code unchanged. A paragraph
 // that begins with ![](file) is a figure: its text becomes both the description
 // of the picture and the caption below. Several blank lines count as one.
 func fill(text string) []byte {
@@ -107,7 +107,7 @@ func fill(text string) []byte {
 	return append(bytes.TrimRight(out.Bytes(), "\n"), '\n')
 }
 
-// tableCell is a text for a table, whose bars do not end the cell.
+// tableCell escapes a text for a table, so that its bars do not end the cell.
 func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 // tableCells are several of a row.
@@ -135,7 +135,7 @@ func percentOf(s summary, n int) string {
 	return plusMinus(summary{100 * s.Mean, 100 * s.SE}, n)
 }
 
-// digits formats a number with so many decimals; one that is not known is empty.
+// digits formats a number with the given number of decimals; an unknown number is empty.
 func digits(x evaluate.Number, n int) string {
 	if !x.Known() {
 		return ""

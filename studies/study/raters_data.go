@@ -10,31 +10,31 @@ import (
 	"credence/internal/simulation"
 )
 
-// crowd is who votes: rater r says class 1 of an item whose logit of class 1 is z with the probability
+// raterPool is a pool of raters: rater r votes for class 1, on an item whose logit of class 1 is z, with the probability
 //
 //	(1 − g_r) σ(z + b_r) + g_r/2.
-type crowd struct {
-	Lean, Guess []float64
+type raterPool struct {
+	Bias, Guess []float64
 }
 
-// The raters of a crowd: leans have the standard deviation 1, or are −1, 0 and 1; of guessers there is
-// one in five, or one of three, who guess that share of their votes.
+// The raters of a pool: biases have the standard deviation 1, or are −1, 0 and 1; one rater in five,
+// or one of three, is a guesser, who guesses this share of her votes.
 const guessedShare = 0.8
 
-// newCrowd draws a crowd.
-func newCrowd(c crowdDesign, seed uint64) *crowd {
-	w := &crowd{Lean: make([]float64, c.Raters), Guess: make([]float64, c.Raters)}
+// newRaterPool draws the raters of a design.
+func newRaterPool(c poolDesign, seed uint64) *raterPool {
+	w := &raterPool{Bias: make([]float64, c.Raters), Guess: make([]float64, c.Raters)}
 	switch {
-	case c.Kind == leaners && c.Raters == 3:
-		copy(w.Lean, []float64{-1, 0, 1})
-	case c.Kind == leaners:
+	case c.Kind == biased && c.Raters == 3:
+		copy(w.Bias, []float64{-1, 0, 1})
+	case c.Kind == biased:
 		r := rand.New(rng.New(seed, "study.raters.lean", uint64(c.Raters)))
-		for i := range w.Lean {
-			w.Lean[i] = r.NormFloat64()
+		for i := range w.Bias {
+			w.Bias[i] = r.NormFloat64()
 		}
-		m := mean(w.Lean)
-		for i := range w.Lean {
-			w.Lean[i] -= m
+		m := mean(w.Bias)
+		for i := range w.Bias {
+			w.Bias[i] -= m
 		}
 	case c.Kind == guessers:
 		for i := 0; i < c.Raters; i += min(5, c.Raters) {
@@ -44,38 +44,38 @@ func newCrowd(c crowdDesign, seed uint64) *crowd {
 	return w
 }
 
-// chance is that of rater r to say class 1 at the logit z.
-func (w *crowd) chance(z float64, r int) float64 {
-	return (1-w.Guess[r])/(1+math.Exp(-z-w.Lean[r])) + w.Guess[r]/2
+// chance returns the probability that rater r votes for class 1 at the logit z.
+func (w *raterPool) chance(z float64, r int) float64 {
+	return (1-w.Guess[r])/(1+math.Exp(-z-w.Bias[r])) + w.Guess[r]/2
 }
 
-// average is the chance that a rater picked at random says class 1 at the logit z: p̄.
-func (w *crowd) average(z float64) float64 {
+// average returns the probability that a rater picked at random votes for class 1 at the logit z: p̄.
+func (w *raterPool) average(z float64) float64 {
 	sum := 0.0
-	for r := range w.Lean {
+	for r := range w.Bias {
 		sum += w.chance(z, r)
 	}
-	return sum / float64(len(w.Lean))
+	return sum / float64(len(w.Bias))
 }
 
-// crowdItems are items with votes of a crowd, and what is true of them.
-type crowdItems struct {
+// poolItems are items with votes of a pool of raters, and their true probabilities.
+type poolItems struct {
 	ds       *dataset.Dataset
 	average  []float64 // [N] p̄ of class 1
 	expected []float64 // [N] E[p̄ | x]
 	plain    []float64 // [N] E[p | x]
 }
 
-// vote draws items of the design that has mean and spread vary on their own, and three votes on each
-// of raters who all cast equally many.
-func (w *crowd) vote(n int, seed uint64, purpose string) (*crowdItems, error) {
+// vote draws items of the design in which mean and spread vary independently, with three votes per item.
+// All raters cast the same number of votes.
+func (w *raterPool) vote(n int, seed uint64, purpose string) (*poolItems, error) {
 	sample, err := simulation.Simulate(simulation.Spread, n, 0, rng.New(seed, purpose).Uint64())
 	if err != nil {
 		return nil, err
 	}
-	items := &crowdItems{ds: sample.Dataset(), average: make([]float64, n), expected: make([]float64, n), plain: make([]float64, n)}
+	items := &poolItems{ds: sample.Dataset(), average: make([]float64, n), expected: make([]float64, n), plain: make([]float64, n)}
 	ds := items.ds
-	for r := range w.Lean {
+	for r := range w.Bias {
 		ds.Raters = append(ds.Raters, fmt.Sprintf("r%d", r+1))
 	}
 	luck := rand.New(rng.New(seed, purpose, 1))
@@ -87,7 +87,7 @@ func (w *crowd) vote(n int, seed uint64, purpose string) (*crowdItems, error) {
 			return nil, err
 		}
 		if len(deck) < votesEach {
-			deck = luck.Perm(len(w.Lean))
+			deck = luck.Perm(len(w.Bias))
 		}
 		for _, r := range deck[:votesEach] {
 			class := 0
@@ -102,15 +102,15 @@ func (w *crowd) vote(n int, seed uint64, purpose string) (*crowdItems, error) {
 	return items, nil
 }
 
-// expect returns E[p̄ | x], by the quantiles of the law of p at x, and E[p | x].
-func (w *crowd) expect(x [2]float64) (average, plain float64, err error) {
-	law, err := simulation.Spread.Dist(x)
+// expect returns E[p̄ | x], from the quantiles of the distribution of p at x, and E[p | x].
+func (w *raterPool) expect(x [2]float64) (average, plain float64, err error) {
+	dist, err := simulation.Spread.Dist(x)
 	if err != nil {
 		return 0, 0, err
 	}
 	const nodes = 40
 	for k := range nodes {
-		average += w.average(-law.QuantileLogit((float64(k)+0.5)/nodes)) / nodes
+		average += w.average(-dist.QuantileLogit((float64(k)+0.5)/nodes)) / nodes
 	}
-	return average, 1 - law.Mean(), nil
+	return average, 1 - dist.Mean(), nil
 }

@@ -12,7 +12,7 @@ import (
 	"credence/train"
 )
 
-// What is fitted to the votes of a crowd.
+// The methods that are fitted to the votes of a pool of raters.
 const (
 	ratersModelled = "raters modelled"
 	ratersIgnored  = "raters not modelled"
@@ -21,8 +21,8 @@ const (
 	othersOnly     = "guessers known and left out"
 )
 
-// crowdMethods are the methods that learn from a crowd of a kind.
-func crowdMethods(kind string) []string {
+// poolMethods returns the methods for a kind of raters.
+func poolMethods(kind string) []string {
 	list := []string{ratersModelled, ratersIgnored, dawidSkeneFit, majorityFit}
 	if kind == guessers {
 		list = append(list, othersOnly)
@@ -30,8 +30,8 @@ func crowdMethods(kind string) []string {
 	return list
 }
 
-// crowdOutcome is how a fit fared. What a method does not give is not known.
-type crowdOutcome struct {
+// poolOutcome has the results of a fit. Numbers that a method does not provide are unknown.
+type poolOutcome struct {
 	RMS   evaluate.Number `json:"rms"`   // of the mean less E[p̄ | x], on fresh items
 	Plain evaluate.Number `json:"plain"` // of the mean of p less E[p | x]
 	NLL   evaluate.Number `json:"nll"`   // joint, per vote, of fresh votes
@@ -41,11 +41,11 @@ type crowdOutcome struct {
 	Coverage []float64       `json:"coverage,omitempty"`
 	Width    evaluate.Number `json:"width"`
 	Ratio    evaluate.Number `json:"ratio"`
-	Lean     recovery        `json:"lean"`
+	Bias     recovery        `json:"lean"`
 	Guess    recovery        `json:"guess"`
 }
 
-// recovery is how close to the truth what is said of raters is.
+// recovery measures how close the estimated parameters of raters are to the truth.
 type recovery struct {
 	RMS         evaluate.Number `json:"rms"`
 	Correlation evaluate.Number `json:"correlation"`
@@ -54,12 +54,12 @@ type recovery struct {
 
 var notKnown = evaluate.Number(math.NaN())
 
-// unknownRecovery is that of a method that says nothing of raters.
+// unknownRecovery is the recovery of a method that does not estimate raters.
 var unknownRecovery = recovery{notKnown, notKnown, notKnown}
 
-// judge fits a method to the votes of a crowd and judges it by fresh items of the same crowd.
-func (s *Raters) judge(ctx context.Context, c crowdDesign, method string, seed uint64) (*crowdOutcome, error) {
-	w := newCrowd(c, seed)
+// judge fits a method to the votes of a pool of raters and evaluates it on fresh items of the same raters.
+func (s *Raters) judge(ctx context.Context, c poolDesign, method string, seed uint64) (*poolOutcome, error) {
+	w := newRaterPool(c, seed)
 	items, err := w.vote(c.Items(), seed, "study.raters.items")
 	if err != nil {
 		return nil, err
@@ -68,35 +68,35 @@ func (s *Raters) judge(ctx context.Context, c crowdDesign, method string, seed u
 	if err != nil {
 		return nil, err
 	}
-	out := &crowdOutcome{Width: notKnown, Ratio: notKnown, Lean: unknownRecovery, Guess: unknownRecovery}
+	out := &poolOutcome{Width: notKnown, Ratio: notKnown, Bias: unknownRecovery, Guess: unknownRecovery}
 	ds, o := s.learn(items.ds, w, method, seed)
 	switch method {
 	case dawidSkeneFit:
 		m := fitDawidSkene(items.ds, 100)
-		out.recover(w, func(r int) float64 { return m.lean(r) }, func(r int) float64 { return m.guessing(r) })
+		out.recover(w, func(r int) float64 { return m.bias(r) }, func(r int) float64 { return m.guessing(r) })
 		for k, p := range m.Posterior {
 			ds.Counts[k] = float32(p)
 		}
 	case majorityFit:
-		lean, guess := byMajority(items.ds)
-		out.recover(w, func(r int) float64 { return lean[r] }, func(r int) float64 { return guess[r] })
+		bias, guess := byMajority(items.ds)
+		out.recover(w, func(r int) float64 { return bias[r] }, func(r int) float64 { return guess[r] })
 	}
 	res, err := train.Fit(ctx, ds, o)
 	if err != nil {
 		return nil, err
 	}
-	said, err := res.Model.Predict(context.Background(), fresh.ds, model.PredictOptions{})
+	predicted, err := res.Model.Predict(context.Background(), fresh.ds, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if crowd := res.Model.RaterModel; crowd != nil {
-		out.recoverLearned(w, crowd)
+	if raterModel := res.Model.RaterModel; raterModel != nil {
+		out.recoverLearned(w, raterModel)
 	}
-	return out, out.judge(said, res.Model.RaterModel, fresh)
+	return out, out.judge(predicted, res.Model.RaterModel, fresh)
 }
 
-// learn returns what a method learns from, and how.
-func (s *Raters) learn(items *dataset.Dataset, w *crowd, method string, seed uint64) (*dataset.Dataset, train.Options) {
+// learn returns the training data and options of a method.
+func (s *Raters) learn(items *dataset.Dataset, w *raterPool, method string, seed uint64) (*dataset.Dataset, train.Options) {
 	o := train.Options{Seed: seed, NoReferences: true, Ensemble: s.Ensemble, Raters: "off"}
 	ds := *items
 	switch method {
@@ -125,16 +125,16 @@ func (s *Raters) learn(items *dataset.Dataset, w *crowd, method string, seed uin
 	return &ds, o
 }
 
-// judge compares what is said of fresh items with the truth and with their votes.
-func (out *crowdOutcome) judge(said []head.Decoded, crowd *head.RaterModel, fresh *crowdItems) error {
+// judge compares the predictions for fresh items with the truth and with their votes.
+func (out *poolOutcome) judge(predicted []head.Decoded, raterModel *head.RaterModel, fresh *poolItems) error {
 	square, plain, loss, off, spread, width := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-	n := float64(len(said))
+	n := float64(len(predicted))
 	ratings := fresh.ds.Ratings
-	if said[0].Dist != nil {
+	if predicted[0].Dist != nil {
 		out.Coverage = make([]float64, len(adniLevels))
 	}
-	for j := range said {
-		a := &said[j]
+	for j := range predicted {
+		a := &predicted[j]
 		e := a.Mean[1] - fresh.expected[j]
 		square += e * e / n
 		own := a.Mean // of p itself, not of an average rater
@@ -143,7 +143,7 @@ func (out *crowdOutcome) judge(said []head.Decoded, crowd *head.RaterModel, fres
 		}
 		e = own[1] - fresh.plain[j]
 		plain += e * e / n
-		l, err := voteLoss(a, crowd, fresh.ds, j, ratings[j*votesEach:(j+1)*votesEach])
+		l, err := voteLoss(a, raterModel, fresh.ds, j, ratings[j*votesEach:(j+1)*votesEach])
 		if err != nil {
 			return err
 		}
@@ -166,14 +166,14 @@ func (out *crowdOutcome) judge(said []head.Decoded, crowd *head.RaterModel, fres
 	}
 	out.RMS, out.Plain = evaluate.Number(math.Sqrt(square)), evaluate.Number(math.Sqrt(plain))
 	out.NLL = evaluate.Number(loss)
-	if said[0].Dist != nil {
+	if predicted[0].Dist != nil {
 		out.Width, out.Ratio = evaluate.Number(width), evaluate.Number(off/spread)
 	}
 	return nil
 }
 
-// voteLoss is −ln of the probability of the votes on item j, by who cast them where raters are modelled.
-func voteLoss(a *head.Decoded, crowd *head.RaterModel, ds *dataset.Dataset, j int, ratings []dataset.Rating) (float64, error) {
+// voteLoss returns −ln of the probability of the votes on item j, by their raters where those are modelled.
+func voteLoss(a *head.Decoded, raterModel *head.RaterModel, ds *dataset.Dataset, j int, ratings []dataset.Rating) (float64, error) {
 	switch {
 	case a.Dist == nil:
 		loss := 0.0
@@ -181,7 +181,7 @@ func voteLoss(a *head.Decoded, crowd *head.RaterModel, ds *dataset.Dataset, j in
 			loss -= math.Log(a.Mean[r.Class])
 		}
 		return loss, nil
-	case crowd == nil:
+	case raterModel == nil:
 		l, err := a.Dist.LogVotes([]float64{float64(ds.CountsOf(j)[0]), float64(ds.CountsOf(j)[1])})
 		return -l, err
 	}
@@ -189,6 +189,6 @@ func voteLoss(a *head.Decoded, crowd *head.RaterModel, ds *dataset.Dataset, j in
 	for _, r := range ratings {
 		votes = append(votes, head.Rating{Rater: r.Rater, Class: r.Class})
 	}
-	l, err := crowd.LogVotes(a.Dist, votes)
+	l, err := raterModel.LogVotes(a.Dist, votes)
 	return -l, err
 }

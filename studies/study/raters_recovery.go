@@ -8,26 +8,26 @@ import (
 	"credence/head"
 )
 
-// recover correlates what a method without intervals says of raters with the truth, where raters
-// differ in it.
-func (out *crowdOutcome) recover(w *crowd, lean, guess func(r int) float64) {
-	of := func(truth []float64, said func(r int) float64) recovery {
+// recover correlates the estimates of a method without intervals with the true parameters of raters, where
+// these differ.
+func (out *poolOutcome) recover(w *raterPool, bias, guess func(r int) float64) {
+	of := func(truth []float64, estimate func(r int) float64) recovery {
 		list := make([]float64, len(truth))
 		for r := range list {
-			list[r] = said(r)
+			list[r] = estimate(r)
 		}
 		return recovery{notKnown, evaluate.Number(correlation(list, truth)), notKnown}
 	}
-	out.Lean, out.Guess = of(w.Lean, lean), of(w.Guess, guess)
+	out.Bias, out.Guess = of(w.Bias, bias), of(w.Guess, guess)
 }
 
-// noGuessing is the share of guesses below which an interval may begin and still hold no guessing at
-// all, which no interval of a logit does.
+// noGuessing is the lower end below which an interval of the guess rate counts as containing zero, which
+// no interval of a logit contains.
 const noGuessing = 0.01
 
-// recoverLearned compares what training learned of raters with the truth.
-func (out *crowdOutcome) recoverLearned(w *crowd, c *head.RaterModel) {
-	n := len(w.Lean)
+// recoverLearned compares the rater model from training with the truth.
+func (out *poolOutcome) recoverLearned(w *raterPool, c *head.RaterModel) {
+	n := len(w.Bias)
 	sums := func(estimate, truth []float64, holds func(r int) bool) recovery {
 		square, held := 0.0, 0.0
 		for r := range n {
@@ -39,8 +39,8 @@ func (out *crowdOutcome) recoverLearned(w *crowd, c *head.RaterModel) {
 		}
 		return recovery{evaluate.Number(math.Sqrt(square)), evaluate.Number(correlation(estimate, truth)), evaluate.Number(held)}
 	}
-	out.Lean = sums(c.Bias, w.Lean, func(r int) bool {
-		in, b := evaluate.BiasOf(c, r), evaluate.Number(w.Lean[r])
+	out.Bias = sums(c.Bias, w.Bias, func(r int) bool {
+		in, b := evaluate.BiasOf(c, r), evaluate.Number(w.Bias[r])
 		return in.Lo <= b && b <= in.Hi
 	})
 	out.Guess = sums(c.Guess, w.Guess, func(r int) bool {
@@ -49,10 +49,10 @@ func (out *crowdOutcome) recoverLearned(w *crowd, c *head.RaterModel) {
 	})
 }
 
-// byMajority says of each rater how much more often than the majority she says class 1, and how often
-// she is not with it.
-func byMajority(ds *dataset.Dataset) (lean, guess []float64) {
-	lean, guess = make([]float64, len(ds.Raters)), make([]float64, len(ds.Raters))
+// byMajority returns, for each rater, how much more often than the majority she votes for class 1, and how
+// often she disagrees with it.
+func byMajority(ds *dataset.Dataset) (bias, guess []float64) {
+	bias, guess = make([]float64, len(ds.Raters)), make([]float64, len(ds.Raters))
 	votes := make([]float64, len(ds.Raters))
 	for _, r := range ds.Ratings {
 		item := ds.CountsOf(int(r.Item))
@@ -61,13 +61,13 @@ func byMajority(ds *dataset.Dataset) (lean, guess []float64) {
 			most = 1
 		}
 		votes[r.Rater]++
-		lean[r.Rater] += float64(r.Class - most)
+		bias[r.Rater] += float64(r.Class - most)
 		guess[r.Rater] += math.Abs(float64(r.Class - most))
 	}
 	for r, n := range votes {
 		if n > 0 {
-			lean[r], guess[r] = lean[r]/n, guess[r]/n
+			bias[r], guess[r] = bias[r]/n, guess[r]/n
 		}
 	}
-	return lean, guess
+	return bias, guess
 }

@@ -9,26 +9,26 @@ import (
 	"credence/internal/plot"
 )
 
-// ratersResult is all that the page is made of.
+// ratersResult has all numbers of the page.
 type ratersResult struct {
 	Study  *Raters
-	Crowds []*crowdResult
+	Crowds []*poolResult
 }
 
-// crowdResult is what came out for a crowd.
-type crowdResult struct {
-	crowdDesign
+// poolResult has the results for a pool of raters.
+type poolResult struct {
+	poolDesign
 	Methods []*methodResult
 }
 
-// methodResult is how a method fared, over seeds.
+// methodResult has the results of a method, by seed.
 type methodResult struct {
 	Name     string
-	Outcomes []*crowdOutcome
+	Outcomes []*poolOutcome
 }
 
-// over summarizes a number over seeds; those that are not known are left out.
-func (m *methodResult) over(of func(*crowdOutcome) evaluate.Number) summary {
+// over summarizes a number over seeds; unknown ones are left out.
+func (m *methodResult) over(of func(*poolOutcome) evaluate.Number) summary {
 	var list []float64
 	for _, o := range m.Outcomes {
 		if x := of(o); x.Known() {
@@ -39,25 +39,25 @@ func (m *methodResult) over(of func(*crowdOutcome) evaluate.Number) summary {
 }
 
 func (m *methodResult) RMS() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.RMS })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.RMS })
 }
 func (m *methodResult) Plain() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Plain })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Plain })
 }
 func (m *methodResult) NLL() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.NLL })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.NLL })
 }
 func (m *methodResult) Width() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Width })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Width })
 }
 func (m *methodResult) Ratio() summary {
-	return m.over(func(o *crowdOutcome) evaluate.Number { return o.Ratio })
+	return m.over(func(o *poolOutcome) evaluate.Number { return o.Ratio })
 }
 
 // Coverage is at each of adniLevels; nil for a method without intervals.
 func (m *methodResult) Coverage() (list []summary) {
 	for l := range m.Outcomes[0].Coverage {
-		list = append(list, m.over(func(o *crowdOutcome) evaluate.Number { return evaluate.Number(o.Coverage[l]) }))
+		list = append(list, m.over(func(o *poolOutcome) evaluate.Number { return evaluate.Number(o.Coverage[l]) }))
 	}
 	return list
 }
@@ -75,18 +75,18 @@ func (m *methodResult) Gap() evaluate.Number {
 	return evaluate.Number(sum)
 }
 
-// Recovered is what is said of the raters in what the kind of crowd differs in.
+// Recovered returns the recovery of the parameter in which raters of the kind differ.
 func (m *methodResult) Recovered(kind string) recoveredOver {
-	part := func(o *crowdOutcome) recovery {
+	part := func(o *poolOutcome) recovery {
 		if kind == guessers {
 			return o.Guess
 		}
-		return o.Lean
+		return o.Bias
 	}
 	return recoveredOver{
-		RMS:         m.over(func(o *crowdOutcome) evaluate.Number { return part(o).RMS }),
-		Correlation: m.over(func(o *crowdOutcome) evaluate.Number { return part(o).Correlation }),
-		Coverage:    m.over(func(o *crowdOutcome) evaluate.Number { return part(o).Coverage }),
+		RMS:         m.over(func(o *poolOutcome) evaluate.Number { return part(o).RMS }),
+		Correlation: m.over(func(o *poolOutcome) evaluate.Number { return part(o).Correlation }),
+		Coverage:    m.over(func(o *poolOutcome) evaluate.Number { return part(o).Coverage }),
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *methodResult) Recovered(kind string) recoveredOver {
 type recoveredOver struct{ RMS, Correlation, Coverage summary }
 
 // method returns the numbers of a method.
-func (c *crowdResult) method(name string) *methodResult {
+func (c *poolResult) method(name string) *methodResult {
 	for _, m := range c.Methods {
 		if m.Name == name {
 			return m
@@ -103,12 +103,12 @@ func (c *crowdResult) method(name string) *methodResult {
 	return nil
 }
 
-// less is by what share the error of p by the first method is below that by the second.
-func (c *crowdResult) less(first, second string) evaluate.Number {
+// less returns the relative reduction of the error of p by the first method compared with the second.
+func (c *poolResult) less(first, second string) evaluate.Number {
 	return 1 - c.method(first).Plain().Mean/c.method(second).Plain().Mean
 }
 
-// bars are those of the study that its crowds can show.
+// bars are the targets of the study that its designs can show.
 func (r *ratersResult) bars() (list []Bar) {
 	add := func(name string, value evaluate.Number, wanted string, pass bool, places int) {
 		list = append(list, Bar{name, value, notKnown, wanted, pass, places})
@@ -116,9 +116,9 @@ func (r *ratersResult) bars() (list []Bar) {
 	for _, c := range r.Crowds {
 		m := c.method(ratersModelled)
 		switch {
-		case c.Kind == leaners && c.Raters == 3 && c.Votes >= 300:
+		case c.Kind == biased && c.Raters == 3 && c.Votes >= 300:
 			who := fmt.Sprintf("three leaners, %d votes each", c.Votes)
-			ratio, gap, held := m.Ratio().Mean, 100*m.Gap(), 100*m.Recovered(leaners).Coverage.Mean
+			ratio, gap, held := m.Ratio().Mean, 100*m.Gap(), 100*m.Recovered(biased).Coverage.Mean
 			add(who+": leans held by 95% intervals, %", held, "at least 90", held >= 90, 1)
 			add(who+": squared error over predicted variance", ratio, "1 ± 0.12", math.Abs(float64(ratio)-1) <= 0.12, 3)
 			add(who+": mean |coverage − nominal|, points", gap, "at most 3", gap <= 3, 2)
@@ -166,9 +166,9 @@ func (r *ratersResult) Page(*Folder) (any, error) {
 	return page, nil
 }
 
-// kinds returns the results by kind of crowd.
+// kinds returns the results by kind of raters.
 func (r *ratersResult) kinds() (list []ratersKindPage) {
-	for _, kind := range crowdKinds {
+	for _, kind := range poolKinds {
 		of := ratersKindPage{Kind: kind}
 		for _, c := range r.Crowds {
 			if c.Kind == kind {
@@ -181,7 +181,7 @@ func (r *ratersResult) kinds() (list []ratersKindPage) {
 	return list
 }
 
-// table has a row for each crowd, method and seed.
+// table has a row for each pool of raters, method and seed.
 func (r *ratersResult) table() [][]string {
 	rows := [][]string{{"kind", "raters", "votes_each", "items", "method", "seed", "rms_average", "rms_p", "nll_per_vote", "width_95", "error_over_variance",
 		"coverage_75", "coverage_80", "coverage_85", "coverage_90", "coverage_95",
@@ -198,7 +198,7 @@ func (r *ratersResult) table() [][]string {
 					}
 					row = append(row, digits(x, 4))
 				}
-				for _, v := range []recovery{o.Lean, o.Guess} {
+				for _, v := range []recovery{o.Bias, o.Guess} {
 					row = append(row, digits(v.RMS, 4), digits(v.Correlation, 4), digits(v.Coverage, 4))
 				}
 				rows = append(rows, row)
@@ -216,20 +216,20 @@ type ratersPage struct {
 	Kinds  []ratersKindPage
 }
 
-// LeastItems is the least number of items of a crowd.
+// LeastItems returns the smallest number of items of a pool of raters.
 func (ratersPage) LeastItems() int { return leastItems }
 
-// ratersKindPage is a part of the page.
+// ratersKindPage has the numbers of the section on a kind of raters.
 type ratersKindPage struct {
 	Kind   string
-	Crowds []*crowdResult
+	Crowds []*poolResult
 	Most   int // the most raters
 }
 
-// Who is the crowd in words.
+// Who describes the raters in words.
 func (k ratersKindPage) Who() string {
 	switch k.Kind {
-	case leaners:
+	case biased:
 		return fmt.Sprintf("%d raters who lean", k.Most)
 	case guessers:
 		return fmt.Sprintf("%d raters, one in five of whom guesses", k.Most)
@@ -237,8 +237,8 @@ func (k ratersKindPage) Who() string {
 	return fmt.Sprintf("%d exchangeable raters", k.Most)
 }
 
-// Of is what the figure shows the error of: p̄, but p where raters guess, since methods that set guesses
-// aside are after that.
+// Of returns the quantity whose error the figure shows: p̄, or p where raters guess, since methods that
+// discount guesses estimate p.
 func (k ratersKindPage) Of() string {
 	if k.Kind == guessers {
 		return "p"
@@ -250,7 +250,7 @@ func (k ratersKindPage) Of() string {
 func (k ratersKindPage) figure() plot.Figure {
 	d := plot.Lines{Title: fmt.Sprintf("Error of the mean of %s on new items: %s", k.Of(), k.Who()), XLabel: "items trained on, thousands",
 		YLabel: "root mean square error"}
-	for _, method := range crowdMethods(k.Kind) {
+	for _, method := range poolMethods(k.Kind) {
 		s := plot.LineSeries{Label: method}
 		for _, c := range k.Crowds {
 			if c.Raters != k.Most {

@@ -11,12 +11,12 @@ import (
 	"credence/head"
 )
 
-// All raters of a crowd cast as many votes, three of different ones are on each item, and how often
-// they say class 1 is what their leans and guesses say: within 5 standard errors (a false alarm in
+// All raters of a pool cast the same number of votes, each item has votes of three different raters, and how often
+// they vote for class 1 matches their biases and guess rates: within 5 standard errors (a false alarm in
 // 1e5 for all raters together).
-func TestCrowdVotes(t *testing.T) {
-	for _, c := range []crowdDesign{{leaners, 3, 1000, 1}, {guessers, 30, 200, 1}, {alike, 9, 400, 1}} {
-		w := newCrowd(c, 5)
+func TestRaterPoolVotes(t *testing.T) {
+	for _, c := range []poolDesign{{biased, 3, 1000, 1}, {guessers, 30, 200, 1}, {alike, 9, 400, 1}} {
+		w := newRaterPool(c, 5)
 		items, err := w.vote(c.Items(), 5, "test")
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestCrowdVotes(t *testing.T) {
 		if mean, want := (ones[0]+ones[1]+ones[2])/(3*float64(c.Votes)), 0.5; math.Abs(mean-want) > 5*0.5/math.Sqrt(3*float64(c.Votes)) {
 			t.Errorf("%d %s: class 1 has the share %.3f, want %.3f", c.Raters, c.Kind, mean, want)
 		}
-		if c.Kind == leaners && !(ones[0] < ones[1] && ones[1] < ones[2]) {
+		if c.Kind == biased && !(ones[0] < ones[1] && ones[1] < ones[2]) {
 			t.Errorf("leaners say class 1 in %v votes", ones)
 		}
 	}
@@ -48,7 +48,7 @@ func TestCrowdVotes(t *testing.T) {
 
 // The mean of p̄ over places is what E[p̄ | x] says: within 5 standard errors.
 func TestCrowdExpected(t *testing.T) {
-	w := newCrowd(crowdDesign{guessers, 30, 0, 1}, 1)
+	w := newRaterPool(poolDesign{guessers, 30, 0, 1}, 1)
 	items, err := w.vote(3000, 2, "test")
 	if err != nil {
 		t.Fatal(err)
@@ -64,20 +64,20 @@ func TestCrowdExpected(t *testing.T) {
 
 // What a method says of raters is correlated with the truth, and intervals hold it or not.
 func TestRecovery(t *testing.T) {
-	w := &crowd{Lean: []float64{-1, 0, 1}, Guess: []float64{0, 0, 0.8}}
+	w := &raterPool{Bias: []float64{-1, 0, 1}, Guess: []float64{0, 0, 0.8}}
 	c := &head.RaterModel{Classes: 2, Bias: []float64{-0.8, 0.1, 2}, BiasSE: []float64{0.2, 0.2, 0.2},
 		Guess: []float64{0.001, 0.2, 0.75}, GuessLogit: []float64{-7, -1.39, 1.1}, GuessLogitSE: []float64{2, 0.3, 0.4}}
-	out := &crowdOutcome{}
+	out := &poolOutcome{}
 	out.recoverLearned(w, c)
-	if got := out.Lean; math.Abs(float64(got.Coverage)-2./3) > 1e-9 || math.Abs(float64(got.RMS)-math.Sqrt((0.04+0.01+1)/3)) > 1e-9 || got.Correlation < 0.9 {
+	if got := out.Bias; math.Abs(float64(got.Coverage)-2./3) > 1e-9 || math.Abs(float64(got.RMS)-math.Sqrt((0.04+0.01+1)/3)) > 1e-9 || got.Correlation < 0.9 {
 		t.Errorf("leans %+v", got)
 	}
 	if got := out.Guess; math.Abs(float64(got.Coverage)-2./3) > 1e-9 { // that of the second begins above 0.01
 		t.Errorf("guesses %+v", got)
 	}
 	out.recover(w, func(r int) float64 { return float64(-r) }, func(int) float64 { return 1 })
-	if out.Lean.Correlation > -0.99 || out.Guess.Correlation.Known() || out.Lean.RMS.Known() {
-		t.Errorf("recovered %+v, %+v", out.Lean, out.Guess)
+	if out.Bias.Correlation > -0.99 || out.Guess.Correlation.Known() || out.Bias.RMS.Known() {
+		t.Errorf("recovered %+v, %+v", out.Bias, out.Guess)
 	}
 }
 
@@ -86,13 +86,13 @@ func TestRatersPage(t *testing.T) {
 	s := NewRaters(true, 1)
 	r := &ratersResult{Study: s}
 	for _, c := range s.Crowds {
-		of := &crowdResult{crowdDesign: c}
-		for i, name := range crowdMethods(c.Kind) {
-			o := &crowdOutcome{RMS: evaluate.Number(0.05 + 0.01*float64(i)), Plain: 0.06, NLL: 0.5, Width: notKnown, Ratio: notKnown, Lean: unknownRecovery, Guess: unknownRecovery}
+		of := &poolResult{poolDesign: c}
+		for i, name := range poolMethods(c.Kind) {
+			o := &poolOutcome{RMS: evaluate.Number(0.05 + 0.01*float64(i)), Plain: 0.06, NLL: 0.5, Width: notKnown, Ratio: notKnown, Bias: unknownRecovery, Guess: unknownRecovery}
 			if i < 2 {
 				o.Coverage = []float64{0.7, 0.8, 0.85, 0.9, 0.95}
 			}
-			of.Methods = append(of.Methods, &methodResult{Name: name, Outcomes: []*crowdOutcome{o}})
+			of.Methods = append(of.Methods, &methodResult{Name: name, Outcomes: []*poolOutcome{o}})
 		}
 		r.Crowds = append(r.Crowds, of)
 	}
@@ -127,7 +127,7 @@ func TestRatersStudy(t *testing.T) {
 	}
 	s := NewRaters(true, 3)
 	s.Fresh, s.Ensemble = 50, 1
-	s.Crowds = []crowdDesign{{leaners, 3, 100, 1}, {guessers, 30, 10, 1}, {alike, 3, 100, 1}}
+	s.Crowds = []poolDesign{{biased, 3, 100, 1}, {guessers, 30, 10, 1}, {alike, 3, 100, 1}}
 	dir := t.TempDir()
 	var pages [2]string
 	for i := range pages {

@@ -9,16 +9,16 @@ import (
 	"credence/internal/rng"
 )
 
-// Votes is the study of people's votes: items with many votes each, of which networks learn from a
-// few, and intervals of items not trained on are judged by the votes that were held back.
+// Votes is the study of people's votes: items have many votes each, networks learn from a few of them, and
+// intervals of items not trained on are evaluated with the votes that were held back.
 type Votes struct {
 	Quick bool   `json:"quick"`
 	Seed  uint64 `json:"seed"`
-	// Splits is into how many parts a set is divided: each part is judged once, by fits to items of
-	// the others; Done is how many of them are.
+	// Splits is the number of folds of a set: each fold is evaluated once, by fits to items of
+	// the others; Done is the number of folds that are evaluated.
 	Splits int `json:"splits"`
 	Done   int `json:"done"`
-	// Train and Test bound the photographs that a fit is trained on and judged on.
+	// Train and Test bound the photographs that a fit is trained and evaluated on.
 	Train int `json:"train"`
 	Test  int `json:"test"`
 	// Votes are the numbers of votes per item trained on; RivalVotes those at which the rivals that
@@ -45,7 +45,7 @@ func NewVotes(folder string, quick bool, seed uint64) (*Votes, error) {
 	return v, err
 }
 
-// rivals are the methods that stand beside the mixture.
+// rivals are the methods that the mixture is compared with.
 var rivals = []string{featureless, softmaxBootstrap, evidential}
 
 // Name implements [Study].
@@ -85,7 +85,7 @@ func (v *Votes) Measure(ctx context.Context, f *Folder) (Results, error) {
 	return r, nil
 }
 
-// load reads the sets that are there.
+// load reads the sets that exist.
 func (v *Votes) load(ctx context.Context) (sets []*voteSet, err error) {
 	for _, kind := range voteKinds {
 		if !v.has(kind.name) {
@@ -154,7 +154,7 @@ func (v *Votes) set(ctx context.Context, f *Folder, s *voteSet) (*setResult, err
 	return r, nil
 }
 
-// splitResult is what one fit says of the items of a split, by one kind of interval.
+// splitResult has the results of one fit on the items of a split, for one kind of interval.
 type splitResult struct {
 	Method  string
 	Trained int
@@ -162,18 +162,18 @@ type splitResult struct {
 	Items   []heldBack
 }
 
-// judge fits one method to m votes of the items of a split and judges what it says of the others.
+// judge fits one method to m votes of the items of a split and evaluates its predictions for the others.
 func (v *Votes) judge(ctx context.Context, s *voteSet, m, split int, method string) ([]splitResult, error) {
 	learn, test := s.split(v, split)
 	ds := s.thinned(learn, m, rng.New(v.Seed, "study.votes.thin", uint64(split), uint64(m)))
-	said, err := fitVotes(ctx, method, ds, s.ds.Select(test), v.Seed+uint64(split))
+	fits, err := fitVotes(ctx, method, ds, s.ds.Select(test), v.Seed+uint64(split))
 	if err != nil {
 		return nil, err
 	}
 	var list []splitResult
-	for _, x := range said {
+	for _, x := range fits {
 		one := splitResult{Method: x.method, Trained: len(learn), Scale: x.scale}
-		one.Items, err = judgeHeldBack(s, x.laws, test, rng.New(v.Seed, "study.votes.pit", uint64(split)))
+		one.Items, err = judgeHeldBack(s, x.dists, test, rng.New(v.Seed, "study.votes.pit", uint64(split)))
 		if err != nil {
 			return nil, err
 		}

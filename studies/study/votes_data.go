@@ -59,7 +59,7 @@ var voteKinds = []struct {
 	{defendants, "defendants (recidivism)", 1, []string{"items.csv", "votes.csv"}, loadRecidivism},
 }
 
-// findFiles returns the files of all sets whose folder is there.
+// findFiles returns the files of all sets whose folder exists.
 func findFiles(folder string) ([]dataFile, error) {
 	var list []dataFile
 	var names []string
@@ -100,7 +100,7 @@ func sumFile(path string) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// has reports whether the files of a set are there.
+// has reports whether the files of a set exist.
 func (v *Votes) has(set string) bool {
 	return slices.ContainsFunc(v.Files, func(f dataFile) bool { return strings.HasPrefix(f.Name, set+"/") })
 }
@@ -143,7 +143,7 @@ func malformed(file, format string, args ...any) error {
 	return &dataset.ParseError{File: file, Msg: fmt.Sprintf(format, args...)}
 }
 
-// readCounts reads an array of whole numbers with so many columns.
+// readCounts reads an array of whole numbers with the given number of columns.
 func readCounts(path string, d int) ([]float32, error) {
 	a, err := array.OpenNPY(path)
 	if err != nil {
@@ -206,16 +206,16 @@ func readPhotographs(pixels []float32, path string, n int) ([]float32, error) {
 	}
 }
 
-// drop leaves items out.
+// drop removes items.
 func (s *voteSet) drop(items []int) {
 	s.kept = slices.DeleteFunc(s.kept, func(i int) bool { return slices.Contains(items, i) })
 }
 
-// Correlations beyond which two photographs are taken for one: of 4 × 4 means of each color, which
+// Correlations above which two photographs count as duplicates: of 4 × 4 means of each color, which
 // is quick, then of all pixels.
 const coarseTwin, fineTwin = 0.98, 0.95
 
-// twins returns the photographs that an earlier one is all but equal to.
+// twins returns the photographs that are near-duplicates of an earlier one.
 func (s *voteSet) twins(ctx context.Context) ([]int, error) {
 	n := s.ds.Len()
 	fine, coarse := make([][]float32, n), make([][]float32, n)

@@ -15,7 +15,7 @@ import (
 	"credence/train"
 )
 
-// What is fitted, and the intervals that are judged. A fit of the mixture gives two kinds of them.
+// The methods, and the intervals that are evaluated. A fit of the mixture gives two kinds of intervals.
 const (
 	mixtureFit       = "mixture"
 	votesReported    = "defaults, as reported"
@@ -25,21 +25,21 @@ const (
 	evidential       = "evidential network"
 )
 
-// spoken is what a fit says of items.
-type spoken struct {
+// fitDists are the predicted distributions of a fit.
+type fitDists struct {
 	method string
-	laws   []mixture.Reported
+	dists  []mixture.Reported
 	scale  float64
 }
 
-// fitVotes fits a method to the votes of ds and returns what it says of the items of test.
-func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+// fitVotes fits a method to the votes of ds and returns its predictions for the items of test.
+func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	switch method {
 	case mixtureFit:
 		return fitMixture(ctx, ds, test, seed)
 	case featureless:
-		law, err := fitFeatureless(ds)
-		return []spoken{{method, slices.Repeat([]mixture.Reported{{Dist: law}}, test.Len()), 0}}, err
+		dist, err := fitFeatureless(ds)
+		return []fitDists{{method, slices.Repeat([]mixture.Reported{{Dist: dist}}, test.Len()), 0}}, err
 	case softmaxBootstrap:
 		return fitBootstrap(ctx, ds, test, seed)
 	case evidential:
@@ -51,43 +51,43 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 		if err != nil {
 			return nil, err
 		}
-		said := spoken{method: method}
+		result := fitDists{method: method}
 		for _, a := range got {
-			said.laws = append(said.laws, mixture.Reported{Dist: a.Opinion})
+			result.dists = append(result.dists, mixture.Reported{Dist: a.Opinion})
 		}
-		return []spoken{said}, nil
+		return []fitDists{result}, nil
 	}
 	panic("no method " + method)
 }
 
-// fitMixture is a fit with the defaults: as it is reported, and raw.
-func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+// fitMixture fits with the defaults and returns the reported and the raw predictions.
+func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	res, err := train.Fit(ctx, ds, train.Options{Seed: seed, NoReferences: true})
 	if err != nil {
 		return nil, err
 	}
 	m := res.Model
-	said := []spoken{{method: votesReported, scale: m.Calibration.Scale}, {method: votesRaw}}
-	for k := range said {
+	result := []fitDists{{method: votesReported, scale: m.Calibration.Scale}, {method: votesRaw}}
+	for k := range result {
 		got, err := m.Predict(context.Background(), test, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range got {
-			said[k].laws = append(said[k].laws, a.Reported())
+			result[k].dists = append(result[k].dists, a.Reported())
 		}
 		m.Calibration = nil
 	}
-	return said, nil
+	return result, nil
 }
 
-// bootstraps is how many networks there are, each trained on items drawn anew.
+// bootstraps is the number of networks, each trained on its own bootstrap sample of items.
 const bootstraps = 5
 
 // fitBootstrap trains softmax networks on items drawn with replacement, each stopped by the votes of
-// items that were not drawn. What they say differs from network to network: the law of an item is the
+// items that were not drawn. Predictions differ between networks: the distribution of an item is the
 // Dirichlet distribution with their mean and, over all classes, their variance.
-func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]spoken, error) {
+func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]fitDists, error) {
 	d := len(ds.Classes)
 	sum, squares := make([]float64, test.Len()*d), make([]float64, test.Len()*d)
 	for b := range bootstraps {
@@ -108,15 +108,15 @@ func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) (
 			}
 		}
 	}
-	said := spoken{method: softmaxBootstrap}
+	result := fitDists{method: softmaxBootstrap}
 	for j := range test.Len() {
-		law, err := matched(sum[j*d:(j+1)*d], squares[j*d:(j+1)*d], bootstraps)
+		dist, err := matched(sum[j*d:(j+1)*d], squares[j*d:(j+1)*d], bootstraps)
 		if err != nil {
 			return nil, fmt.Errorf("item %s: %w", test.Items[j], err)
 		}
-		said.laws = append(said.laws, mixture.Reported{Dist: law})
+		result.dists = append(result.dists, mixture.Reported{Dist: dist})
 	}
-	return []spoken{said}, nil
+	return []fitDists{result}, nil
 }
 
 // resample draws as many groups as there are, with replacement, and puts the items of those that were
@@ -209,7 +209,7 @@ func fitFeatureless(ds *dataset.Dataset) (*mixture.Dirichlet, error) {
 				grad[i] += g * r.items / float64(ds.Len())
 			}
 		}
-		// The rate falls to nothing along a cosine.
+		// The rate falls to zero along a cosine.
 		now := rate * (1 + math.Cos(math.Pi*float64(t)/steps)) / 2
 		for i, g := range grad {
 			m[i] = decay1*m[i] + (1-decay1)*g

@@ -9,25 +9,25 @@ import (
 
 // Held-back votes show the probability p of a class with an error of their own: of M votes, S are for
 // it, and S/M may lie in an interval that p is outside of, or the other way round. So the share of
-// items with S/M in their interval I is not the coverage. What the error does is known if the law F
-// of p is: under F the interval holds p with the probability F(I), and S/M with
+// items with S/M in their interval I is not the coverage. The effect of this error is known if the
+// distribution F of p is: under F the interval contains p with the probability F(I), and S/M with
 //
 //	P(S/M ∈ I) = Σ_{s/M ∈ I} ∫ Bin(s; M, p) dF(p),
 //
-// a sum of beta-binomial probabilities. Their difference is taken off what is seen,
+// a sum of beta-binomial probabilities. The observed share is corrected by their difference,
 //
 //	Ĉ = mean_j [ F_j(I_j) + 1{S_j/M_j ∈ I_j} − P(S/M_j ∈ I_j) ].
 //
-// If the laws are right, E Ĉ = mean_j F_j(I_j) is the coverage exactly, whatever M. If they are not,
-// what is left is the difference of two errors, that of the truth and that of the law, which is the
-// smaller the better S/M shows whether p ∈ I. How well it does is, under the law,
+// If the distributions are right, E Ĉ = mean_j F_j(I_j) is the coverage exactly, whatever M. Otherwise
+// the difference of two errors remains, that of the truth and that of F, which is the smaller the better
+// S/M shows whether p ∈ I. How informative S/M is in this respect is, under F,
 //
 //	tells = P(S/M ∈ I | p ∈ I) − P(S/M ∈ I | p ∉ I),
 //
 // 1 if votes show p exactly. Where it is near 0, as for intervals much narrower than √(p(1−p)/M), Ĉ
-// is the level that the law claims, right or wrong.
+// is the level that F claims, right or wrong.
 
-// heldBack is how the intervals of a law fare by the votes that were held back on an item.
+// heldBack compares the intervals of a distribution with the votes that were held back on an item.
 type heldBack struct {
 	Item      int       `json:"item"`
 	Class     int       `json:"class"`
@@ -39,14 +39,14 @@ type heldBack struct {
 	Naive     []float64 `json:"naive"`     // 1 if the share of votes lies in the interval
 	Corrected []float64 `json:"corrected"` // the term of Ĉ
 	All       []float64 `json:"all"`       // the mean of such terms over all classes
-	Claimed   []float64 `json:"claimed"`   // what the law puts into the interval: F(I)
+	Claimed   []float64 `json:"claimed"`   // probability of the interval under the distribution: F(I)
 	Tells     []float64 `json:"tells"`
 	PIT       float64   `json:"pit"`   // randomized
 	Score     float64   `json:"score"` // −ln P(counts), nats
 }
 
-// judgeHeldBack judges laws of items by all their votes, which no fit has seen.
-func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stream) ([]heldBack, error) {
+// judgeHeldBack evaluates the distributions of items with all their votes, which no fit has seen.
+func judgeHeldBack(s *voteSet, dists []mixture.Reported, items []int, r *rng.Stream) ([]heldBack, error) {
 	luck := make([]float64, len(items))
 	for j := range luck {
 		luck[j] = r.Float64()
@@ -54,7 +54,7 @@ func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stre
 	votes := evaluate.NewVotes(s.ds)
 	list, errs := make([]heldBack, len(items)), make([]error, len(items))
 	par.For(len(items), func(j int) {
-		list[j], errs[j] = judgeItem(laws[j], votes.Item(items[j]), s.class, luck[j])
+		list[j], errs[j] = judgeItem(dists[j], votes.Item(items[j]), s.class, luck[j])
 		list[j].Item = items[j]
 	})
 	for _, err := range errs {
@@ -65,10 +65,10 @@ func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stre
 	return list, nil
 }
 
-// judgeItem judges the law of an item by counts of its votes; a negative class means the one of
+// judgeItem evaluates the distribution of an item with counts of its votes; a negative class means the one of
 // largest mean.
-func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) (heldBack, error) {
-	means := law.Mean(nil)
+func judgeItem(dist mixture.Reported, counts []float64, class int, luck float64) (heldBack, error) {
+	means := dist.Mean(nil)
 	if class < 0 {
 		class = 0
 		for c, m := range means {
@@ -84,7 +84,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 	h := heldBack{Class: class, Mean: means[class], Votes: int(total), For: int(counts[class]),
 		All: make([]float64, len(paperLevels))}
 	for c := range counts {
-		m := law.Class(c)
+		m := dist.Class(c)
 		chances := m.Dist.VoteCounts(nil, h.Votes)
 		for l, level := range paperLevels {
 			in := m.Interval(mixture.TwoSided, level).Interval
@@ -97,7 +97,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			}
 		}
 		if c == class {
-			if err := h.tells(m.Dist, chances); err != nil {
+			if err := h.informative(m.Dist, chances); err != nil {
 				return h, err
 			}
 			for s := range h.For {
@@ -106,15 +106,15 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			h.PIT = min(1, h.PIT+luck*chances[h.For])
 		}
 	}
-	score, err := law.Dist.LogCounts(counts)
+	score, err := dist.Dist.LogCounts(counts)
 	h.Score = -score
 	return h, err
 }
 
-// tells finds how well votes tell whether p lies in the intervals.
-func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
+// informative computes how well votes show whether p lies in the intervals.
+func (h *heldBack) informative(dist *mixture.Beta, chances []float64) error {
 	both, seen := make([]float64, len(h.Lo)), make([]float64, len(h.Lo))
-	whole := law.Dirichlet()
+	whole := dist.Dirichlet()
 	for s, chance := range chances {
 		if chance < 1e-9 {
 			continue
@@ -133,18 +133,18 @@ func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
 		}
 	}
 	for l, in := range h.Claimed {
-		tells := 1.0 // there is nothing to tell
+		informative := 1.0 // the interval is certain to contain p, or certain not to
 		if in > 0 && in < 1-1e-9 {
-			tells = both[l]/in - (seen[l]-both[l])/(1-in)
+			informative = both[l]/in - (seen[l]-both[l])/(1-in)
 		}
-		h.Tells = append(h.Tells, tells)
+		h.Tells = append(h.Tells, informative)
 	}
 	return nil
 }
 
 // corrected returns whether the share of s votes out of len(chances) − 1 lies in an interval, and the
-// term of Ĉ. chances are those of each number of votes under the law.
-func corrected(law *mixture.Beta, in mixture.Interval, chances []float64, s int) (naive, term float64) {
+// term of Ĉ. chances are the probabilities of each number of votes under the distribution.
+func corrected(dist *mixture.Beta, in mixture.Interval, chances []float64, s int) (naive, term float64) {
 	m := float64(len(chances) - 1)
 	inside := func(s int) bool { return in.Contains(float64(s) / m) }
 	expected := 0.0
@@ -156,5 +156,5 @@ func corrected(law *mixture.Beta, in mixture.Interval, chances []float64, s int)
 	if inside(s) {
 		naive = 1
 	}
-	return naive, law.CDF(in.Hi) - law.CDF(in.Lo) + naive - expected
+	return naive, dist.CDF(in.Hi) - dist.CDF(in.Lo) + naive - expected
 }

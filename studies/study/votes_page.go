@@ -30,7 +30,7 @@ type votesSetPage struct {
 	Reported, Raw *votesMethod // of the shown number of votes
 }
 
-// bestScore is who predicts the held-back counts best.
+// bestScore is the method that predicts the held-back counts best.
 type bestScore struct {
 	Votes int
 	Name  string

@@ -12,23 +12,23 @@ import (
 	"credence/internal/rng"
 )
 
-// votesResult is all that the page is made of.
+// votesResult has all numbers of the page.
 type votesResult struct {
 	Study *Votes
 	Sets  []*setResult
 }
 
-// setResult is what came out for a set.
+// setResult has the results for a set.
 type setResult struct {
 	*voteSet
 	Name, Title string
-	Items       int // before those that are there twice were left out
-	Twins       int // that were
+	Items       int // before duplicates were left out
+	Twins       int // number of duplicates
 	Classes     []string
 	Methods     []*votesMethod
 }
 
-// votesMethod is how the intervals of a method fared that was trained on so many votes per item.
+// votesMethod has the results for the intervals of a method that was trained on a number of votes per item.
 type votesMethod struct {
 	Name    string
 	Votes   int
@@ -41,7 +41,7 @@ type votesMethod struct {
 	All       []summary // Ĉ over all classes
 	Width     []summary
 	Score     summary   // −ln P of the held-back counts, nats per item
-	Tells     []summary // how well votes tell whether p is in an interval
+	Tells     []summary // how well votes show whether p is in an interval
 	Behind    summary   // the same as Score, less that of the defaults as reported
 
 	scales []float64
@@ -88,7 +88,7 @@ func (x *votesMethod) summarize(s *voteSet, seed uint64) {
 	x.Tells, x.Score, x.Width = all[3*n:4*n], all[4*n], all[4*n+1:]
 }
 
-// behind finds how far the score is behind that of another method on the same items.
+// behind computes the difference of the score from that of another method on the same items.
 func (x *votesMethod) behind(y *votesMethod, s *voteSet, seed uint64) {
 	rows, cluster := make([][]float64, len(x.Items)), make([]int, len(x.Items))
 	for j, h := range x.Items {
@@ -98,7 +98,7 @@ func (x *votesMethod) behind(y *votesMethod, s *voteSet, seed uint64) {
 	x.Behind = clustered(rows, cluster, rng.New(seed, "study.votes.errors"))[0]
 }
 
-// draws is how often clusters are drawn anew for a standard error.
+// draws is the number of bootstrap samples of clusters for a standard error.
 const draws = 400
 
 // clustered returns the means of columns, and their standard errors by the bootstrap over clusters.
@@ -143,7 +143,7 @@ func clustered(rows [][]float64, cluster []int, r *rng.Stream) []summary {
 	return list
 }
 
-// method returns the numbers of a method trained on so many votes, nil if there are none.
+// method returns the numbers of a method trained on a number of votes, nil if there are none.
 func (r *setResult) method(name string, votes int) *votesMethod {
 	for _, x := range r.Methods {
 		if x.Name == name && x.Votes == votes {

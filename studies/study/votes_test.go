@@ -13,8 +13,8 @@ import (
 	"credence/mixture"
 )
 
-// simulated draws probabilities from Beta mixtures and M votes with each, and judges laws whose
-// variance is scale times theirs. It returns the coverage of the intervals of these laws, Ĉ and the
+// simulated draws probabilities from Beta mixtures and M votes with each, and evaluates distributions whose
+// variance is scale times theirs. It returns the coverage of the intervals of these distributions, Ĉ and the
 // naive share, with the standard error of Ĉ, by level.
 func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive, se [5]float64) {
 	t.Helper()
@@ -24,21 +24,21 @@ func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive,
 	for range n {
 		m := 0.15 + 0.7*r.Float64()
 		total := 3 + 9*r.Float64()
-		law, err := mixture.NewDirichlet([]float64{0.7, 0.3}, [][]float64{{(1 - m) * total, m * total}, {2, 2}})
+		dist, err := mixture.NewDirichlet([]float64{0.7, 0.3}, [][]float64{{(1 - m) * total, m * total}, {2, 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := law.Sample(nil, r)[1]
+		p := dist.Sample(nil, r)[1]
 		s := 0
 		for range votes {
 			if r.Float64() < p {
 				s++
 			}
 		}
-		if law, err = law.Rescale(scale); err != nil {
+		if dist, err = dist.Rescale(scale); err != nil {
 			t.Fatal(err)
 		}
-		h, err := judgeItem(mixture.Reported{Dist: law, Resolution: 0.01}, []float64{float64(votes - s), float64(s)}, 1, 0.5)
+		h, err := judgeItem(mixture.Reported{Dist: dist, Resolution: 0.01}, []float64{float64(votes - s), float64(s)}, 1, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive,
 	return truth, corrected, naive, se
 }
 
-// Where the laws are right, Ĉ is the coverage within 4.5 standard errors (false alarm below 1e-4 over
+// Where the distributions are right, Ĉ is the coverage within 4.5 standard errors (false alarm below 1e-4 over
 // all comparisons), and the naive share is not. Where they are too narrow or too wide, Ĉ lies between
 // nominal and the coverage, within a point and a half, and on the same side of nominal as the coverage.
 func TestCorrectedCoverage(t *testing.T) {
@@ -85,13 +85,13 @@ func TestCorrectedCoverage(t *testing.T) {
 	}
 }
 
-// How well votes tell, by drawing: of 200,000 pairs of p and S, within five standard errors.
+// How informative votes are, by simulation: of 200,000 pairs of p and S, within five standard errors.
 func TestTells(t *testing.T) {
-	law, err := mixture.NewDirichlet([]float64{0.6, 0.4}, [][]float64{{3, 6}, {8, 2}})
+	dist, err := mixture.NewDirichlet([]float64{0.6, 0.4}, [][]float64{{3, 6}, {8, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := judgeItem(mixture.Reported{Dist: law}, []float64{12, 8}, 1, 0.5)
+	h, err := judgeItem(mixture.Reported{Dist: dist}, []float64{12, 8}, 1, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTells(t *testing.T) {
 	r := rand.New(rng.New(12, "test"))
 	var seen, all [2]float64 // by whether p is outside or inside
 	for range n {
-		p := law.Sample(nil, r)[1]
+		p := dist.Sample(nil, r)[1]
 		s := 0.0
 		for range 20 {
 			if r.Float64() < p {
@@ -202,17 +202,17 @@ func TestClustered(t *testing.T) {
 	}
 }
 
-// A law fitted to votes without features has the moments that the votes were drawn with, and a better
+// A distribution fitted to votes without features has the moments that the votes were drawn with, and a better
 // likelihood than one Dirichlet distribution.
 func TestFeatureless(t *testing.T) {
-	law, err := mixture.NewDirichlet([]float64{0.5, 0.5}, [][]float64{{1, 12}, {12, 2}})
+	dist, err := mixture.NewDirichlet([]float64{0.5, 0.5}, [][]float64{{1, 12}, {12, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rng.New(15, "test"))
 	ds := &dataset.Dataset{Classes: []string{"a", "b"}}
 	for i := range 4000 {
-		p := law.Sample(nil, r)[0]
+		p := dist.Sample(nil, r)[0]
 		counts := [2]float32{}
 		for range 5 {
 			if r.Float64() < p {
@@ -227,7 +227,7 @@ func TestFeatureless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantMean, wantVar := law.Marginal(0).Moments()
+	wantMean, wantVar := dist.Marginal(0).Moments()
 	gotMean, gotVar := got.Marginal(0).Moments()
 	if math.Abs(gotMean-wantMean) > 0.03 || math.Abs(gotVar/wantVar-1) > 0.05 {
 		t.Errorf("mean %v and variance %v, want %v and %v", gotMean, gotVar, wantMean, wantVar)
@@ -257,16 +257,16 @@ func TestMatched(t *testing.T) {
 			squares[c] += x * x
 		}
 	}
-	law, err := matched(sum[:], squares[:], 3)
+	dist, err := matched(sum[:], squares[:], 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := 0.01 + 0.0075 + 0.0025 // sample variances
 	got := 0.0
-	for _, v := range law.Variance(nil) {
+	for _, v := range dist.Variance(nil) {
 		got += v
 	}
-	if m := law.Mean(nil); math.Abs(got-want) > 1e-12 || math.Abs(m[0]-0.2) > 1e-12 || math.Abs(m[2]-0.45) > 1e-12 {
+	if m := dist.Mean(nil); math.Abs(got-want) > 1e-12 || math.Abs(m[0]-0.2) > 1e-12 || math.Abs(m[2]-0.45) > 1e-12 {
 		t.Errorf("mean %v, variance %v, want %v", m, got, want)
 	}
 }

@@ -1,19 +1,21 @@
-package plot
+package figures
 
 import (
 	"image/color"
 	"math"
 	"slices"
+
+	"credence/internal/plot"
 )
 
 // contours returns the lines along which the field of values [rows][columns]
 // has the given level, as places in units of the grid (column, row). Between the
 // nodes the field is linear along the sides of a square; where two lines cross a
 // square, its mean decides how they are joined (marching squares, Maple 2003).
-func contours(values [][]float64, level float64) [][]point {
+func contours(values [][]float64, level float64) [][]plot.Point {
 	type side struct{ row, column, down int } // from a node to the right, or down: 0 or 1
 	next := map[side][]side{}
-	place := map[side]point{}
+	place := map[side]plot.Point{}
 	var sides []side // in order, so that lines are the same on every run
 	join := func(a, b side) {
 		for _, s := range []side{a, b} {
@@ -22,7 +24,7 @@ func contours(values [][]float64, level float64) [][]point {
 				from := values[s.row][s.column]
 				to := values[s.row+s.down][s.column+1-s.down]
 				t := (level - from) / (to - from)
-				place[s] = point{float64(s.column) + t*float64(1-s.down), float64(s.row) + t*float64(s.down)}
+				place[s] = xy(float64(s.column)+t*float64(1-s.down), float64(s.row)+t*float64(s.down))
 			}
 		}
 		next[a], next[b] = append(next[a], b), append(next[b], a)
@@ -52,10 +54,10 @@ func contours(values [][]float64, level float64) [][]point {
 			}
 		}
 	}
-	var lines [][]point
+	var lines [][]plot.Point
 	done := map[side]bool{}
 	follow := func(from side) {
-		var line []point
+		var line []plot.Point
 		for at, ok := from, true; ok; {
 			done[at] = true
 			line = append(line, place[at])
@@ -102,7 +104,7 @@ var colorAnchors = [9][3]float64{
 	{39, 173, 129}, {92, 200, 99}, {170, 220, 50}, {253, 231, 37},
 }
 
-// colorSteps is how many colors a field is drawn with.
+// colorSteps is the number of colors of a field.
 const colorSteps = 64
 
 // colorOf returns the color of a share of the scale; shares outside of 0 to 1
@@ -128,7 +130,7 @@ func palette() color.Palette {
 
 // colorStep returns the place of v in the palette of a scale from lo to hi.
 func colorStep(v, lo, hi float64) uint8 {
-	if !(v > lo) { // also for what is not a number
+	if !(v > lo) { // also for NaN
 		return 0
 	}
 	return uint8(min((v-lo)/(hi-lo)*colorSteps, colorSteps-1))

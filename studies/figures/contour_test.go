@@ -1,8 +1,10 @@
-package plot
+package figures
 
 import (
 	"math"
 	"testing"
+
+	"credence/internal/plot"
 )
 
 // TestContoursOfACone: the level lines of a cone are circles, closed, at the
@@ -26,7 +28,7 @@ func TestContoursOfACone(t *testing.T) {
 		t.Errorf("a line of %d places from %v to %v is not closed", len(line), line[0], line[len(line)-1])
 	}
 	for _, p := range line {
-		if r := math.Hypot(p.x-30, p.y-30); math.Abs(r-20) > 0.02 {
+		if r := math.Hypot(p.X-30, p.Y-30); math.Abs(r-20) > 0.02 {
 			t.Errorf("%v is %v from the center, want 20", p, r)
 		}
 	}
@@ -44,16 +46,16 @@ func TestContoursOfACone(t *testing.T) {
 func TestContoursOfASaddle(t *testing.T) {
 	for _, c := range []struct {
 		level float64
-		near  point // a corner that a line goes around
-	}{{0.4, point{1, 0}}, {0.6, point{0, 0}}} {
+		near  plot.Point // a corner that a line goes around
+	}{{0.4, xy(1, 0)}, {0.6, xy(0, 0)}} {
 		lines := contours([][]float64{{1, 0}, {0, 1}}, c.level)
 		if len(lines) != 2 || len(lines[0]) != 2 {
 			t.Fatalf("lines %v", lines)
 		}
 		around := false
 		for _, l := range lines {
-			middle := point{(l[0].x + l[1].x) / 2, (l[0].y + l[1].y) / 2}
-			around = around || math.Hypot(middle.x-c.near.x, middle.y-c.near.y) < 0.5
+			middle := xy((l[0].X+l[1].X)/2, (l[0].Y+l[1].Y)/2)
+			around = around || math.Hypot(middle.X-c.near.X, middle.Y-c.near.Y) < 0.5
 		}
 		if !around {
 			t.Errorf("level %v: lines %v, want one around %v", c.level, lines, c.near)

@@ -1,4 +1,4 @@
-package plot
+package figures
 
 import (
 	"bytes"
@@ -8,7 +8,10 @@ import (
 	"image"
 	"image/png"
 	"math"
+	"slices"
 	"strings"
+
+	"credence/internal/plot"
 )
 
 // Field is a figure of quantities over a part of the plane, one panel each, all
@@ -17,7 +20,7 @@ import (
 type Field struct {
 	Title          string
 	XLabel, YLabel string
-	// Scale is the name and unit of what the colors stand for.
+	// Scale is the name and unit of the quantity that the colors show.
 	Scale string
 	// X and Y are the ranges of the plane that the panels show.
 	X, Y   [2]float64
@@ -25,7 +28,7 @@ type Field struct {
 	// Lo and Hi are the ends of the colors, if they differ; values beyond have
 	// the colors of the ends. Otherwise all values are between them.
 	Lo, Hi float64
-	// Columns is how many panels stand side by side; 0 means up to 4.
+	// Columns is the number of panels side by side; 0 means up to 4.
 	Columns int
 }
 
@@ -52,8 +55,8 @@ const contourRules = `.credence .contour{fill:none;stroke:#000;stroke-opacity:.5
 .credence .pale{stroke:#fff}
 `
 
-// draw implements [Figure].
-func (d Field) draw(c *canvas) error {
+// Draw implements [plot.Figure].
+func (d Field) Draw(c *plot.Canvas) error {
 	lo, hi, err := d.check()
 	if err != nil {
 		return err
@@ -62,56 +65,59 @@ func (d Field) draw(c *canvas) error {
 	rows := (len(d.Panels) + columns - 1) / columns
 
 	// Room is left for the numbers at both sides, whatever they are.
-	probe := vertical(d.Y[0], d.Y[1], 100, 0)
-	left := probe.roomY(d.YLabel)
-	right := margin + barWidth + labelOffset + textWidth("≥ "+vertical(lo, hi, 200, 0).label(hi), tickSize) + 14
+	probe := plot.Vertical(d.Y[0], d.Y[1], 100, 0)
+	left := probe.RoomY(d.YLabel)
+	right := plot.Margin + barWidth + plot.LabelOffset + plot.TextWidth("≥ "+plot.Vertical(lo, hi, 200, 0).Label(hi), plot.TickSize) + 14
 	if d.Scale != "" {
-		right += textSize + 8
+		right += plot.TextSize + 8
 	}
-	wide := (figureWidth - left - right - fieldGap*float64(columns-1)) / float64(columns)
+	wide := (plot.FigureWidth - left - right - fieldGap*float64(columns-1)) / float64(columns)
 	wide = min(wide, fieldMaxSide, fieldMaxSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0]))
 	high := wide * (d.Y[1] - d.Y[0]) / (d.X[1] - d.X[0])
 
-	c.rules = contourRules
-	head := lineHeight // above each panel
+	c.Rules = contourRules
+	head := plot.LineHeight // above each panel
 	for _, p := range d.Panels {
 		if p.Note != "" {
-			head = 2*lineHeight - 4
+			head = 2*plot.LineHeight - 4
 		}
 	}
-	c.begin(d.Title, nil, 0)
-	below := tickSize + 5 + 4 // the numbers below each row
+	c.Begin(d.Title, nil, 0)
+	below := plot.TickSize + 5 + 4 // the numbers below each row
 	rowHigh := head + high + below
-	bar := vertical(lo, hi, min(float64(rows)*rowHigh-below, head+fieldMaxSide), head)
+	bar := plot.Vertical(lo, hi, min(float64(rows)*rowHigh-below, head+fieldMaxSide), head)
 	for i, p := range d.Panels {
 		x0 := left + float64(i%columns)*(wide+fieldGap)
 		y0 := float64(i/columns)*rowHigh + head
-		f := frame{x: spaced(d.X[0], d.X[1], x0, x0+wide, niceStep((d.X[1]-d.X[0])/10)), y: vertical(d.Y[0], d.Y[1], y0+high, y0)}
-		if err := d.panel(c, f, p, lo, hi, bar.ticks()); err != nil {
+		f := plot.Frame{
+			X: plot.Spaced(d.X[0], d.X[1], x0, x0+wide, plot.NiceStep((d.X[1]-d.X[0])/10)),
+			Y: plot.Vertical(d.Y[0], d.Y[1], y0+high, y0),
+		}
+		if err := d.panel(c, f, p, lo, hi, bar.Ticks()); err != nil {
 			return err
 		}
-		c.open("muted")
-		f.x.labelsX(c, f.y.start)
+		c.Open("muted")
+		f.X.LabelsX(c, f.Y.Start)
 		if i%columns == 0 {
-			f.y.labelsY(c, f.x.start)
+			f.Y.LabelsY(c, f.X.Start)
 		}
-		c.close()
+		c.Close()
 	}
 	end := float64(rows)*rowHigh - 4
 	edge := left + float64(columns)*wide + fieldGap*float64(columns-1)
-	c.open("muted")
+	c.Open("muted")
 	if d.YLabel != "" {
-		c.textUp("middle", point{margin + 0.8*textSize, end / 2}, fit(d.YLabel, textSize, end))
+		c.TextUp("middle", xy(plot.Margin+0.8*plot.TextSize, end/2), plot.Fit(d.YLabel, plot.TextSize, end))
 	}
 	if d.XLabel != "" {
-		end += textSize + 8
-		c.text("middle", point{(left + edge) / 2, end}, fit(d.XLabel, textSize, edge-left))
+		end += plot.TextSize + 8
+		c.Text("middle", xy((left+edge)/2, end), plot.Fit(d.XLabel, plot.TextSize, edge-left))
 	}
-	c.close()
+	c.Close()
 	if err := d.colorBar(c, edge+14, bar); err != nil {
 		return err
 	}
-	return c.finish(end, cmp.Or(d.Title, d.Scale), d.description())
+	return c.Finish(end, cmp.Or(d.Title, d.Scale), d.description())
 }
 
 // check returns the ends of the colors.
@@ -122,7 +128,7 @@ func (d Field) check() (lo, hi float64, err error) {
 	if !(d.X[0] < d.X[1] && d.Y[0] < d.Y[1]) {
 		return 0, 0, fmt.Errorf("the plane from %v to %v, %v to %v is empty", d.X[0], d.X[1], d.Y[0], d.Y[1])
 	}
-	all := emptySpan()
+	least, greatest := math.Inf(1), math.Inf(-1)
 	for _, p := range d.Panels {
 		if len(p.Values) < 2 || len(p.Values[0]) < 2 {
 			return 0, 0, fmt.Errorf("panel %q has no grid of at least 2 × 2 values", p.Title)
@@ -132,42 +138,42 @@ func (d Field) check() (lo, hi float64, err error) {
 				return 0, 0, fmt.Errorf("panel %q has rows of %d and of %d values", p.Title, len(p.Values[0]), len(row))
 			}
 			for _, v := range row {
-				if !finite(v) {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
 					return 0, 0, fmt.Errorf("panel %q has a value %v", p.Title, v)
 				}
 			}
-			all.add(row...)
+			least, greatest = min(least, slices.Min(row)), max(greatest, slices.Max(row))
 		}
 	}
 	if d.Lo < d.Hi {
 		return d.Lo, d.Hi, nil
 	}
-	if all.lo == all.hi {
-		return all.lo, all.lo + 1, nil
+	if least == greatest {
+		return least, least + 1, nil
 	}
-	return all.lo, all.hi, nil
+	return least, greatest, nil
 }
 
 // panel draws a field with its contour lines, its title and its note.
-func (d Field) panel(c *canvas, f frame, p FieldPanel, lo, hi float64, levels []float64) error {
-	file, err := fieldPicture(p.Values, int(fieldPixels*(f.x.end-f.x.start)),
-		int(fieldPixels*(f.y.start-f.y.end)), lo, hi)
+func (d Field) panel(c *plot.Canvas, f plot.Frame, p FieldPanel, lo, hi float64, levels []float64) error {
+	file, err := fieldPicture(p.Values, int(fieldPixels*(f.X.End-f.X.Start)),
+		int(fieldPixels*(f.Y.Start-f.Y.End)), lo, hi)
 	if err != nil {
 		return err
 	}
-	wide := f.x.end - f.x.start
-	c.picture(file, f.x.start, f.y.end, wide, f.y.start-f.y.end)
+	wide := f.X.End - f.X.Start
+	c.Picture(file, f.X.Start, f.Y.End, wide, f.Y.Start-f.Y.End)
 	rows, columns := float64(len(p.Values)-1), float64(len(p.Values[0])-1)
 	for _, level := range levels {
 		if level <= lo || level >= hi {
 			continue
 		}
-		var lines [][]point
+		var lines [][]plot.Point
 		for _, line := range contours(p.Values, level) {
 			for k, at := range line {
-				line[k] = point{f.x.start + wide*at.x/columns, f.y.start + (f.y.end-f.y.start)*at.y/rows}
+				line[k] = xy(f.X.Start+wide*at.X/columns, f.Y.Start+(f.Y.End-f.Y.Start)*at.Y/rows)
 			}
-			if line = simplify(line, 0.1); len(line) > 1 {
+			if line = plot.Simplify(line, 0.1); len(line) > 1 {
 				lines = append(lines, line)
 			}
 		}
@@ -176,18 +182,18 @@ func (d Field) panel(c *canvas, f frame, p FieldPanel, lo, hi float64, levels []
 			if level > lo+0.55*(hi-lo) {
 				class = "contour"
 			}
-			c.curve(class, lines...)
+			c.Curve(class, lines...)
 		}
 	}
-	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
-	y := f.y.end - 7
+	c.Line("rule", xy(f.X.Start, f.Y.Start), xy(f.X.End, f.Y.Start))
+	y := f.Y.End - 7
 	if p.Note != "" {
-		c.open("muted")
-		c.text("tick", point{f.x.start, y}, fit(p.Note, tickSize, wide))
-		c.close()
-		y -= lineHeight - 5
+		c.Open("muted")
+		c.Text("tick", xy(f.X.Start, y), plot.Fit(p.Note, plot.TickSize, wide))
+		c.Close()
+		y -= plot.LineHeight - 5
 	}
-	c.text("key", point{f.x.start, y}, fit(p.Title, textSize, wide))
+	c.Text("key", xy(f.X.Start, y), plot.Fit(p.Title, plot.TextSize, wide))
 	return nil
 }
 
@@ -211,35 +217,35 @@ func fieldPicture(values [][]float64, wide, high int, lo, hi float64) ([]byte, e
 }
 
 // colorBar draws the scale of the colors at x.
-func (d Field) colorBar(c *canvas, x float64, a axis) error {
-	lo, hi := a.lo, a.hi
+func (d Field) colorBar(c *plot.Canvas, x float64, a plot.Axis) error {
+	lo, hi := a.Lo, a.Hi
 	file, err := fieldPicture([][]float64{{lo, lo}, {hi, hi}}, 1, colorSteps, lo, hi)
 	if err != nil {
 		return err
 	}
-	c.picture(file, x, a.end, barWidth, a.start-a.end)
-	beyond := span{lo, hi}
+	c.Picture(file, x, a.End, barWidth, a.Start-a.End)
+	below, above := false, false // values outside the scale
 	for _, p := range d.Panels {
 		for _, row := range p.Values {
-			beyond.add(row...)
+			below, above = below || slices.Min(row) < lo, above || slices.Max(row) > hi
 		}
 	}
-	c.open("muted")
-	defer c.close()
-	for _, v := range a.ticks() {
-		label := a.label(v)
+	c.Open("muted")
+	defer c.Close()
+	for _, v := range a.Ticks() {
+		label := a.Label(v)
 		switch {
-		case math.Abs(v-hi) < 1e-9*(hi-lo) && beyond.hi > hi:
+		case math.Abs(v-hi) < 1e-9*(hi-lo) && above:
 			label = "≥ " + label
-		case math.Abs(v-lo) < 1e-9*(hi-lo) && beyond.lo < lo:
+		case math.Abs(v-lo) < 1e-9*(hi-lo) && below:
 			label = "≤ " + label
 		}
-		c.line("rule", point{x + barWidth, a.pixel(v)}, point{x + barWidth + 4, a.pixel(v)})
-		c.text("tick", point{x + barWidth + labelOffset, a.pixel(v) + 0.36*tickSize}, label)
+		c.Line("rule", xy(x+barWidth, a.Pixel(v)), xy(x+barWidth+4, a.Pixel(v)))
+		c.Text("tick", xy(x+barWidth+plot.LabelOffset, a.Pixel(v)+0.36*plot.TickSize), label)
 	}
 	if d.Scale != "" {
-		right := x + barWidth + labelOffset + textWidth("≥ "+a.label(hi), tickSize) + textSize
-		c.textUp("middle", point{right, (a.start + a.end) / 2}, fit(d.Scale, textSize, a.start-a.end+30))
+		right := x + barWidth + plot.LabelOffset + plot.TextWidth("≥ "+a.Label(hi), plot.TickSize) + plot.TextSize
+		c.TextUp("middle", xy(right, (a.Start+a.End)/2), plot.Fit(d.Scale, plot.TextSize, a.Start-a.End+30))
 	}
 	return nil
 }
