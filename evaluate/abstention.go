@@ -155,10 +155,7 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 		}
 	})
 	slices.Sort(draws)
-	reached := len(draws)
-	for reached > 0 && math.IsInf(draws[reached-1], 1) {
-		reached--
-	}
+	reached, _ := slices.BinarySearch(draws, math.Inf(1))
 	target.Reached = Number(float64(reached) / float64(len(draws)))
 	target.Lo, target.Hi = Number(-sign*sortedQuantile(draws, 0.025)), Number(-sign*sortedQuantile(draws, 0.975))
 	if sign > 0 {

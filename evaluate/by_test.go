@@ -84,7 +84,7 @@ func TestDispersionBySite(t *testing.T) {
 	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk.Value > 1.5) || !(b.Ratio.Lo > 1.2) {
 		t.Errorf("sites %+v", by)
 	}
-	if got := strings.Join(r.Warnings, "; "); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
+	if got := fmt.Sprint(r.Warnings); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 }

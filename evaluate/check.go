@@ -55,7 +55,7 @@ type CheckResult struct {
 	// Designs are what other numbers of items and votes would tell, by votes and
 	// then items. There are none if no item has two votes.
 	Designs  []Design `json:"designs"`
-	Warnings []string `json:"warnings"`
+	Warnings Messages `json:"warnings"`
 	// Contested are the items with the most disagreement.
 	Contested []ContestedItem `json:"contested"`
 }
@@ -115,7 +115,7 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 		return nil, err
 	}
 	// In JSON a list of nothing is [].
-	r := &CheckResult{Items: votes.Len(), Votes: Number(sum(votes.Counts)), Warnings: []string{},
+	r := &CheckResult{Items: votes.Len(), Votes: Number(sum(votes.Counts)), Warnings: Messages{},
 		Confusions: []Confusion{}, Raters: []Rater{}, Contested: []ContestedItem{}}
 	r.count(votes, ds.Classes)
 	r.agree(votes, unit, units, ds.Classes, o)
@@ -251,11 +251,9 @@ func (r *CheckResult) contest(votes Votes, names []string) {
 
 // advise adds the warnings.
 func (r *CheckResult) advise(units int) {
-	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	warn := r.Warnings.add
 	if r.Support.Intervals != "yes" {
-		for _, reason := range r.Support.Reasons {
-			warn("%s", reason)
-		}
+		r.Warnings = append(r.Warnings, r.Support.Reasons...)
 	}
 	if units < 2 {
 		warn("fewer than two independent items or groups: there are no standard errors")

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -135,7 +136,7 @@ func TestSupport(t *testing.T) {
 	} {
 		votes := votesOf(t, c.rows)
 		s := supportOf(votes, newDesigner(votes))
-		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(strings.Join(s.Reasons, "\n"), c.reason) {
+		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(fmt.Sprint(s.Reasons), c.reason) {
 			t.Errorf("%s: %+v", c.name, s)
 		}
 	}

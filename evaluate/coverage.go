@@ -67,11 +67,7 @@ func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) erro
 // tallyStrata adds one class and level: the strata of the mean, whose sum is all
 // items, and those of the width.
 func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, inside []bool, width []float64) {
-	ones := make([]float64, s.n)
-	for j := range ones {
-		ones[j] = 1
-	}
-	byWidth, _ := equalMass(width, ones, len(widthStrata))
+	byWidth, _ := equalMass(width, slices.Repeat([]float64{1}, s.n), len(widthStrata))
 	family := func(names []string, of func(j int) int) (items, hits, widths int) {
 		k := len(names)
 		items, hits, widths = t.column(k), t.column(k), t.column(k)

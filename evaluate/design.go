@@ -29,7 +29,7 @@ type Support struct {
 	// no support.
 	RatioSE Number `json:"ratio_se"`
 	// Reasons say why, in words.
-	Reasons []string `json:"reasons"`
+	Reasons Messages `json:"reasons"`
 }
 
 // enoughItems is how many items it takes to learn a moment from their votes.
@@ -53,7 +53,7 @@ func supportOf(votes Votes, by *designer) Support {
 			s.MixedItems++
 		}
 	}
-	say := func(format string, args ...any) { s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...)) }
+	say := s.Reasons.add
 	switch {
 	case voted == 0:
 		s.Intervals = "no"
@@ -65,7 +65,7 @@ func supportOf(votes Votes, by *designer) Support {
 		return s
 	}
 	s.Intervals = "yes"
-	s.judgeRatio(votes, by, say)
+	s.judgeRatio(votes, by)
 	if s.PairedItems < enoughItems {
 		s.weaken()
 		if s.PairedItems == 1 {
@@ -99,7 +99,7 @@ func (s *Support) weaken() {
 const noSpread = 0.02
 
 // judgeRatio judges by how well the spread of the class probabilities would be known.
-func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, args ...any)) {
+func (s *Support) judgeRatio(votes Votes, by *designer) {
 	if by == nil {
 		return
 	}
@@ -108,13 +108,13 @@ func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, 
 	switch {
 	case s.Intervals == "yes":
 	case by.correlation() < noSpread:
-		say("votes on an item agree hardly more than votes on different items: " +
+		s.Reasons.add("votes on an item agree hardly more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
-		say("so few votes do not tell the variance that intervals rest on: " +
+		s.Reasons.add("so few votes do not tell the variance that intervals rest on: " +
 			"more items, or more votes per item, help")
 	default:
-		say("the variance that intervals rest on would be known to about ±%.0f%%: "+
+		s.Reasons.add("the variance that intervals rest on would be known to about ±%.0f%%: "+
 			"more items, or more votes per item, help", 100*se)
 	}
 }

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"credence/mixture"
 )
@@ -223,11 +224,11 @@ func (s *sample) pairedItems() []int {
 // bins sorts items into at most n bins of about equally many by a value, in its
 // order, and joins those that are too small to tell anything; see widestBin.
 func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
-	values, mass := make([]float64, len(items)), make([]float64, len(items))
+	values := make([]float64, len(items))
 	for i, j := range items {
-		values[i], mass[i] = value[j], 1
+		values[i] = value[j]
 	}
-	of, n := equalMass(values, mass, n)
+	of, n := equalMass(values, slices.Repeat([]float64{1}, len(items)), n)
 	fine := make([][]int, n)
 	for i, b := range of {
 		fine[b] = append(fine[b], items[i])

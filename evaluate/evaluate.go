@@ -28,12 +28,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	for _, d := range []struct {
-		v     *int
-		value int
-	}{{&o.Bins, 15}, {&o.PairBins, 10}, {&o.Steps, 20}} {
-		if *d.v <= 0 {
-			*d.v = d.value
+	for number, value := range map[*int]int{&o.Bins: 15, &o.PairBins: 10, &o.Steps: 20} {
+		if *number <= 0 {
+			*number = value
 		}
 	}
 	o.AbstainBy = cmp.Or(o.AbstainBy, ByTop)
@@ -92,15 +89,20 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	}
 	if len(s.pairedItems()) == 0 {
 		r.noPairs()
-		r.warn("no item has two votes: agreement and dispersion cannot be judged")
+		r.Warnings.add("no item has two votes: agreement and dispersion cannot be judged")
 	} else {
 		tallyAgreement(t, s, r, opt.PairBins)
 		if err := tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.intervals(t, r, joint, opt); err != nil {
-		return nil, err
+	var width []float64
+	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
+	tallyWidths(t, s, r, width, opt.Bootstrap)
+	if r.VotedItems > 0 {
+		if err := tallyAbstention(t, s, r, width, joint, opt); err != nil {
+			return nil, err
+		}
 	}
 	if in.Truth != nil {
 		if err := tallyCoverage(t, s, r, in.Truth, opt.Levels); err != nil {
@@ -118,7 +120,7 @@ func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
 		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
 		Replicates: opt.Bootstrap.replicates(s.units), Seed: opt.Bootstrap.Seed, Level: opt.Level,
-		Warnings: []string{},
+		Warnings: Messages{},
 	}
 	for _, m := range s.total {
 		if m > 0 {
@@ -127,36 +129,25 @@ func (s *sample) newResult(opt Options) *Result {
 	}
 	switch {
 	case r.VotedItems == 0:
-		r.warn("no item has votes: nothing but coverage can be computed")
+		r.Warnings.add("no item has votes: nothing but coverage can be computed")
 	case r.VotedItems == 1:
-		r.warn("only one item has votes: every number is rough")
+		r.Warnings.add("only one item has votes: every number is rough")
 	case r.VotedItems < fewItems:
-		r.warn("only %d items have votes: every number is rough", r.VotedItems)
+		r.Warnings.add("only %d items have votes: every number is rough", r.VotedItems)
 	}
 	if s.units < 2 {
-		r.warn("fewer than two independent items or groups: there are no standard errors")
+		r.Warnings.add("fewer than two independent items or groups: there are no standard errors")
 	}
 	return r
-}
-
-// intervals adds what intervals of the predicted class are judged by: widths and abstention.
-func (s *sample) intervals(t *tally, r *Result, joint []float64, opt Options) error {
-	var width []float64
-	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
-	tallyWidths(t, s, r, width, opt.Bootstrap)
-	if r.VotedItems > 0 {
-		return tallyAbstention(t, s, r, width, joint, opt)
-	}
-	return nil
 }
 
 // meansAlone marks as unknown what only distributions can be judged by.
 func (r *Result) meansAlone() {
 	r.noPairs()
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
-	r.warn("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
+	r.Warnings.add("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
 	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
-		r.warn("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.Warnings.add("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }
 
@@ -211,9 +202,9 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 	}
 	switch {
 	case references == nil:
-		r.warn("no references were fitted at training: there is nothing to compare the losses with")
+		r.Warnings.add("no references were fitted at training: there is nothing to compare the losses with")
 	case refs[refLogistic] == nil:
-		r.warn("no logistic reference: the model or these items have no features it could use")
+		r.Warnings.add("no logistic reference: the model or these items have no features it could use")
 	}
 	return joint, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -46,10 +47,7 @@ func NewInput(ds *dataset.Dataset) *Input {
 		// A file may be rounded to three digits; the judgment is finer.
 		in.Truth = float64s(ds.Truth)
 		for row := range slices.Chunk(in.Truth, len(ds.Classes)) {
-			total := sum(row)
-			for i := range row {
-				row[i] /= total
-			}
+			special.Normalize(row)
 		}
 	}
 	return in
@@ -162,12 +160,7 @@ func (v Votes) check() error {
 
 // whole reports whether all counts of s are whole numbers.
 func whole(s []float64) bool {
-	for _, c := range s {
-		if c != math.Floor(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(c float64) bool { return c != math.Floor(c) })
 }
 
 // float64s widens values.

@@ -108,7 +108,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 		}
 	}
 	if fractional > 0 {
-		r.warn("%d items have fractional vote counts and are left out of the PIT", fractional)
+		r.Warnings.add("%d items have fractional vote counts and are left out of the PIT", fractional)
 	}
 	p := &r.PIT
 	p.PValue, p.Distance = unknown, unknown
@@ -137,7 +137,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 	}
 	r.PITPValue = p.PValue
 	if s.units < s.n && p.PValue.Known() {
-		r.warn("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
+		r.Warnings.add("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
 	}
 }
 

@@ -46,8 +46,8 @@ type RaterGraph struct {
 	Left     *LeftRaters `json:"left,omitempty"`
 	// Apart is whether training may model raters: all votes are named, and there is a connected group
 	// that is large enough. Reasons say why not, and what else is to be known of the raters.
-	Apart   bool      `json:"apart"`
-	Reasons []Message `json:"reasons"`
+	Apart   bool     `json:"apart"`
+	Reasons Messages `json:"reasons"`
 
 	cast   []int   // the votes of each rater
 	group  []int32 // of each rater, see Group
@@ -86,7 +86,7 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g.findConstant(ds, votes)
 	g.judge(len(ds.Classes))
 	if err := ds.AlikeRaters(); err != nil {
-		g.Reasons = append(g.Reasons, Message{"%v", []any{err}})
+		g.Reasons.add("%v", err)
 	}
 	return g
 }
@@ -95,7 +95,7 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 // far less time; it judges nothing.
 func CountRaters(ds *dataset.Dataset) *RaterGraph {
 	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, BiasSE: unknown, BiasSEMost: unknown,
-		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: []Message{},
+		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: Messages{},
 		Votes: len(ds.Ratings), cast: make([]int, len(ds.Raters))}
 	g.Unnamed = max(0, int(math.Round(sum(float64s(ds.Counts))))-g.Votes)
 	for _, r := range ds.Ratings {
@@ -183,7 +183,7 @@ func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes) {
 
 // judge says whether raters can be told apart, and why not.
 func (g *RaterGraph) judge(classes int) {
-	say := func(kind Kind, args ...any) { g.Reasons = append(g.Reasons, Message{kind, args}) }
+	say := g.Reasons.add
 	switch {
 	case g.Votes == 0:
 		say("votes carry no raters' names")

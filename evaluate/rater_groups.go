@@ -148,26 +148,24 @@ func (g *RaterGraph) findGroups(ds *dataset.Dataset) {
 // choose finds the camps that are large enough to be modelled; see Group. camp is that of each rater
 // who voted.
 func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []RaterGroup) {
+	large := func(c RaterGroup) bool { return c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters }
 	votes := 0
-	number := make([]int32, len(list)) // among those that are modelled
-	for k := range list {
-		number[k] = -1
-		if c := &list[k]; c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters {
-			c.Modelled = true
-			number[k] = int32(g.groups)
-			g.groups++
-			g.Modelled += c.Raters
+	for _, c := range list {
+		if large(c) {
 			votes += c.Votes
 		}
 	}
-	if 2*votes < g.Votes {
-		g.groups, g.Modelled = 0, 0
-		for k := range list {
-			list[k].Modelled = false
-		}
-	}
-	if g.groups == 0 {
+	if votes == 0 || 2*votes < g.Votes {
 		return
+	}
+	number := make([]int32, len(list)) // among those that are modelled
+	for k := range list {
+		number[k] = -1
+		if c := &list[k]; large(*c) {
+			c.Modelled, number[k] = true, int32(g.groups)
+			g.groups++
+			g.Modelled += c.Raters
+		}
 	}
 	g.group = make([]int32, len(g.cast))
 	left := &LeftRaters{Raters: g.Raters - g.Modelled, Votes: g.Votes - votes}

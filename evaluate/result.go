@@ -2,10 +2,12 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -91,27 +93,27 @@ type Result struct {
 
 	// Warnings say, in words, what to be careful about and why a number is
 	// missing.
-	Warnings []string `json:"warnings"`
+	Warnings Messages `json:"warnings"`
 }
 
 // judge adds what the numbers say to the warnings, in words. What chance does less
 // often than once in a hundred times is not taken for chance.
 func (r *Result) judge() {
 	if r.PITPValue < 0.01 {
-		r.warn("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
+		r.Warnings.add("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
 	}
 	if d := r.DispersionRatio; r.DispersionP < 0.01 && !r.NearOne() {
 		how, what := "more", "too narrow or means are off"
 		if d.Value < 1 {
 			how, what = "less", "too wide"
 		}
-		r.warn("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
+		r.Warnings.add("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
 			how, d.Value, d.Lo, d.Hi, what)
 	}
 	r.judgeColumns()
 	r.judgeClasses()
 	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
-		r.warn("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.Warnings.add("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }
 
@@ -133,19 +135,12 @@ func (r *Result) judgeColumns() {
 		if !(c.PValue < 0.01) {
 			continue
 		}
-		lo, hi := c.Levels[0], c.Levels[0]
-		for _, l := range c.Levels {
-			if l.Shrunk.Value < lo.Shrunk.Value {
-				lo = l
-			}
-			if l.Shrunk.Value > hi.Shrunk.Value {
-				hi = l
-			}
-		}
+		byRatio := func(a, b DispersionLevel) int { return cmp.Compare(a.Shrunk.Value, b.Shrunk.Value) }
+		lo, hi := slices.MinFunc(c.Levels, byRatio), slices.MaxFunc(c.Levels, byRatio)
 		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk.Value, lo.Name, hi.Shrunk.Value, hi.Name))
 	}
 	if differ != nil {
-		r.warn("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
+		r.Warnings.add("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
 	}
 }
 
@@ -158,12 +153,39 @@ func (r *Result) judgeClasses() {
 		}
 	}
 	if off != nil {
-		r.warn("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
+		r.Warnings.add("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
 	}
 }
 
-func (r *Result) warn(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+// Message is a warning or a reason: what it is about, and the values in its sentence. In JSON it is the
+// sentence alone, and so is one that was read back.
+type Message struct {
+	Kind Kind
+	Args []any
+}
+
+// Kind is what a message is about, as the format of its sentence.
+type Kind string
+
+// plain is the kind of a message that was read as a sentence.
+const plain Kind = "%s"
+
+// Messages is a list of messages.
+type Messages []Message
+
+// add appends a message.
+func (m *Messages) add(kind Kind, args ...any) { *m = append(*m, Message{kind, args}) }
+
+// String returns the sentence.
+func (m Message) String() string { return fmt.Sprintf(string(m.Kind), m.Args...) }
+
+// MarshalText returns the sentence.
+func (m Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText takes a sentence for a message.
+func (m *Message) UnmarshalText(text []byte) error {
+	*m = Message{plain, []any{string(text)}}
+	return nil
 }
 
 // Number is a float64 whose JSON is null where it is not finite: a quantity
@@ -238,6 +260,9 @@ func flat(p any) any {
 func flatType(t reflect.Type) reflect.Type {
 	switch t.Kind() {
 	case reflect.Slice:
+		if t == reflect.TypeFor[Messages]() {
+			return t
+		}
 		return reflect.SliceOf(flatType(t.Elem()))
 	case reflect.Pointer:
 		return reflect.PointerTo(flatType(t.Elem()))

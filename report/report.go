@@ -198,7 +198,7 @@ func warnings(in *Input) []string {
 		all = words.Each(in.Provenance.Warnings, evaluate.Message.String)
 	}
 	if in.Result != nil {
-		all = append(all, in.Result.Warnings...)
+		all = append(all, words.Each(in.Result.Warnings, evaluate.Message.String)...)
 	}
 	var once []string
 	for _, w := range append(all, in.Warnings...) {

@@ -22,7 +22,7 @@ func (r *checkReport) verdict(w *printout.Page) {
 	answer := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
 	w.Heading("Can these votes support intervals?  %s", answer)
 	for _, reason := range r.Support.Reasons {
-		w.Paragraph("  - ", reason)
+		w.Paragraph("  - ", reason.String())
 	}
 }
 
@@ -224,8 +224,9 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 
 // warn leaves out the reasons that the verdict has given.
 func (r *checkReport) warn(w *printout.Page) {
-	given := func(text string) bool { return slices.Contains(r.Support.Reasons, text) }
-	w.Bullets(slices.DeleteFunc(slices.Clone(r.Warnings), given))
+	reasons := words.Each(r.Support.Reasons, evaluate.Message.String)
+	given := func(text string) bool { return slices.Contains(reasons, text) }
+	w.Bullets(slices.DeleteFunc(words.Each(r.Warnings, evaluate.Message.String), given))
 }
 
 // between writes the interval of an estimate.
