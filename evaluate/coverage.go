@@ -48,7 +48,7 @@ func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) erro
 	for c := range s.d {
 		forItems(s.ctx, s.n, func(j int) {
 			row := truth[j*s.d : (j+1)*s.d]
-			m := NewCovered(s.answers[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
+			m := NewCovered(s.predictions[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
 			for l, level := range levels {
 				at := l*s.n + j
 				var in mixture.ReportedInterval
@@ -190,7 +190,7 @@ func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 	width = make([]float64, s.n)
 	intervals := make([]mixture.ReportedInterval, s.n)
 	forItems(s.ctx, s.n, func(j int) {
-		intervals[j] = s.answers[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
+		intervals[j] = s.predictions[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
 	})
 	for j, in := range intervals {
 		width[j] = in.Length()

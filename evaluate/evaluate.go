@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// Options says how to evaluate. The zero value is the default.
+// Options configures [Evaluate]. The zero value is the default.
 type Options struct {
 	Bootstrap Bootstrap
 	// Bins is the number of equal-mass bins of the calibration error and the
 	// reliability diagrams; 0 means 15.
 	Bins int
-	// PairBins is that of agreement and dispersion; 0 means 10.
+	// PairBins is the number of bins of agreement and dispersion; 0 means 10.
 	PairBins int
 	// Steps is the number of points of the abstention curve; 0 means 20.
 	Steps int
-	// AbstainBy is what tells which predictions to withhold: [ByTop], which "" means, or
+	// AbstainBy is the criterion for withholding predictions: [ByTop], the default, or
 	// [ByWidth].
 	AbstainBy string
-	// Accuracy, if positive, is one that predictions that are not withheld should reach.
+	// Accuracy, if positive, is the target accuracy of the predictions that are not withheld.
 	Accuracy float64
-	// Level is that of the intervals whose width is reported; 0 means 0.95.
+	// Level is the level of the intervals whose width is reported; 0 means 0.95.
 	Level float64
-	// Levels are those of the coverage; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
+	// Levels are the levels at which coverage is measured; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
 	Levels []float64
 }
 
@@ -47,20 +47,20 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// fewItems is below how many voted items a warning is given: the standard error
-// of an accuracy is then above five points.
+// fewItems is the number of voted items below which a warning is added: the
+// standard error of an accuracy is then above five percentage points.
 const fewItems = 100
 
-// Evaluate computes everything. It fails on input that does not fit together;
-// what merely cannot be computed is NaN in the result, with a warning.
+// Evaluate computes all metrics. It returns an error if the input is inconsistent;
+// metrics that cannot be computed are NaN in the result, with a warning.
 func Evaluate(in Input, opt Options) (*Result, error) {
 	return EvaluateContext(context.Background(), in, opt)
 }
 
-// EvaluateContext is [Evaluate] that ends early, with the context's error, once ctx is canceled.
+// EvaluateContext is like [Evaluate], but returns early with the context's error when ctx is canceled.
 func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err error) {
 	defer func() {
-		if ctx.Err() != nil { // what was computed since may be anything
+		if ctx.Err() != nil { // partial results are not meaningful
 			r, err = nil, ctx.Err()
 		}
 	}()
@@ -115,7 +115,7 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	return r, nil
 }
 
-// newResult counts items and votes, and warns where there are few.
+// newResult returns a result with the counts of items and votes, and warns if there are few.
 func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
 		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
@@ -141,7 +141,7 @@ func (s *sample) newResult(opt Options) *Result {
 	return r
 }
 
-// meansAlone marks as unknown what only distributions can be judged by.
+// meansAlone marks the metrics that require distributions as unknown.
 func (r *Result) meansAlone() {
 	r.noPairs()
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
@@ -151,7 +151,7 @@ func (r *Result) meansAlone() {
 	}
 }
 
-// noPairs marks as unknown what only pairs of votes can tell.
+// noPairs marks the metrics that require pairs of votes as unknown.
 func (r *Result) noPairs() {
 	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
 	r.DispersionRatio, r.DispersionP = unknownInterval, unknown
@@ -175,7 +175,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 			}
 		}
 	}
-	if joint == nil { // these would have nothing beside them
+	if joint == nil { // there is no joint loss to compare these with
 		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
 	for _, l := range []struct {
@@ -210,7 +210,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 }
 
 // calibration adds the calibration error of the predicted class and the
-// reliability diagrams.
+// reliability diagrams to r.
 func (s *sample) calibration(t *tally, r *Result, bins int) {
 	if r.VotedItems == 0 {
 		r.ECE, r.ECEPlain = Estimate{unknown, unknown}, unknown

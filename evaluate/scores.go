@@ -81,8 +81,8 @@ func (s *sample) jointLosses() ([]float64, error) {
 	losses := make([]float64, s.n)
 	return losses, tryItems(s.ctx, s.n, func(j int) (err error) {
 		l := 0.0
-		if s.crowd != nil {
-			l, err = s.crowd.LogVotes(s.answers[j].Dist, s.ratings[j])
+		if s.raterModel != nil {
+			l, err = s.raterModel.LogVotes(s.predictions[j].Dist, s.ratings[j])
 		} else {
 			l, err = s.mixtures[j].LogVotes(s.votes.Item(j))
 		}
