@@ -12,35 +12,35 @@ import (
 	"credence/internal/rng"
 )
 
-// CurveOptions says how votes and items are thinned. The zero value is the default.
+// CurveOptions configures [Curve]. The zero value is the default.
 type CurveOptions struct {
-	// Bootstrap finds the errors of losses; its seed also picks votes and items.
+	// Bootstrap configures the errors of losses; its seed also selects votes and items.
 	Bootstrap Bootstrap
-	// Votes are the numbers of votes per item; nil means 2, 3, 5, 10, 20, 50 and 100,
-	// as far as half of the items with two votes have that many, and the largest
+	// Votes are the numbers of votes per item; nil means those of 2, 3, 5, 10, 20, 50
+	// and 100 that at least half of the items with two votes have, and the largest
 	// number that they have.
 	Votes []int
-	// Shares are the parts of the items (or groups) that are kept; nil means a
+	// Shares are the shares of the items (or groups) that are kept; nil means a
 	// quarter, half and all of them.
 	Shares []float64
 }
 
-// CurvePoint is what fewer votes on fewer items say of the same predictions.
+// CurvePoint is the evaluation of the same predictions with fewer votes and items.
 type CurvePoint struct {
-	// Votes is how many votes each item keeps. Items with fewer are left out.
+	// Votes is the number of votes kept per item. Items with fewer are left out.
 	Votes int    `json:"votes_per_item"`
 	Share Number `json:"share"`
 	Items int    `json:"items"`
 	// Ratio is the dispersion ratio R, with the error of [Dispersion].
 	Ratio Estimate `json:"dispersion_ratio"`
-	// Loss is that of an item's votes together, with a bootstrap error.
+	// Loss is the joint loss of an item's votes, with a bootstrap error.
 	Loss Estimate `json:"nll_per_vote"`
 }
 
 // Curve measures how the dispersion ratio, the loss and their errors depend on the
-// number of votes per item and of items, by leaving out votes and items at random:
-// how many it takes to judge predictions. The predictions stay as they are. Fewer
-// votes are always among the more, and fewer items too. Answers must have laws.
+// numbers of votes per item and of items, by leaving out votes and items at random:
+// how many are needed to evaluate predictions. The predictions are unchanged. Smaller
+// samples are subsets of larger ones. Predictions must have distributions.
 func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
 	s, err := newSample(context.Background(), &in)
 	if err != nil {
@@ -96,11 +96,11 @@ func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error)
 	return distinct(votes), distinct(shares), nil
 }
 
-// distinct returns the different numbers of a list in increasing order.
+// distinct returns the distinct values of a list in increasing order.
 func distinct[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
-// usualVotes returns the numbers of votes that half of the items with two or more
-// have.
+// usualVotes returns the default numbers of votes: those that at least half of the
+// items with two votes or more have.
 func (s *sample) usualVotes() []int {
 	paired := slices.DeleteFunc(slices.Clone(s.total), func(m float64) bool { return m < 2 })
 	if len(paired) == 0 {
@@ -113,7 +113,7 @@ func (s *sample) usualVotes() []int {
 }
 
 // voteOrder returns the classes of up to m votes on each item in a random order, as
-// if they had come one by one.
+// if they had been cast one by one.
 func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	order := make([][]int, s.n)
 	forItems(s.ctx, s.n, func(j int) {
@@ -135,12 +135,12 @@ func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	return order
 }
 
-// thinned is a sample with m votes on each item that has as many.
+// thinned is a sample reduced to m votes per item, without the items that have fewer.
 type thinned struct {
 	s      *sample
 	m      int
 	spread []float64 // [n] D of each item, NaN for those left out
-	model  []float64 // [n] its variance under the item's law
+	model  []float64 // [n] its variance under the item's distribution
 	loss   []float64 // [n] of its votes together
 }
 
@@ -155,17 +155,17 @@ func (s *sample) thin(order [][]int, m int) (*thinned, error) {
 		for _, c := range order[j][:m] {
 			votes[c]++
 		}
-		law := s.mixtures[j]
-		l, err := law.LogVotes(votes)
+		dist := s.mixtures[j]
+		l, err := dist.LogVotes(votes)
 		if err == nil {
-			t.spread[j], err = law.PairError(votes)
+			t.spread[j], err = dist.PairError(votes)
 		}
-		t.loss[j], t.model[j] = -l, law.PairVariance(float64(m))
+		t.loss[j], t.model[j] = -l, dist.PairVariance(float64(m))
 		return err
 	})
 }
 
-// point returns what the share of the units with the lowest ranks says.
+// point evaluates the given share of the units, those with the lowest ranks.
 func (t *thinned) point(share float64, rank []int, b Bootstrap) CurvePoint {
 	s := t.s
 	p := CurvePoint{Votes: t.m, Share: Number(share)}
