@@ -10,8 +10,8 @@ import (
 	"credence/mixture"
 )
 
-// A class of two per cent that is predicted at four is off, though only by two points;
-// one that is predicted right is near.
+// A class of two percent that is predicted at four is off, although only by two
+// percentage points; one that is predicted correctly is near.
 func TestClassCalibration(t *testing.T) {
 	const n = 4000
 	truth := dirichlet(t, 9.8, 0.2)
@@ -20,16 +20,16 @@ func TestClassCalibration(t *testing.T) {
 	for j := range n {
 		vote(votes.Item(j), truth.Sample(nil, r), 2, r)
 	}
-	laws := make([]*mixture.Dirichlet, n)
+	dists := make([]*mixture.Dirichlet, n)
 	for _, c := range []struct {
-		law  *mixture.Dirichlet
+		dist *mixture.Dirichlet
 		off  bool
 		near bool
 	}{{truth, false, true}, {dirichlet(t, 9.6, 0.4), true, false}} {
-		for j := range laws {
-			laws[j] = c.law
+		for j := range dists {
+			dists[j] = c.dist
 		}
-		r, err := Evaluate(Input{Predictions: answersOf(laws), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
+		r, err := Evaluate(Input{Predictions: predictionsOf(dists), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}

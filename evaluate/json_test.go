@@ -11,7 +11,7 @@ import (
 	"credence/evaluate"
 )
 
-// full is a result in which every list has an entry, so that every key is there.
+// full returns a result in which every list has an element, so that every key is present.
 func full() *evaluate.Result {
 	between := func(value, se, lo, hi evaluate.Number) evaluate.IntervalEstimate {
 		return evaluate.IntervalEstimate{Estimate: evaluate.Estimate{Value: value, SE: se}, Lo: lo, Hi: hi}
@@ -69,8 +69,8 @@ func fullCheck() *evaluate.CheckResult {
 	}
 }
 
-// TestJSONKeys: the JSON that scripts of others read is what it was, key for key
-// and in order, and reads back. What could not be computed is null.
+// TestJSONKeys: the JSON that users' scripts read is unchanged, key by key and in
+// order, and can be read back. Values that could not be computed are null.
 func TestJSONKeys(t *testing.T) {
 	for name, v := range map[string]any{"result.json": full(), "check.json": fullCheck()} {
 		got, err := json.MarshalIndent(v, "", " ")
