@@ -63,12 +63,17 @@ func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
 	order := s.voteOrder(votes[len(votes)-1], o.Bootstrap.Seed)
 	rank := rand.New(rng.New(o.Bootstrap.Seed, "evaluate.Curve.items")).Perm(s.units)
 	for _, m := range votes {
-		t, err := s.thin(order, m)
+		t := s.thin(order, m)
+		pairs, err := t.allClasses()
+		if err != nil {
+			return nil, err
+		}
+		losses, err := t.jointLosses()
 		if err != nil {
 			return nil, err
 		}
 		for _, share := range shares {
-			list = append(list, t.point(share, rank, o.Bootstrap))
+			list = append(list, pairs.point(m, share, rank, losses, o.Bootstrap))
 		}
 	}
 	return list, nil
@@ -135,65 +140,52 @@ func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	return order
 }
 
-// thinned is a sample reduced to m votes per item, without the items that have fewer.
-type thinned struct {
-	s      *sample
-	m      int
-	spread []float64 // [n] D of each item, NaN for those left out
-	model  []float64 // [n] its variance under the item's distribution
-	loss   []float64 // [n] of its votes together
+// thin returns s with the first m votes of each item in the given order, and without votes on the
+// items that have fewer.
+func (s *sample) thin(order [][]int, m int) *sample {
+	t := *s
+	t.raterModel, t.votes, t.total = nil, Votes{s.d, make([]float64, s.n*s.d)}, make([]float64, s.n)
+	for j, classes := range order {
+		if len(classes) < m {
+			continue
+		}
+		t.total[j] = float64(m)
+		for _, c := range classes[:m] {
+			t.votes.Item(j)[c]++
+		}
+	}
+	return &t
 }
 
-func (s *sample) thin(order [][]int, m int) (*thinned, error) {
-	t := &thinned{s: s, m: m, spread: make([]float64, s.n), model: make([]float64, s.n), loss: make([]float64, s.n)}
-	return t, tryItems(s.ctx, s.n, func(j int) error {
-		t.spread[j] = math.NaN()
-		if len(order[j]) < m {
-			return nil
-		}
-		votes := make([]float64, s.d)
-		for _, c := range order[j][:m] {
-			votes[c]++
-		}
-		dist := s.mixtures[j]
-		l, err := dist.LogVotes(votes)
-		if err == nil {
-			t.spread[j], err = dist.PairError(votes)
-		}
-		t.loss[j], t.model[j] = -l, dist.PairVariance(float64(m))
-		return err
-	})
-}
-
-// point evaluates the given share of the units, those with the lowest ranks.
-func (t *thinned) point(share float64, rank []int, b Bootstrap) CurvePoint {
-	s := t.s
-	p := CurvePoint{Votes: t.m, Share: Number(share)}
+// point evaluates the given share of the units, those with the lowest ranks. losses, [n], are the
+// joint losses of the items.
+func (p *pairDists) point(m int, share float64, rank []int, losses []float64, b Bootstrap) CurvePoint {
+	s, at := p.s, CurvePoint{Votes: m, Share: Number(share)}
 	kept := int(math.Ceil(share * float64(s.units)))
 	sums := newTally(kept)
 	spread, variance, loss, votes := sums.column(1), sums.column(1), sums.column(1), sums.column(1)
 	model, predicted := 0.0, 0.0
-	for j, d := range t.spread {
+	for j, total := range s.total {
 		u := rank[s.unit[j]]
-		if u >= kept || math.IsNaN(d) {
+		if u >= kept || total == 0 {
 			continue
 		}
-		v := sum(s.variances(j))
-		p.Items++
-		model += t.model[j]
+		v := p.variance(j)
+		at.Items++
+		model += p.noise[j]
 		predicted += v
-		sums.add(u, spread, d)
+		sums.add(u, spread, p.shown[j])
 		sums.add(u, variance, v)
-		sums.add(u, loss, t.loss[j])
-		sums.add(u, votes, float64(t.m))
+		sums.add(u, loss, losses[j])
+		sums.add(u, votes, total)
 	}
 	var boot Number // over groups
-	sums.ratioOf(p.Items, &p.Ratio.Value, &boot, spread, variance)
-	sums.ratioOf(p.Items, &p.Loss.Value, &p.Loss.SE, loss, votes)
+	sums.ratioOf(at.Items, &at.Ratio.Value, &boot, spread, variance)
+	sums.ratioOf(at.Items, &at.Loss.Value, &at.Loss.SE, loss, votes)
 	sums.run(b)
-	p.Ratio.SE = Number(math.Sqrt(model) / predicted)
-	if s.units < s.n && boot > p.Ratio.SE {
-		p.Ratio.SE = boot
+	at.Ratio.SE = Number(math.Sqrt(model) / predicted)
+	if s.units < s.n && boot > at.Ratio.SE {
+		at.Ratio.SE = boot
 	}
-	return p
+	return at
 }
