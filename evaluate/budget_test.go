@@ -112,7 +112,7 @@ func TestAllocateRefuses(t *testing.T) {
 		t.Errorf("no items: %+v, %v", p, err)
 	}
 	if _, err := Gains([]*mixture.Dirichlet{nil}, 1, 1); err == nil {
-		t.Error("no law: no error")
+		t.Error("no distribution: no error")
 	}
 	if _, err := Gains(nil, 1, 0); err == nil {
 		t.Error("no votes: no error")

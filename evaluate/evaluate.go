@@ -147,7 +147,8 @@ func (r *Result) meansAlone() {
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
 	r.Warnings.add("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
 	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
-		r.Warnings.add("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.Warnings.add("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f",
+			d.Value, d.Lo, d.Hi)
 	}
 }
 

@@ -37,8 +37,8 @@ type PlanOptions struct {
 // variance per unit of cost among those that the remaining budget allows. All votes are cast in
 // one round, so the gain of a second vote on an item is the mean over the outcomes of the first. Votes
 // are returned in the order in which they were chosen.
-func PlanVotes(dists []*mixture.Dirichlet, raters *head.RaterModel, costs []Cost, o PlanOptions) ([]PlannedVote, error) {
-	if err := checkPlan(dists, raters, costs, o); err != nil {
+func PlanVotes(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost, o PlanOptions) ([]PlannedVote, error) {
+	if err := checkPlan(dists, model, costs, o); err != nil {
 		return nil, err
 	}
 	items := make([]plannedItem, len(dists))
@@ -48,7 +48,7 @@ func PlanVotes(dists []*mixture.Dirichlet, raters *head.RaterModel, costs []Cost
 		for k, c := range costs {
 			items[j].asked[k] = o.Voted != nil && o.Voted(j, c.Rater)
 		}
-		errs[j] = items[j].value(raters, costs, o.Most)
+		errs[j] = items[j].value(model, costs, o.Most)
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func PlanVotes(dists []*mixture.Dirichlet, raters *head.RaterModel, costs []Cost
 		c := costs[x.best]
 		list = append(list, PlannedVote{best, c.Rater, c.Cost, x.gains[x.best]})
 		left = max(0, left-c.Cost)
-		if err := x.add(raters, costs, o.Most); err != nil {
+		if err := x.add(model, costs, o.Most); err != nil {
 			return nil, fmt.Errorf("item %d: %w", best, err)
 		}
 		x.choose(costs, left)
@@ -89,9 +89,9 @@ const maxPairs = 50_000_000
 // maxPlanOutcomes bounds the number of outcomes of the votes on an item.
 const maxPlanOutcomes = 1024
 
-func checkPlan(dists []*mixture.Dirichlet, raters *head.RaterModel, costs []Cost, o PlanOptions) error {
+func checkPlan(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost, o PlanOptions) error {
 	switch {
-	case raters == nil:
+	case model == nil:
 		return errors.New("raters are not modelled: what their votes tell is not known")
 	case !(o.Budget >= 0) || math.IsInf(o.Budget, 0):
 		return fmt.Errorf("a budget of %v: expected a number that is not negative", o.Budget)
@@ -103,8 +103,8 @@ func checkPlan(dists []*mixture.Dirichlet, raters *head.RaterModel, costs []Cost
 	seen := make(map[int]bool, len(costs))
 	for _, c := range costs {
 		switch {
-		case c.Rater < 0 || c.Rater >= len(raters.Votes):
-			return fmt.Errorf("a cost of rater %d: there are %d", c.Rater, len(raters.Votes))
+		case c.Rater < 0 || c.Rater >= len(model.Votes):
+			return fmt.Errorf("a cost of rater %d: there are %d", c.Rater, len(model.Votes))
 		case !(c.Cost > 0) || math.IsInf(c.Cost, 0):
 			return fmt.Errorf("a vote of rater %d costs %v: expected more than 0", c.Rater, c.Cost)
 		case seen[c.Rater]:
@@ -141,7 +141,7 @@ type voteOutcome struct {
 }
 
 // value computes the gain of one more vote of each rater, the mean over outcomes.
-func (x *plannedItem) value(raters *head.RaterModel, costs []Cost, most int) error {
+func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int) error {
 	x.gains = make([]float64, len(costs))
 	if x.votes >= most {
 		return nil
@@ -151,7 +151,7 @@ func (x *plannedItem) value(raters *head.RaterModel, costs []Cost, most int) err
 			continue
 		}
 		for _, o := range x.outcomes {
-			g, err := raters.Gain(o.dist, c.Rater)
+			g, err := model.Gain(o.dist, c.Rater)
 			if err != nil {
 				return err
 			}
@@ -175,14 +175,14 @@ func (x *plannedItem) choose(costs []Cost, left float64) {
 }
 
 // add adds the best vote: every outcome is split into one per class.
-func (x *plannedItem) add(raters *head.RaterModel, costs []Cost, most int) error {
+func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int) error {
 	k := x.best
 	x.asked[k] = true
 	x.votes++
 	if x.votes < most {
 		var after []voteOutcome
 		for _, o := range x.outcomes {
-			chances, err := raters.Chances(o.dist, costs[k].Rater)
+			chances, err := model.Chances(o.dist, costs[k].Rater)
 			if err != nil {
 				return err
 			}
@@ -190,7 +190,7 @@ func (x *plannedItem) add(raters *head.RaterModel, costs []Cost, most int) error
 				if p <= 0 {
 					continue
 				}
-				dist, err := raters.Update(o.dist, []head.Rating{{Rater: int32(costs[k].Rater), Class: int32(class)}})
+				dist, err := model.Update(o.dist, []head.Rating{{Rater: int32(costs[k].Rater), Class: int32(class)}})
 				if err != nil {
 					return err
 				}
@@ -199,5 +199,5 @@ func (x *plannedItem) add(raters *head.RaterModel, costs []Cost, most int) error
 		}
 		x.outcomes = after
 	}
-	return x.value(raters, costs, most)
+	return x.value(model, costs, most)
 }

@@ -11,8 +11,8 @@ import (
 // shownLevels is the maximum number of levels of a column in the figure.
 const shownLevels = 12
 
-// dispersionLevels draws the dispersion ratio by class and by the levels of columns.
-func (g *gallery) dispersionLevels(in *Input) *figure {
+// levels draws the dispersion ratio by class and by the levels of columns.
+func (g *gallery) levels(in *Input) *figure {
 	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
 		Reference: 1, Mark: "drawn towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {

@@ -121,7 +121,7 @@ func newPage(in *Input) (*page, error) {
 			words.Plural(r.Replicates, "sample"), words.Thousands(r.Units)+" items or groups")
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
-		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.dispersionLevels(in), g.agreement(in), g.coverage(in))
+		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.levels(in), g.agreement(in), g.coverage(in))
 		p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
 		p.Widths = widths(r)
 		p.Resolution = resolved(r, level)
