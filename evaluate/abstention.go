@@ -6,51 +6,51 @@ import (
 	"slices"
 )
 
-// The ways to tell which predictions to withhold ([Options.AbstainBy]).
+// The criteria for withholding predictions ([Options.AbstainBy]).
 const (
-	// ByTop is by the probability that the predicted class is the most probable one.
+	// ByTop uses the probability that the predicted class is the most probable one.
 	ByTop = "p_top"
-	// ByWidth is by the width of its interval.
+	// ByWidth uses the width of its interval.
 	ByWidth = "width"
 )
 
-// AbstentionPoint is what is left, and what is handed on, if the least sure
-// predictions are withheld.
+// AbstentionPoint is the quality of the predictions that are given, and of those
+// that are withheld, if the least certain predictions are withheld.
 type AbstentionPoint struct {
-	Answered Number `json:"answered"` // share of items answered
-	// Threshold is the smallest probability or the largest width that is answered.
+	Answered Number `json:"answered"` // share of items with a prediction
+	// Threshold is the smallest probability or the largest width that is not withheld.
 	Threshold Number   `json:"threshold"`
 	Accuracy  Estimate `json:"accuracy"`
-	NLL       Estimate `json:"nll_per_vote"` // of an item's votes together
-	// What is handed on; unknown where it is nothing.
+	NLL       Estimate `json:"nll_per_vote"` // joint, of an item's votes
+	// The withheld predictions; unknown if there are none.
 	HandedAccuracy Estimate `json:"handed_on_accuracy"`
 	HandedNLL      Estimate `json:"handed_on_nll_per_vote"`
 }
 
-// AbstentionTarget is the threshold at which what is answered reaches a wanted
-// accuracy: the one that answers most.
+// AbstentionTarget is the threshold at which the predictions that are not withheld
+// reach a target accuracy: the one that withholds fewest.
 type AbstentionTarget struct {
 	Wanted float64 `json:"wanted"`
-	// Threshold is unknown if no share of the items reaches the accuracy. Lo and Hi
-	// are the ends of its 95% bootstrap interval; an end is unknown where too many
-	// draws do not reach the accuracy at all.
+	// Threshold is unknown if no threshold reaches the accuracy. Lo and Hi are the
+	// ends of its 95% bootstrap interval; an end is unknown if too many draws do not
+	// reach the accuracy at all.
 	Threshold Number `json:"threshold"`
 	Lo        Number `json:"threshold_lo"`
 	Hi        Number `json:"threshold_hi"`
 	Answered  Number `json:"answered"`
 	Accuracy  Number `json:"accuracy"`
-	// Reached is the share of bootstrap draws in which it is reached at all.
+	// Reached is the share of bootstrap draws that reach the accuracy at all.
 	Reached Number `json:"reached"`
 }
 
-// unsureness returns a number for every item that is larger the less sure its prediction
-// is, and the sign that makes it a threshold.
-func (s *sample) unsureness(by string, width []float64) (unsure []float64, sign float64, err error) {
+// uncertainty returns a number for every item that is larger the less certain its prediction
+// is, and the sign that converts it to a threshold.
+func (s *sample) uncertainty(by string, width []float64) (uncertain []float64, sign float64, err error) {
 	switch by {
 	case ByTop:
-		unsure = make([]float64, s.n)
-		forItems(s.ctx, s.n, func(j int) { unsure[j] = -s.mixtures[j].TopClass(nil)[s.top[j]] })
-		return unsure, -1, nil
+		uncertain = make([]float64, s.n)
+		forItems(s.ctx, s.n, func(j int) { uncertain[j] = -s.mixtures[j].TopClass(nil)[s.top[j]] })
+		return uncertain, -1, nil
 	case ByWidth:
 		return width, 1, nil
 	}
@@ -58,10 +58,10 @@ func (s *sample) unsureness(by string, width []float64) (unsure []float64, sign 
 }
 
 // tallyAbstention adds the curve of accuracy and loss against the share of items
-// answered, from the surest to all, in at most opt.Steps points, and the threshold
-// of a wanted accuracy.
+// that are not withheld, most certain first, in at most opt.Steps points, and the
+// threshold of a target accuracy.
 func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt Options) error {
-	unsure, sign, err := s.unsureness(opt.AbstainBy, width)
+	uncertain, sign, err := s.uncertainty(opt.AbstainBy, width)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		}
 	}
 	all := sum(voted)
-	of, bins := equalMass(unsure, voted, opt.Steps)
+	of, bins := equalMass(uncertain, voted, opt.Steps)
 	items, credit, votes, loss := t.column(bins), t.column(bins), t.column(bins), t.column(bins)
 	count, most := make([]float64, bins), slices.Repeat([]float64{math.Inf(-1)}, bins)
 	for j, b := range of {
@@ -86,7 +86,7 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		t.add(u, votes+b, s.total[j])
 		t.add(u, loss+b, joint[j])
 		count[b]++
-		most[b] = max(most[b], unsure[j])
+		most[b] = max(most[b], uncertain[j])
 	}
 	r.Abstention = make([]AbstentionPoint, bins)
 	answered := 0.0
@@ -105,15 +105,15 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		between(&p.HandedNLL, b+1, bins, loss, votes)
 	}
 	if opt.Accuracy > 0 {
-		r.AbstentionTarget = s.abstentionTarget(unsure, sign, opt)
+		r.AbstentionTarget = s.abstentionTarget(uncertain, sign, opt)
 	}
 	return nil
 }
 
-// abstentionTarget finds the threshold that reaches a wanted accuracy.
-func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *AbstentionTarget {
-	var order []int // of voted items, the surest first
-	for _, j := range ascending(unsure) {
+// abstentionTarget returns the threshold that reaches the target accuracy.
+func (s *sample) abstentionTarget(uncertain []float64, sign float64, opt Options) *AbstentionTarget {
+	var order []int // of voted items, the most certain first
+	for _, j := range ascending(uncertain) {
 		if s.total[j] > 0 {
 			order = append(order, j)
 		}
@@ -122,16 +122,16 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 	for i, j := range order {
 		credit[i] = MajorityCredit(s.top[j], s.votes.Item(j))
 	}
-	// reach returns the place of the last item that is answered, −1 if there is none,
-	// its share and the accuracy, with items taken as often as weight says. Items that
-	// are equally sure are answered together.
+	// reach returns the position of the last item that is not withheld, −1 if there is
+	// none, the share of items up to it and their accuracy, with items weighted by weight.
+	// Items that are equally certain are kept or withheld together.
 	reach := func(weight func(j int) float64) (last int, answered, accuracy float64) {
 		last = -1
 		n, right := 0.0, 0.0
 		for i, j := range order {
 			n += weight(j)
 			right += weight(j) * credit[i]
-			tied := i+1 < len(order) && unsure[order[i+1]] == unsure[j]
+			tied := i+1 < len(order) && uncertain[order[i+1]] == uncertain[j]
 			if !tied && weight(j) > 0 && right >= opt.Accuracy*n*(1-1e-12) {
 				last, answered, accuracy = i, n, right/n
 			}
@@ -141,24 +141,21 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 	target := &AbstentionTarget{Wanted: opt.Accuracy, Threshold: unknown, Lo: unknown, Hi: unknown,
 		Answered: unknown, Accuracy: unknown, Reached: unknown}
 	if last, answered, accuracy := reach(func(int) float64 { return 1 }); last >= 0 {
-		target.Threshold = Number(sign * unsure[order[last]])
+		target.Threshold = Number(sign * uncertain[order[last]])
 		target.Answered, target.Accuracy = Number(answered), Number(accuracy)
 	}
 	if s.units < 2 {
 		return target
 	}
-	draws := make([]float64, opt.Bootstrap.replicates(s.units)) // +∞ where it is not reached
+	draws := make([]float64, opt.Bootstrap.replicates(s.units)) // +∞ if it is not reached
 	opt.Bootstrap.each(s.units, func(r int, times []int32) {
 		draws[r] = math.Inf(1)
 		if last, _, _ := reach(func(j int) float64 { return float64(times[s.unit[j]]) }); last >= 0 {
-			draws[r] = -unsure[order[last]]
+			draws[r] = -uncertain[order[last]]
 		}
 	})
 	slices.Sort(draws)
-	reached := len(draws)
-	for reached > 0 && math.IsInf(draws[reached-1], 1) {
-		reached--
-	}
+	reached, _ := slices.BinarySearch(draws, math.Inf(1))
 	target.Reached = Number(float64(reached) / float64(len(draws)))
 	target.Lo, target.Hi = Number(-sign*sortedQuantile(draws, 0.025)), Number(-sign*sortedQuantile(draws, 0.975))
 	if sign > 0 {

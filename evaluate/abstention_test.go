@@ -8,21 +8,21 @@ import (
 	"credence/mixture"
 )
 
-// sureAndUnsure returns ten items of two classes, from sure to unsure of the first,
-// whose votes are for it but on the 6th, 8th and 10th.
+// sureAndUnsure returns ten items of two classes, from certain to uncertain of the
+// first. All votes are for it except on the 6th, 8th and 10th item.
 func sureAndUnsure(t *testing.T) Input {
 	t.Helper()
-	var laws []*mixture.Dirichlet
+	var dists []*mixture.Dirichlet
 	in := Input{Votes: Votes{Classes: 2}}
 	for j := range 10 {
-		laws = append(laws, dirichlet(t, 20-1.9*float64(j), 2))
+		dists = append(dists, dirichlet(t, 20-1.9*float64(j), 2))
 		if j%2 == 1 && j >= 5 {
 			in.Votes.Counts = append(in.Votes.Counts, 0, 2)
 		} else {
 			in.Votes.Counts = append(in.Votes.Counts, 2, 0)
 		}
 	}
-	in.Predictions = answersOf(laws)
+	in.Predictions = predictionsOf(dists)
 	return in
 }
 
@@ -54,7 +54,7 @@ func TestAbstention(t *testing.T) {
 		if !(target.Lo <= target.Threshold) || target.Hi < target.Threshold {
 			t.Errorf("threshold %v from %v to %v", target.Threshold, target.Lo, target.Hi)
 		}
-		// A law of the first half is surer.
+		// The distributions of the first half are more certain.
 		if a, b := r.Abstention[0].Threshold, r.Abstention[9].Threshold; (by == ByTop) != (a > b) {
 			t.Errorf("by %s: thresholds from %v to %v", by, a, b)
 		}
@@ -67,7 +67,7 @@ func TestAbstention(t *testing.T) {
 	near(t, "probability of being on top", float64(r.Abstention[0].Threshold), first, 1e-12)
 }
 
-// An accuracy that no share of the items reaches has no threshold.
+// An accuracy that cannot be reached has no threshold.
 func TestAbstentionOutOfReach(t *testing.T) {
 	in := sureAndUnsure(t)
 	for j := range 10 {

@@ -7,8 +7,8 @@ import (
 	"credence/internal/kernel"
 )
 
-// scale is how the distance between two classes is measured by Krippendorff's
-// alpha.
+// scale is the distance between two classes that Krippendorff's alpha is
+// based on.
 type scale int
 
 const (
@@ -44,7 +44,7 @@ func (s scale) distances(n, values []float64) []float64 {
 	return delta
 }
 
-// addCoincidences calls add with the coincidences of an item's votes,
+// addCoincidences calls add with each of the coincidences of an item's votes,
 //
 //	o_ck = S_c (S_k − 1{c=k}) / (m − 1),   m ≥ 2.
 func addCoincidences(votes []float64, add func(c, k int, v float64)) {
@@ -94,7 +94,7 @@ func alpha(pairs []float64, d int, by scale, values []float64) float64 {
 	return 1 - (sum(n)-1)*observed/expected
 }
 
-// The columns of kappa; those of the class shares follow.
+// The columns of kappa, followed by those of the class shares.
 const (
 	kappaItems     = iota // items with votes
 	kappaPairs            // items with two or more votes
@@ -138,8 +138,8 @@ func kappa(k []float64) float64 {
 	return (k[kappaAgreement]/k[kappaPairs] - chance) / (1 - chance)
 }
 
-// Agreement compares the predicted chance that two votes on an item agree with
-// the share of pairs that did.
+// Agreement compares the predicted probability that two votes on an item agree with
+// the observed share of pairs that do.
 type Agreement struct {
 	Items     int    `json:"items"`
 	Predicted Number `json:"predicted"`
@@ -158,8 +158,8 @@ func PairAgreement(votes []float64) float64 {
 	return a / (m * (m - 1))
 }
 
-// pairs is one group of items with two or more votes: the sums of predicted
-// and observed agreement, and the number of items.
+// The columns of a group of items with two or more votes: the number of items,
+// and the sums of predicted and observed agreement.
 const (
 	pairItems = iota
 	pairPredicted

@@ -12,13 +12,13 @@ import (
 	"credence/internal/rng"
 )
 
-// Bootstrap says how standard errors are found: by drawing the items (or, where
-// items come in groups, the groups) again with replacement. The fitted model is
-// held fixed, so an error tells how far a number would move on another sample
-// of items, not after another training.
+// Bootstrap configures the standard errors, which come from resampling the items
+// (or, if items come in groups, the groups) with replacement. The fitted model is
+// held fixed, so an error measures how a number varies between samples of items,
+// not between trainings.
 type Bootstrap struct {
-	// Replicates is how often the items are drawn; 0 means 1,000, or 200 if
-	// there are more than 50,000 of them, which are then drawn in blocks.
+	// Replicates is the number of resamples; 0 means 1,000, or 200 if there are
+	// more than 50,000 items, which are then drawn in blocks.
 	Replicates int
 	// Seed fixes the draws: the same seed gives the same errors, on any number
 	// of cores.
@@ -27,7 +27,7 @@ type Bootstrap struct {
 	ctx context.Context // of [EvaluateContext], or nil
 }
 
-// stopped reports whether the draws are not wanted any more.
+// stopped reports whether the context is canceled.
 func (b Bootstrap) stopped() bool { return b.ctx != nil && b.ctx.Err() != nil }
 
 func (b Bootstrap) replicates(units int) int {
@@ -40,7 +40,7 @@ func (b Bootstrap) replicates(units int) int {
 	return 1000
 }
 
-// draw sets times[u] to how often unit u occurs in replicate r.
+// draw sets times[u] to the number of times that unit u occurs in replicate r.
 func (b Bootstrap) draw(times []int32, r int) {
 	clear(times)
 	s := rng.New(b.Seed, "evaluate.Bootstrap", uint64(r))
@@ -51,8 +51,8 @@ func (b Bootstrap) draw(times []int32, r int) {
 	}
 }
 
-// each calls body once for every replicate with how often it holds each unit,
-// on all cores. What body writes must depend on r alone.
+// each calls body once for every replicate, with the number of times that each unit
+// occurs in it, on all cores. What body writes must depend on r alone.
 func (b Bootstrap) each(units int, body func(r int, times []int32)) {
 	par.Chunks(b.replicates(units), 8, func(lo, hi int) {
 		times := make([]int32, units)
@@ -88,11 +88,11 @@ func unitsOf[G comparable](items int, groups []G) (of []int, n int, err error) {
 	return of, len(number), nil
 }
 
-// A tally adds up, unit by unit, the columns of which all statistics are
-// functions, so that one pass over a replicate serves them all.
+// A tally sums columns unit by unit. All statistics are functions of the column
+// sums, so one pass over a replicate serves them all.
 type tally struct {
 	columns int
-	units   [][]cell // what each unit adds
+	units   [][]cell // contributions of each unit
 	outputs []output
 	after   []func()
 }
@@ -122,32 +122,32 @@ func (t *tally) add(u, column int, v float64) {
 	}
 }
 
-// estimate has value and se (which may be nil) set to the statistic f of the
-// column sums and to its standard error, when the tally is run.
+// estimate arranges for value and se (which may be nil) to be set to the statistic
+// f of the column sums and to its standard error when the tally is run.
 func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {
 	t.outputs = append(t.outputs, output{value: value, se: se, f: f})
 }
 
-// interval is estimate with a percentile interval.
+// interval is like estimate, with a percentile interval.
 func (t *tally) interval(e *IntervalEstimate, f func(sums []float64) float64) {
 	t.outputs = append(t.outputs, output{&e.Value, &e.SE, &e.Lo, &e.Hi, nil, f})
 }
 
-// difference is interval with the p-value of its being zero.
+// difference is like interval, with the p-value for a difference of zero.
 func (t *tally) difference(d *Difference, f func(sums []float64) float64) {
 	t.outputs = append(t.outputs, output{&d.Value, &d.SE, &d.Lo, &d.Hi, &d.PValue, f})
 }
 
-// then has f called when the tally is run, once all estimates are known.
+// then arranges for f to be called when the tally is run, after all estimates are set.
 func (t *tally) then(f func()) { t.after = append(t.after, f) }
 
-// ratio is estimate of Σ numerator / Σ denominator.
+// ratio is estimate for Σ numerator / Σ denominator.
 func (t *tally) ratio(value, se *Number, numerator, denominator int) {
 	t.estimate(value, se, func(s []float64) float64 { return s[numerator] / s[denominator] })
 }
 
-// ratioOf is ratio over a number of items: with fewer than two there is no
-// standard error.
+// ratioOf is ratio over the given number of items: with fewer than two there is
+// no standard error.
 func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int) {
 	if items < 2 {
 		*se = unknown
@@ -158,7 +158,7 @@ func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int
 
 // run computes every estimate and its standard error: the standard deviation
 // over the replicates in which the statistic is defined. With fewer than two
-// units there is none.
+// units the standard error is unknown.
 func (t *tally) run(b Bootstrap) {
 	sums := make([]float64, t.columns)
 	for _, unit := range t.units {
@@ -207,21 +207,21 @@ func (t *tally) spread(b Bootstrap) {
 	}
 }
 
-// signP returns the two-sided p-value of a statistic being zero, from its replicates in order.
+// signP returns the two-sided p-value for a statistic of zero, from its sorted replicates.
 func signP(sorted []float64) float64 {
 	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] > 0 })
 	above := len(sorted) - sort.SearchFloat64s(sorted, 0)
 	return min(1, 2*float64(1+min(below, above))/float64(len(sorted)+1))
 }
 
-// Of more than manyUnits units, manyBlocks blocks are drawn: units are independent,
-// so errors stay the same, and the time no longer grows with their number.
+// If there are more than manyUnits units, manyBlocks blocks of units are drawn instead:
+// units are independent, so errors stay the same, and the time does not grow further.
 const (
 	manyUnits  = 50_000
 	manyBlocks = 10_000
 )
 
-// blocks returns what is drawn: the units, or blocks of many.
+// blocks returns what is resampled: the units, or blocks of units if there are many.
 func (t *tally) blocks() [][]cell {
 	if len(t.units) <= manyUnits {
 		return t.units
@@ -244,7 +244,7 @@ func (t *tally) blocks() [][]cell {
 	return blocks
 }
 
-// draws returns statistics of all replicates, [replicates × outputs].
+// draws returns the statistics of all replicates, [replicates × outputs].
 func (t *tally) draws(b Bootstrap, outputs []output) []float64 {
 	k, units := len(outputs), t.blocks()
 	b.Replicates = b.replicates(len(t.units))
@@ -267,8 +267,8 @@ func (t *tally) draws(b Bootstrap, outputs []output) []float64 {
 	return draws
 }
 
-// deviation returns the standard deviation of the finite numbers of s, NaN if
-// more than half of them are not.
+// deviation returns the standard deviation of the finite numbers of s, or NaN if
+// more than half of s is not finite.
 func deviation(s []float64) float64 {
 	n, mean, m2 := 0.0, 0.0, 0.0
 	for _, x := range s {

@@ -42,7 +42,7 @@ func TestBootstrapError(t *testing.T) {
 	}
 }
 
-// compareLosses returns the difference of losses, of groups if there are any.
+// compareLosses returns the difference of losses, resampling groups if there are any.
 func compareLosses(t *testing.T, first, second, votes []float64, groups []int, b Bootstrap) *Difference {
 	t.Helper()
 	s := &sample{total: votes}
@@ -100,7 +100,7 @@ func TestEvaluateDeterministic(t *testing.T) {
 	for j := range groups {
 		groups[j] = strconv.Itoa(7 * j)
 	}
-	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
+	in := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Truth: w.truth}
 	var results []string // numbers that are NaN are not equal to themselves
 	for _, c := range []struct {
 		threads int
@@ -123,12 +123,12 @@ func TestEvaluateDeterministic(t *testing.T) {
 	}
 }
 
-// Neither the order of items nor that of classes matters (but for the PIT, which
-// takes classes in turn, and the draws of the bootstrap).
+// Neither the order of items nor that of classes matters (except for the PIT, which
+// depends on the order of classes, and the draws of the bootstrap).
 func TestEvaluateInvariant(t *testing.T) {
 	w := simulate(t, 400, 3, 4, 6)
 	opt := Options{Bootstrap: Bootstrap{Replicates: 10}}
-	want, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes}, opt)
+	want, err := Evaluate(Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestEvaluateInvariant(t *testing.T) {
 			turned.votes.Item(j)[(i+1)%3] = s
 		}
 	}
-	got, err := Evaluate(Input{Predictions: answersOf(turned.mixtures), Votes: turned.votes}, opt)
+	got, err := Evaluate(Input{Predictions: predictionsOf(turned.mixtures), Votes: turned.votes}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

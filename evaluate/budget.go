@@ -10,44 +10,44 @@ import (
 	"credence/mixture"
 )
 
-// Plan is a budget of votes spread over N items. All votes are cast in one round:
-// none waits for the outcome of another.
+// Plan is an allocation of a budget of votes to N items. All votes are cast in one
+// round: none waits for the outcome of another.
 type Plan struct {
-	// Votes [N] is how many further votes each item gets.
+	// Votes, [N], are the numbers of further votes per item.
 	Votes []int
-	// Gain [N] is the expected loss of variance by them, and Total its sum.
+	// Gain, [N], is the expected reduction in variance by them, and Total its sum.
 	Gain  []float64
 	Total float64
-	// Bound is what no way to spread the budget exceeds.
+	// Bound is an upper bound on the total of any allocation of the budget.
 	Bound float64
-	// Even is what the budget would gain if items got equally many votes, those
-	// left over at random.
+	// Even is the gain if all items got equally many votes, with the remaining
+	// votes on items chosen at random.
 	Even float64
-	// Order [N] are the items by the largest average gain per vote that they offer,
-	// best first.
+	// Order, [N], are the items by their largest average gain per vote, best
+	// first.
 	Order []int
-	// Left is what is left of the budget when every item has as many votes as its
-	// gains are known for.
+	// Left is the unspent budget, if every item has as many votes as its gains are
+	// known for.
 	Left int
 }
 
-// segment is a piece of the concave envelope of an item's gains, from one number of
-// votes to another, with the average gain of a vote between them.
+// segment is a piece of the concave envelope of an item's gains, between two numbers
+// of votes, with the average gain per vote between them.
 type segment struct {
 	item, from, to int
 	slope          float64
 }
 
-// Allocate spreads a budget of votes over items, gains[j][n] being what n votes on
-// item j gain; gains[j][0] is 0. [Gains] computes them for laws.
+// Allocate distributes a budget of votes over items. gains[j][n] is the gain of n
+// votes on item j; gains[j][0] is 0. [Gains] computes them from distributions.
 //
-// A second vote on an item can gain more than the first (votes that only together
-// tell two camps apart), so that taking the best next vote over and over may pass by
-// the best pair. Votes are therefore bought along the concave envelope of each
-// item's gains, several at once where gains rise, in order of their average gain.
-// That is the best use of every budget that it spends exactly. Where the next piece
-// no longer fits, what is left, fewer votes than the piece has, goes where it adds
-// most to this allocation. The total is below Bound by less than the gain of that
+// A second vote on an item can gain more than the first (if only both votes together
+// distinguish two modes), so greedily choosing the best next vote may miss the best
+// pair. Votes are therefore bought along the concave envelope of each item's gains,
+// several at once where gains are convex, in order of their average gain. That is
+// optimal for every budget that it spends exactly. If the next piece does not fit,
+// the remaining votes, fewer than the piece has, are spent where they add most to
+// this allocation. The total is below Bound by less than the gain of that
 // piece.
 func Allocate(gains [][]float64, budget int) (*Plan, error) {
 	if budget < 0 {
@@ -93,7 +93,7 @@ func checkGains(g []float64) error {
 }
 
 // envelope returns the pieces of the least concave function that is nowhere below g,
-// as far as it rises.
+// as far as it increases.
 func envelope(item int, g []float64) []segment {
 	var hull []segment
 	for n := 1; n < len(g); n++ {
@@ -111,7 +111,7 @@ func envelope(item int, g []float64) []segment {
 	return hull
 }
 
-// buy takes pieces in their order while they fit, then fills up.
+// buy buys pieces in order while they fit, then spends the rest with fill.
 func (p *Plan) buy(gains [][]float64, pieces []segment) {
 	for _, s := range pieces {
 		if n := s.to - s.from; n <= p.Left {
@@ -128,19 +128,19 @@ func (p *Plan) buy(gains [][]float64, pieces []segment) {
 		p.Gain[j] = gains[j][n]
 		p.Total += p.Gain[j]
 	}
-	// Sums in another order must not make a plan better than the best.
+	// Rounding of sums in a different order must not put the total above the bound.
 	p.Bound = max(p.Bound, p.Total)
 }
 
-// fill spends what is left on what adds most to the votes that items have: exactly,
+// fill spends the rest of the budget where it adds most to the votes so far: exactly,
 // by dynamic programming over items and votes.
 func (p *Plan) fill(gains [][]float64) {
 	left := p.Left
 	if left == 0 {
 		return
 	}
-	// value[r] is the most that r votes add on the items so far, take[j·(left+1)+r]
-	// how many of them item j then gets.
+	// value[r] is the largest gain of r votes on the items so far, take[j·(left+1)+r]
+	// the number of them that item j then gets.
 	value := make([]float64, left+1)
 	take := make([]int32, len(gains)*(left+1))
 	for j, g := range gains {
@@ -164,7 +164,7 @@ func (p *Plan) fill(gains [][]float64) {
 }
 
 // even returns the gain of the budget if items get equally many votes, and some,
-// picked at random, one more.
+// chosen at random, one more.
 func even(gains [][]float64, budget int) float64 {
 	most := 0
 	for _, g := range gains {
@@ -186,27 +186,27 @@ func even(gains [][]float64, budget int) float64 {
 	return total
 }
 
-// Gains returns, for each law, the expected loss of variance Σ_i Var p_i by 0, 1, 2, …
-// further votes on the item ([mixture.Dirichlet.Gain], by enumeration beyond one),
-// up to most, and as far as they matter to [Allocate] with the given budget. It uses
+// Gains returns, for each distribution, the expected reduction in variance Σ_i Var p_i by
+// 0, 1, 2, … further votes on the item ([mixture.Dirichlet.Gain], by enumeration beyond
+// one), up to most, as far as they matter to [Allocate] with the given budget. It uses
 // all cores.
 //
-// What does not matter is left out, because many votes have many outcomes. Knowing
-// some gains, one knows at least what a vote will cost: the average gain λ of the
+// Gains that cannot matter are left out, because many votes have many outcomes. From a
+// few gains one obtains a lower bound on the price of a vote: the average gain λ of the
 // piece that spends the budget. An item gets n votes only if they gain n λ, and they
-// gain less than the same votes from somebody who knows the component k,
+// gain less than the same votes would if the component k were known,
 //
 //	Σ_k w_k (|m_k − μ|² + W_k n/(α_k0 + n)),
 //
 // with m_k the mean of a component and W_k the trace of its covariance.
-func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
+func Gains(dists []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 	if budget < 0 || most < 1 {
 		return nil, fmt.Errorf("gains of up to %d votes per item of %d: expected at least 1", most, budget)
 	}
-	if len(laws) == 0 {
+	if len(dists) == 0 {
 		return nil, nil
 	}
-	for j, m := range laws {
+	for j, m := range dists {
 		if m == nil {
 			return nil, fmt.Errorf("item %d has no distribution", j)
 		}
@@ -215,18 +215,18 @@ func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 				most, d, outcomes(most, d), maxOutcomes)
 		}
 	}
-	gains := make([][]float64, len(laws))
+	gains := make([][]float64, len(dists))
 	for j := range gains {
 		gains[j] = []float64{0}
 	}
-	// As many as an even spread needs, then those that could be worth their price.
-	base := min(most, budget/len(laws)+1)
-	if err := extend(gains, laws, func(int) int { return base }); err != nil {
+	// As many as an even allocation needs, then those that could be worth the price.
+	base := min(most, budget/len(dists)+1)
+	if err := extend(gains, dists, func(int) int { return base }); err != nil {
 		return nil, err
 	}
 	price := priceOf(piecesOf(gains), budget)
-	err := extend(gains, laws, func(j int) int {
-		n, bound := most, gainBound(laws[j])
+	err := extend(gains, dists, func(j int) int {
+		n, bound := most, gainBound(dists[j])
 		for n > base && bound(n) < price*float64(n)*(1-1e-9) { // a margin for rounding
 			n--
 		}
@@ -236,10 +236,10 @@ func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 }
 
 // extend computes the gains of item j up to the number of votes that most gives.
-func extend(gains [][]float64, laws []*mixture.Dirichlet, most func(j int) int) error {
-	return tryItems(context.Background(), len(laws), func(j int) error {
+func extend(gains [][]float64, dists []*mixture.Dirichlet, most func(j int) int) error {
+	return tryItems(context.Background(), len(dists), func(j int) error {
 		for n, last := len(gains[j]), most(j); n <= last; n++ {
-			g, err := laws[j].Gain(n)
+			g, err := dists[j].Gain(n)
 			gains[j] = append(gains[j], g)
 			if err != nil {
 				return err
@@ -249,7 +249,7 @@ func extend(gains [][]float64, laws []*mixture.Dirichlet, most func(j int) int) 
 	})
 }
 
-// gainBound returns what the gain of n ≥ 1 votes does not exceed; see [Gains].
+// gainBound returns an upper bound on the gain of n ≥ 1 votes; see [Gains].
 func gainBound(m *mixture.Dirichlet) func(n int) float64 {
 	mean := m.Mean(nil)
 	between := 0.0
@@ -275,7 +275,7 @@ func gainBound(m *mixture.Dirichlet) func(n int) float64 {
 }
 
 // priceOf returns the average gain of the piece that spends the budget, 0 if there
-// are too few.
+// are too few pieces.
 func priceOf(pieces []segment, budget int) float64 {
 	for _, s := range pieces {
 		if budget -= s.to - s.from; budget <= 0 {
@@ -285,11 +285,11 @@ func priceOf(pieces []segment, budget int) float64 {
 	return 0
 }
 
-// maxOutcomes bounds the outcomes of up to so many votes on an item: some tens of
+// maxOutcomes bounds the number of outcomes of the votes on an item: some tens of
 // milliseconds per item for a mixture of fifteen components.
 const maxOutcomes = 100_000
 
-// outcomes returns how many splits of 1 to n votes between d classes there are,
+// outcomes returns the number of ways to split 1 to n votes between d classes,
 // C(n+d, d) − 1.
 func outcomes(n, d int) float64 {
 	v := 1.0
@@ -299,12 +299,12 @@ func outcomes(n, d int) float64 {
 	return v - 1
 }
 
-// usualOutcomes is how many outcomes [MostVotes] lets be enumerated: milliseconds an
-// item.
+// usualOutcomes is the limit of [MostVotes] on the outcomes to enumerate: milliseconds
+// per item.
 const usualOutcomes = 3000
 
-// MostVotes returns up to how many further votes on an item of d classes are planned
-// unless told otherwise: 10, or fewer if these have more than 3,000 outcomes.
+// MostVotes returns the default for the largest number of further votes on an item of
+// d classes: 10, or fewer if these have more than 3,000 outcomes.
 func MostVotes(d int) int {
 	n := 10
 	for n > 1 && outcomes(n, d) > usualOutcomes {

@@ -10,7 +10,7 @@ import (
 	"credence/mixture"
 )
 
-// bestAllocation tries every way to spread the budget.
+// bestAllocation finds the best allocation by trying all of them.
 func bestAllocation(gains [][]float64, budget int) float64 {
 	if len(gains) == 0 {
 		return 0
@@ -22,9 +22,9 @@ func bestAllocation(gains [][]float64, budget int) float64 {
 	return best
 }
 
-// Of random gains, half of them concave and half rising here and there, no plan is
-// better than the best, none is worse by more than the piece that did not fit, and
-// where all are concave it is the best.
+// For random gains, half of them concave and half partly convex, no plan is better
+// than the optimum, none is worse by more than the piece that did not fit, and if all
+// gains are concave the plan is optimal.
 func TestAllocateAgainstBruteForce(t *testing.T) {
 	r := rand.New(rng.New(5, "evaluate.Allocate"))
 	equal, total := 0, 0
@@ -81,8 +81,8 @@ func TestAllocateAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// One vote on the camps gains next to nothing, two tell them apart. A spread that
-// looked at the next vote alone would never buy the pair.
+// One vote on an item with two modes gains almost nothing, two votes distinguish them. A
+// greedy allocation of single votes would never buy the pair.
 func TestAllocateRisingGains(t *testing.T) {
 	gains := [][]float64{{0, 0.1, 0.15, 0.18}, {0, 0.01, 0.5, 0.6}}
 	for budget, want := range [][]int{{0, 0}, {1, 0}, {0, 2}, {1, 2}, {1, 3}, {2, 3}, {3, 3}, {3, 3}} {
@@ -112,7 +112,7 @@ func TestAllocateRefuses(t *testing.T) {
 		t.Errorf("no items: %+v, %v", p, err)
 	}
 	if _, err := Gains([]*mixture.Dirichlet{nil}, 1, 1); err == nil {
-		t.Error("no law: no error")
+		t.Error("no distribution: no error")
 	}
 	if _, err := Gains(nil, 1, 0); err == nil {
 		t.Error("no votes: no error")
@@ -131,8 +131,8 @@ func TestMostVotes(t *testing.T) {
 	}
 }
 
-// The gains that are left out do not matter: with all of them the plan is the same,
-// and it is far from needing all.
+// The gains that are left out do not matter: with all gains the plan is the same,
+// and only a small part of them is computed.
 func TestGainsThatMatter(t *testing.T) {
 	for _, d := range []int{2, 3} {
 		w := simulate(t, 400, d, 1, uint64(60+d))
@@ -177,10 +177,10 @@ func TestGainsThatMatter(t *testing.T) {
 	}
 }
 
-// What a plan says is what votes take away: p is drawn from each law, the votes from
-// p, and |p − E[p|votes]|² compared with |p − μ|². The mean over 20,000 items is
-// within 4.5 standard errors (false-alarm rate 1e-5 each) of the plan's total, and
-// the plan gains clearly more than an even spread.
+// The gain of a plan is the reduction in variance by the votes: p is drawn from each
+// distribution, the votes from p, and |p − E[p|votes]|² is compared with |p − μ|². The
+// mean over 20,000 items is within 4.5 standard errors (false-alarm rate 1e-5 each) of the
+// plan's total, and the plan gains clearly more than an even allocation.
 func TestPlanIsRealized(t *testing.T) {
 	for _, d := range []int{2, 3} {
 		const n = 20_000

@@ -11,21 +11,21 @@ import (
 	"credence/mixture"
 )
 
-// Column is a column of the items whose levels are judged apart.
+// Column is a column of the items by whose levels dispersion is reported.
 type Column struct {
 	Name string
-	// Values [N] are its values; "" is a level of its own. Nil stands for the
+	// Values, [N], are its values; "" is a level of its own. Nil stands for the
 	// predicted spread, Σ_i Var p_i.
 	Values []string
-	// Bins, if positive, takes the values as numbers and sorts items into at most
-	// so many bins of about equally many, joining those that tell too little.
+	// Bins, if positive, treats the values as numbers and divides items into at most
+	// Bins bins of about equal size, joining bins that are not informative.
 	Bins int
 }
 
-// spreadColumn is the column of the predicted spread, which is always judged.
+// spreadColumn is the column of the predicted spread, which is always reported.
 var spreadColumn = Column{Name: "spread", Bins: 4}
 
-// maxLevels is how many levels a column may have.
+// maxLevels is the maximum number of levels of a column.
 const maxLevels = 100
 
 // missingLevel is the level of items without a value.
@@ -34,31 +34,31 @@ const missingLevel = "(missing)"
 // DispersionLevel is the dispersion among the items of one level of a column.
 type DispersionLevel struct {
 	Dispersion
-	// Shrunk is the ratio drawn towards the one that is common to all levels, as
-	// far as chance explains the distance, with its standard error.
+	// Shrunk is the ratio shrunk towards the mean of all levels, as far as chance
+	// explains the difference, with its standard error.
 	Shrunk Estimate `json:"shrunk"`
 }
 
-// DispersionColumn is the dispersion by the levels of a column: whether intervals
-// are as wide as they should be here and there, not only on the whole.
+// DispersionColumn is the dispersion by the levels of a column: whether the width of
+// intervals is right at each level, not only overall.
 //
 // Levels differ by more than chance if their ratios R_l do. With s_l the standard
-// error of R_l under laws rescaled to the ratio of all items and weights 1/s_l²,
+// error of R_l under distributions rescaled to the ratio of all items and weights 1/s_l²,
 // Q = Σ (R_l − R̄)²/s_l² has about the χ² distribution if they do not, and τ² is
 // DerSimonian and Laird's (1986) estimate of the variance of true ratios between
-// levels. That is done on the scale of R rather than its logarithm: R may be zero or
-// negative where few votes differ, and s_l, which does not depend on R_l, does not
-// give most weight to the levels that happened to come out small.
+// levels. R is not transformed to its logarithm because it may be zero or negative if
+// few votes differ, and because s_l does not depend on R_l, so that levels with a small
+// ratio by chance do not get the largest weights.
 type DispersionColumn struct {
 	Column string            `json:"column"`
 	Levels []DispersionLevel `json:"levels"`
 	Common Estimate          `json:"common"` // the mean of the true ratios
 	Tau    Number            `json:"tau"`    // their standard deviation
-	// PValue is that of one ratio for all levels.
+	// PValue is the p-value for one common ratio of all levels.
 	PValue Number `json:"heterogeneity_p_value"`
 }
 
-// addColumns has the dispersion by columns filled in, and by predicted spread, next to that of all items.
+// addColumns arranges for the dispersion by columns and by predicted spread to be filled in; all is that of all items.
 func (p *pairDists) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
 	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
 		columns = slices.Concat([]Column{spreadColumn}, columns)
@@ -90,7 +90,7 @@ type level struct {
 	items []int
 }
 
-// levels sorts the items with two votes or more into the levels of a column.
+// levels divides the items with two votes or more by the levels of a column.
 func (p *pairDists) levels(c Column) (levels []level, err error) {
 	paired := p.s.pairedItems()
 	if c.Values != nil && len(c.Values) != p.s.n {
@@ -112,7 +112,7 @@ func (p *pairDists) levels(c Column) (levels []level, err error) {
 	return levels, nil
 }
 
-// compareLevels orders numbers by value, before texts; a missing value is last.
+// compareLevels orders numbers by value and before text; a missing value is last.
 func compareLevels(a, b string) int {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
@@ -130,7 +130,7 @@ func compareLevels(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// numericLevels sorts items into bins of a number.
+// numericLevels divides items into bins of a numeric column.
 func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err error) {
 	values := p.s.spreads()
 	var known, missing []int
@@ -163,7 +163,7 @@ func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err e
 	return levels, nil
 }
 
-// compare compares the levels, given the ratio of all items.
+// compare compares the ratios of the levels, given the ratio of all items.
 func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
 	k := len(levels)
 	y, v := make([]float64, k), make([]float64, k)
@@ -184,12 +184,12 @@ func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
 	}
 }
 
-// randomEffects is what estimates y_l with variances v_l have in common: the mean
-// and the variance τ² of what they estimate, the variance of that mean, and the
-// p-value of τ = 0.
+// randomEffects is a random-effects model of estimates y_l with variances v_l: the
+// mean and the variance τ² of the quantities estimated, the variance of that mean,
+// and the p-value for τ = 0.
 type randomEffects struct{ mean, variance, tau2, p float64 }
 
-// derSimonianLaird estimates them by moments (DerSimonian and Laird 1986): with
+// derSimonianLaird fits the model by moments (DerSimonian and Laird 1986): with
 // weights w = 1/v, ȳ the weighted mean and Q = Σ w (y − ȳ)²,
 //
 //	τ² = max(0, (Q − (k−1)) / (Σw − Σw²/Σw)).
@@ -218,7 +218,7 @@ func derSimonianLaird(y, v []float64) randomEffects {
 }
 
 // chiSquareTail returns P(X > x) of a χ² variable with df ≥ 0 degrees of freedom,
-// by the finite sums that it has: with h = x/2,
+// by its finite sums: with h = x/2,
 //
 //	e^−h Σ_{i<df/2} hⁱ/i!                        for even df,
 //	erfc(√h) + e^−h Σ_{i<(df−1)/2} h^{i+½}/Γ(i+3/2)  for odd df.

@@ -28,39 +28,39 @@ func TestDerSimonianLaird(t *testing.T) {
 	near(t, "tau²", e.tau2, 1, 1e-15)
 	near(t, "variance", e.variance, 1, 1e-15)
 	near(t, "p", e.p, 0.1572992070502851, 1e-12)
-	// Closer than chance: no variance between them, and the precise one counts more.
+	// Closer than by chance: no variance between them, and the more precise one has more weight.
 	e = derSimonianLaird([]float64{1, 1.3}, []float64{0.25, 1})
 	near(t, "tau² of near ones", e.tau2, 0, 0)
 	near(t, "mean of near ones", e.mean, (4*1+1.3)/5, 1e-15)
 }
 
-// sites returns a data set in which laws are right but for site b, where they are
-// ratio times too narrow, with the column of sites.
+// sites returns a data set with the column of sites. Distributions are right except
+// at site b, where they are too narrow by ratio.
 func sites(t *testing.T, n int, ratio float64, seed uint64) Input {
 	t.Helper()
 	w := simulate(t, n, 2, 4, seed)
 	in := Input{Votes: w.votes}
 	column := Column{Name: "Site"}
-	for j, law := range w.mixtures {
+	for j, dist := range w.mixtures {
 		site := string(rune('a' + j%3))
 		if site == "b" {
 			var err error
-			if law, err = law.Rescale(1 / ratio); err != nil {
+			if dist, err = dist.Rescale(1 / ratio); err != nil {
 				t.Fatal(err)
 			}
-			w.mixtures[j] = law
+			w.mixtures[j] = dist
 		}
 		if j%60 == 5 {
 			site = ""
 		}
 		column.Values = append(column.Values, site)
 	}
-	in.Predictions, in.Columns = answersOf(w.mixtures), []Column{column}
+	in.Predictions, in.Columns = predictionsOf(w.mixtures), []Column{column}
 	return in
 }
 
-// A site whose intervals are too narrow is found among others, and estimates are
-// drawn together.
+// A site with intervals that are too narrow is detected among others, and estimates are
+// shrunk towards each other.
 func TestDispersionBySite(t *testing.T) {
 	r, err := Evaluate(sites(t, 3000, 2.5, 1), Options{Bootstrap: Bootstrap{Replicates: 20}})
 	if err != nil {
@@ -84,13 +84,13 @@ func TestDispersionBySite(t *testing.T) {
 	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk.Value > 1.5) || !(b.Ratio.Lo > 1.2) {
 		t.Errorf("sites %+v", by)
 	}
-	if got := strings.Join(r.Warnings, "; "); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
+	if got := fmt.Sprint(r.Warnings); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 }
 
-// Where levels do not differ, the test of that rejects 5% of data sets; of 200, up
-// to 21 with four standard errors (false-alarm rate 1e-4).
+// If levels do not differ, the test rejects 5% of data sets; of 200, up to 21 with four
+// standard errors (false-alarm rate 1e-4).
 func TestHeterogeneitySize(t *testing.T) {
 	sets := 200
 	if testing.Short() {
@@ -138,7 +138,7 @@ func TestColumnErrors(t *testing.T) {
 	}
 }
 
-// Numbers are sorted into bins, named by their ranges, with missing values apart.
+// Numbers are divided into bins named by their ranges; missing values have a bin of their own.
 func TestNumericColumn(t *testing.T) {
 	in := sites(t, 2000, 1, 3)
 	for j := range in.Columns[0].Values {

@@ -2,13 +2,13 @@ package evaluate
 
 import "math"
 
-// ReliabilityBin is one point of a reliability diagram: of the votes on the
-// items in a bin, the share that went to the class, beside the predicted
+// ReliabilityBin is one point of a reliability diagram: the share of the votes
+// on the items of a bin that are for the class, and the predicted
 // probability.
 type ReliabilityBin struct {
 	Items     int    `json:"items"`
 	Votes     Number `json:"votes"`
-	Predicted Number `json:"predicted"` // mean predicted probability, a vote
+	Predicted Number `json:"predicted"` // mean predicted probability over votes
 	Observed  Number `json:"observed"`
 	SE        Number `json:"se"` // of Observed
 	// Lo and Hi are a 95% interval for the expected share.
@@ -18,15 +18,15 @@ type ReliabilityBin struct {
 
 // Reliability is a reliability diagram.
 type Reliability struct {
-	// Class is the class, "" if the diagram is that of the predicted class of
-	// each item.
+	// Class is the class, or "" if the diagram is for the predicted class of each
+	// item.
 	Class string           `json:"class"`
 	Bins  []ReliabilityBin `json:"bins"`
 }
 
-// calibration is what the bins of a diagram are computed from. In bin b, unit u
-// (an item or a group) has the votes m, the votes for the class s, and the
-// votes expected for it e = Σ m μ.
+// calibration locates the columns that the bins of a diagram are computed from.
+// In bin b, unit u (an item or a group) has m votes, s votes for the class, and
+// e = Σ m μ expected votes for it.
 type calibration struct {
 	bins  int
 	first int // first column; columnsPerBin for each bin
@@ -44,8 +44,8 @@ const (
 	columnsPerBin
 )
 
-// calibrate tallies the votes for one class an item (hits, [N]) against its
-// predicted probability in equal-mass bins of the latter.
+// calibrate tallies the votes for one class per item (hits, [N]) and its
+// predicted probability, in equal-mass bins of the latter.
 func calibrate(t *tally, s *sample, predicted, hits []float64, bins int) (c calibration, of []int) {
 	of, n := equalMass(predicted, s.total, bins)
 	c = calibration{bins: n, first: t.column(n * columnsPerBin)}
@@ -83,8 +83,8 @@ func calibrate(t *tally, s *sample, predicted, hits []float64, bins int) (c cali
 	return c, of
 }
 
-// gap returns, for a bin, observed less predicted and the variance of that,
-// with units as the independent observations:
+// gap returns observed minus predicted share of a bin and its variance, with
+// units as the independent observations:
 //
 //	Δ = Σr/Σm,   Var Δ ≈ n/(n−1) Σ(r − Δm)²/(Σm)².
 func (c calibration) gap(sums []float64, bin int) (delta, variance float64) {
@@ -99,16 +99,16 @@ func (c calibration) gap(sums []float64, bin int) (delta, variance float64) {
 }
 
 // ece returns the expected calibration error Σ_b ω_b |Δ_b|, ω_b being the share
-// of votes in bin b, less the part that chance alone adds.
+// of votes in bin b, with and without a correction for sampling noise.
 //
 // An observed gap is Δ = δ + noise of variance σ², so |Δ| is too large on
-// average, most of all for a perfect prediction. Taking the true gaps as drawn
+// average, most of all for a perfect prediction. If the true gaps are drawn
 // from N(0, τ²), with τ² = max(0, Σω(Δ² − σ²)) by moments, the excess is
 //
 //	√(2/π) Σ_b ω_b (√(τ² + σ_b²) − τ).
 //
-// For a calibrated prediction this is the whole of Σω|Δ|; for one whose gaps are
-// large it vanishes. The result is cut off at zero. (Kumar, Liang and Ma 2019,
+// For a calibrated prediction this is all of Σω|Δ|; for large gaps it vanishes.
+// The result is truncated at zero. (Kumar, Liang and Ma 2019,
 // "Verified uncertainty calibration", correct Δ² in the same way.)
 func (c calibration) ece(sums []float64) (corrected, plain float64) {
 	votes := 0.0
@@ -141,7 +141,7 @@ func (c calibration) ece(sums []float64) (corrected, plain float64) {
 	return max(0, corrected), plain
 }
 
-// diagram has the bins of a reliability diagram computed when t is run.
+// diagram returns a reliability diagram with bins that are computed when t is run.
 func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliability {
 	r := Reliability{Class: class, Bins: make([]ReliabilityBin, c.bins)}
 	for j, b := range of {
@@ -160,8 +160,8 @@ func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliab
 }
 
 // interval sets the ends of the Wilson interval, with the number of votes
-// reduced to that of independent votes with the same standard error; where
-// votes are all equal, to the number of items.
+// reduced to that of independent votes with the same standard error or, if all
+// votes are equal, to the number of items.
 func (b *ReliabilityBin) interval() {
 	p, n := float64(b.Observed), float64(b.Votes)
 	if se := float64(b.SE); se > 0 {
@@ -185,34 +185,34 @@ func wilson(p, n, z float64) (lo, hi float64) {
 	return max(0, center-half), min(1, center+half)
 }
 
-// ClassCalibration compares how many votes a class received with how many were
-// predicted. An error that is small in points, such as 4% for 2%, is large for a
-// class that is rare.
+// ClassCalibration compares the number of votes for a class with the predicted
+// number. An error that is small in percentage points, such as 4% instead of 2%, is
+// large for a rare class.
 type ClassCalibration struct {
 	Class    string `json:"class"`
 	Observed Number `json:"observed"` // share of votes
-	Expected Number `json:"expected"` // mean predicted probability, a vote
+	Expected Number `json:"expected"` // mean predicted probability over votes
 	// Ratio is observed over expected. Its standard error is that if predictions are
-	// right: exact under the predicted laws or, where there are none or it is larger
-	// for items in groups, by bootstrap.
+	// right: exact under the predicted distributions or, if there are none or it is
+	// larger for items in groups, by bootstrap.
 	Ratio Estimate `json:"ratio"`
-	// PValue is that of the ratio being one, adjusted for the number of classes.
+	// PValue is the p-value for a ratio of one, adjusted for the number of classes.
 	PValue Number `json:"p_value"`
 }
 
-// Off reports whether the class gets other than the predicted share of votes: by more
-// than chance, and by more than a tenth of it.
+// Off reports whether the share of votes for the class differs from the prediction by
+// more than chance, and by more than a tenth.
 func (c *ClassCalibration) Off() bool {
 	return c.PValue < 0.01 && math.Abs(float64(c.Ratio.Value)-1) > 0.1
 }
 
-// Near reports whether it surely gets about the predicted share: two standard errors
-// about the ratio lie within two thirds and three halves.
+// Near reports whether the share is close to the prediction with certainty: the ratio
+// plus or minus two standard errors lies between two thirds and three halves.
 func (c *ClassCalibration) Near() bool {
 	return c.Ratio.Value-2*c.Ratio.SE >= 2./3 && c.Ratio.Value+2*c.Ratio.SE <= 1.5
 }
 
-// tallyClasses adds the calibration of every class on the whole.
+// tallyClasses adds the overall calibration of every class.
 func tallyClasses(t *tally, s *sample, r *Result) {
 	r.ClassCalibration = make([]ClassCalibration, s.d)
 	boot, p := make([]Number, s.d), make([]float64, s.d)

@@ -12,67 +12,67 @@ import (
 	"credence/internal/kernel"
 )
 
-// CheckOptions says how votes are looked at. The zero value is the default.
+// CheckOptions configures [Check]. The zero value is the default.
 type CheckOptions struct {
-	// Ordered classes are grades: their order means something though their names
-	// are no numbers.
+	// Ordered means that classes are grades: their order is meaningful although
+	// their names are not numbers.
 	Ordered   bool
 	Bootstrap Bootstrap
-	// Items and Votes are the numbers of items, and of votes on each, that
-	// CheckResult.Designs is about. By default they are those at hand, and the items
-	// twice and four times, with 2, 3, 5 and 10 votes.
+	// Items and Votes are the numbers of items, and of votes per item, of
+	// CheckResult.Designs. The default is the current number of items, twice and four
+	// times as many, with the current number of votes and 2, 3, 5 and 10.
 	Items, Votes []int
 }
 
-// ErrFractions is the reason when counts are fractions of a vote.
+// ErrFractions is returned if counts are fractions of a vote.
 var ErrFractions = errors.New("some counts are fractions of a vote: agreement is between whole votes")
 
-// CheckResult is what votes alone tell.
+// CheckResult is the result of [Check]: what can be learned from votes alone.
 type CheckResult struct {
 	Items      int    `json:"items"`
 	VotedItems int    `json:"voted_items"`
 	Votes      Number `json:"votes"`
-	// VotesPerItem is how many items have how many votes, by number of votes.
+	// VotesPerItem is the number of items by number of votes.
 	VotesPerItem []VotesPerItem `json:"votes_per_item"`
 	Classes      []ClassUse     `json:"classes"`
 
-	// PairAgreement is the share of pairs of votes on an item that agree.
+	// PairAgreement is the share of agreeing pairs among the pairs of votes on an item.
 	PairAgreement IntervalEstimate `json:"pair_agreement"`
-	// Krippendorff's alpha is 1 less the observed over the expected disagreement:
-	// 1 if votes on an item always agree, 0 if they agree as by chance. It is
-	// ordinal and interval where three classes or more are in order, or numbers.
+	// Krippendorff's alpha is 1 minus the observed over the expected disagreement:
+	// 1 if votes on an item always agree, 0 if they agree as by chance. The ordinal
+	// and interval versions are for three or more classes that are ordered, or numbers.
 	AlphaNominal  IntervalEstimate `json:"alpha_nominal"`
 	AlphaOrdinal  IntervalEstimate `json:"alpha_ordinal"`
 	AlphaInterval IntervalEstimate `json:"alpha_interval"`
 	FleissKappa   IntervalEstimate `json:"fleiss_kappa"`
 
-	// Confusions are the pairs of classes that disagreeing votes are for, most
-	// frequent first.
+	// Confusions are the pairs of classes between which votes on an item are split,
+	// most frequent first.
 	Confusions []Confusion `json:"confusions"`
 	Raters     []Rater     `json:"raters"`
 	RaterGraph *RaterGraph `json:"rater_graph"`
 	Support    Support     `json:"support"`
-	// Designs are what other numbers of items and votes would tell, by votes and
-	// then items. There are none if no item has two votes.
+	// Designs are predictions for other numbers of items and votes, by votes and
+	// then items. It is empty if no item has two votes.
 	Designs  []Design `json:"designs"`
-	Warnings []string `json:"warnings"`
-	// Contested are the items with the most disagreement.
+	Warnings Messages `json:"warnings"`
+	// Contested are the items with the most disagreement between votes.
 	Contested []ContestedItem `json:"contested"`
 }
 
-// VotesPerItem says that Items items have Votes votes each.
+// VotesPerItem is the number of items that have a given number of votes.
 type VotesPerItem struct {
 	Votes Number `json:"votes"`
 	Items int    `json:"items"`
 }
 
-// ClassUse is how often a class is voted for.
+// ClassUse is the number and share of votes for a class.
 type ClassUse struct {
 	Class string `json:"class"`
 	Votes Number `json:"votes"`
 	Share Number `json:"share"`
-	// Agreement is the chance that another vote on the same item is for the
-	// class too, given one that is.
+	// Agreement is the probability that another vote on the same item is also for
+	// the class, given one that is.
 	Agreement IntervalEstimate `json:"agreement"`
 }
 
@@ -80,25 +80,25 @@ type ClassUse struct {
 type Confusion struct {
 	First  string `json:"first"`
 	Second string `json:"second"`
-	// Share is the pair's part of all disagreement, Chance what it would be if
-	// votes were dealt out at random.
+	// Share is the pair's share of all disagreement, Chance the share expected if
+	// votes were assigned at random.
 	Share  Number `json:"share"`
 	Chance Number `json:"chance"`
 }
 
-// ContestedItem is an item whose votes disagree.
+// ContestedItem is an item with votes that disagree.
 type ContestedItem struct {
 	Item      string    `json:"item"`
 	Agreement Number    `json:"agreement"` // share of pairs of votes that agree
 	Votes     []float64 `json:"votes"`
 }
 
-// listed is how many confusions and contested items are listed.
+// listed is the maximum length of the lists of confusions and contested items.
 const listed = 10
 
-// Check describes the votes of ds, before any training: how far raters agree,
+// Check examines the votes of ds before any training: how far raters agree,
 // where they do not, which raters differ, and whether the votes can support
-// intervals. Errors are bootstrap errors over items, or over the groups of ds.
+// intervals. Standard errors are bootstrap errors over items, or over the groups of ds.
 func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
@@ -114,14 +114,14 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	// In JSON a list of nothing is [].
-	r := &CheckResult{Items: votes.Len(), Votes: Number(sum(votes.Counts)), Warnings: []string{},
+	// Empty lists are [] in JSON, not null.
+	r := &CheckResult{Items: votes.Len(), Votes: Number(sum(votes.Counts)), Warnings: Messages{},
 		Confusions: []Confusion{}, Raters: []Rater{}, Contested: []ContestedItem{}}
 	r.count(votes, ds.Classes)
 	r.agree(votes, unit, units, ds.Classes, o)
 	r.confuse(votes, ds.Classes)
 	r.contest(votes, ds.Items)
-	// Where a row stands for several votes, single ratings do not tell all.
+	// Ratings are incomplete if a row of the data stands for several votes.
 	if float64(len(ds.Ratings)) == sum(votes.Counts) && len(ds.Ratings) > 0 {
 		if err := checkRatings(ds.Ratings, votes); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 	return r, nil
 }
 
-// agree computes the agreement of votes, with errors.
+// agree computes the agreement between votes, with standard errors.
 func (r *CheckResult) agree(votes Votes, unit []int, units int, classes []string, o CheckOptions) {
 	d := votes.Classes
 	t := newTally(units)
@@ -175,7 +175,7 @@ func (r *CheckResult) agree(votes Votes, unit []int, units int, classes []string
 	t.run(o.Bootstrap)
 }
 
-// classValues returns the values of classes that are numbers, else nil.
+// classValues returns the values of the classes if all are numbers, otherwise nil.
 func classValues(classes []string) []float64 {
 	values := make([]float64, len(classes))
 	for i, c := range classes {
@@ -188,7 +188,7 @@ func classValues(classes []string) []float64 {
 	return values
 }
 
-// count fills in how many votes there are of what.
+// count fills in the numbers of votes per item and per class.
 func (r *CheckResult) count(votes Votes, names []string) {
 	items := newHistogram(votes.Len(), votes.Total)
 	r.VotedItems = votes.Len() - int(items.times[0])
@@ -204,7 +204,7 @@ func (r *CheckResult) count(votes Votes, names []string) {
 	}
 }
 
-// confuse lists the pairs of classes that votes are split between.
+// confuse fills in the pairs of classes between which votes are split.
 func (r *CheckResult) confuse(votes Votes, names []string) {
 	d := votes.Classes
 	pairs := make([]float64, d*d)
@@ -231,7 +231,7 @@ func (r *CheckResult) confuse(votes Votes, names []string) {
 	r.Confusions = r.Confusions[:min(listed, len(r.Confusions))]
 }
 
-// contest lists the items whose votes disagree most, those with more votes
+// contest fills in the items with the most disagreement, those with more votes
 // first among equals.
 func (r *CheckResult) contest(votes Votes, names []string) {
 	for j := range votes.Len() {
@@ -251,11 +251,9 @@ func (r *CheckResult) contest(votes Votes, names []string) {
 
 // advise adds the warnings.
 func (r *CheckResult) advise(units int) {
-	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	warn := r.Warnings.add
 	if r.Support.Intervals != "yes" {
-		for _, reason := range r.Support.Reasons {
-			warn("%s", reason)
-		}
+		r.Warnings = append(r.Warnings, r.Support.Reasons...)
 	}
 	if units < 2 {
 		warn("fewer than two independent items or groups: there are no standard errors")

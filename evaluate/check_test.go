@@ -3,6 +3,7 @@ package evaluate
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -13,8 +14,8 @@ import (
 	"credence/internal/rng"
 )
 
-// ratedItems draws votes of exchangeable raters on n items: each item has m
-// raters picked at random out of a number, and three classes. Rater 0 votes for
+// ratedItems draws votes of exchangeable raters on n items of three classes: each item
+// has m raters, chosen at random from a fixed number. Rater 0 votes for
 // class 2 with an extra probability bias.
 func ratedItems(n, m, raters int, bias float64, seed uint64) *dataset.Dataset {
 	r := rand.New(rng.New(seed, "evaluate.ballotsOf"))
@@ -40,7 +41,7 @@ func ratedItems(n, m, raters int, bias float64, seed uint64) *dataset.Dataset {
 	return ds
 }
 
-// itemsOf makes a data set of votes alone.
+// itemsOf returns a data set that has votes only.
 func itemsOf(rows [][]float64, classes ...string) *dataset.Dataset {
 	ds := &dataset.Dataset{Classes: classes}
 	for j, row := range rows {
@@ -55,7 +56,7 @@ func itemsOf(rows [][]float64, classes ...string) *dataset.Dataset {
 	return ds
 }
 
-// Of 200 sets of exchangeable raters, at most 5% have one who is said to differ:
+// Of 200 sets of exchangeable raters, at most 5% have one that is reported to differ:
 // within 3.7 standard errors of Holm's bound (false-alarm rate 1e-4). A biased
 // rater is found in every set.
 func TestCompareRaters(t *testing.T) {
@@ -135,7 +136,7 @@ func TestSupport(t *testing.T) {
 	} {
 		votes := votesOf(t, c.rows)
 		s := supportOf(votes, newDesigner(votes))
-		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(strings.Join(s.Reasons, "\n"), c.reason) {
+		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(fmt.Sprint(s.Reasons), c.reason) {
 			t.Errorf("%s: %+v", c.name, s)
 		}
 	}

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,8 +10,8 @@ import (
 	"credence/mixture"
 )
 
-// A class of two per cent that is predicted at four is off, though only by two points;
-// one that is predicted right is near.
+// A class of two percent that is predicted at four is off, although only by two
+// percentage points; one that is predicted correctly is near.
 func TestClassCalibration(t *testing.T) {
 	const n = 4000
 	truth := dirichlet(t, 9.8, 0.2)
@@ -19,16 +20,16 @@ func TestClassCalibration(t *testing.T) {
 	for j := range n {
 		vote(votes.Item(j), truth.Sample(nil, r), 2, r)
 	}
-	laws := make([]*mixture.Dirichlet, n)
+	dists := make([]*mixture.Dirichlet, n)
 	for _, c := range []struct {
-		law  *mixture.Dirichlet
+		dist *mixture.Dirichlet
 		off  bool
 		near bool
 	}{{truth, false, true}, {dirichlet(t, 9.6, 0.4), true, false}} {
-		for j := range laws {
-			laws[j] = c.law
+		for j := range dists {
+			dists[j] = c.dist
 		}
-		r, err := Evaluate(Input{Predictions: answersOf(laws), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
+		r, err := Evaluate(Input{Predictions: predictionsOf(dists), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,7 @@ func TestClassCalibration(t *testing.T) {
 		if x.Off() != c.off || x.Near() != c.near || !(r.ECE.Value < 0.03) {
 			t.Errorf("%+v, ECE %.4f", x, r.ECE.Value)
 		}
-		if got := strings.Contains(strings.Join(r.Warnings, " "), "classes do not get the share"); got != c.off {
+		if got := strings.Contains(fmt.Sprint(r.Warnings), "classes do not get the share"); got != c.off {
 			t.Errorf("warnings %q", r.Warnings)
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"credence/internal/special"
 )
 
-// constant predicts the same class probabilities for every item, and takes
+// constant predicts the same class probabilities for every item, and treats
 // votes as independent.
 type constant struct {
 	Probabilities []float64 `json:"probabilities"`
 }
 
 // fitConstant returns the class frequencies of the votes. Half a vote is added
-// to every class, so that none is impossible.
+// to every class, so that no class has probability zero.
 func fitConstant(votes Votes) constant {
 	p := make([]float64, votes.Classes)
 	for k, c := range votes.Counts {
@@ -29,8 +29,8 @@ func fitConstant(votes Votes) constant {
 	return constant{p}
 }
 
-// halfVote is what every class is given beyond its votes when a constant is
-// fitted: Jeffreys' prior for class frequencies.
+// halfVote is the number of votes added to every class when a constant is fitted:
+// Jeffreys' prior for class frequencies.
 const halfVote = 0.5
 
 // losses returns the loss of every item's votes, −Σ_i S_i ln p_i.
@@ -38,12 +38,12 @@ func (c constant) losses(votes Votes) []float64 {
 	return lossesOf(votes, func(_ int, s []float64) float64 { return independentLoss(c.Probabilities, s) })
 }
 
-// constantDirichlet predicts one Dirichlet distribution for every item. It has
-// no features, but knows that the votes on an item agree.
+// constantDirichlet predicts the same Dirichlet distribution for every item. It
+// uses no features, but models that votes on an item tend to agree.
 type constantDirichlet struct {
 	Alpha []float64 `json:"alpha"`
-	// Identified is false if no item had two votes: then the mean is fitted and
-	// the concentration Σα is arbitrary.
+	// Identified is false if no item had two votes: then only the mean is fitted,
+	// and the concentration Σα is arbitrary.
 	Identified bool `json:"identified"`
 }
 
@@ -51,12 +51,12 @@ type constantDirichlet struct {
 //
 //	Σ_j ln B(α + S_j)/B(α) + ½ Σ_i ln(α_i/α₀)
 //
-// over α. The second term, half a vote for every class, keeps the likelihood of
-// a class without votes finite; it is that of fitConstant.
+// over α. The second term, half a vote for every class as in fitConstant, keeps
+// the likelihood of a class without votes finite.
 func fitConstantDirichlet(votes Votes) constantDirichlet {
 	d := votes.Classes
-	// The likelihood is a sum over single counts, of which there are few different
-	// ones: of all classes together, and of each.
+	// The likelihood is a sum over single counts, which have few distinct values:
+	// the counts of all classes together, and those of each class.
 	totals, counts := newHistogram(votes.Len(), votes.Total), make([]histogram, d)
 	for i := range counts {
 		counts[i] = newHistogram(votes.Len(), func(j int) float64 { return votes.Item(j)[i] })
@@ -98,10 +98,10 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 	return constantDirichlet{alphaOf(x), slices.Max(append(totals.values, 0)) >= 2}
 }
 
-// histogram is how many times each number was seen.
+// histogram counts how many times each value occurs.
 type histogram struct {
 	times  map[float64]float64
-	values []float64 // in order
+	values []float64 // in increasing order
 }
 
 func newHistogram(n int, value func(j int) float64) histogram {
@@ -112,8 +112,8 @@ func newHistogram(n int, value func(j int) float64) histogram {
 	return histogram{times, slices.Sorted(maps.Keys(times))}
 }
 
-// logAlphaLimit bounds |ln α|: without disagreement the likelihood grows until
-// α is 0, without over-dispersion until it is infinite.
+// logAlphaLimit bounds |ln α|: without disagreement the likelihood increases as
+// α → 0, without over-dispersion as α → ∞.
 const logAlphaLimit = 20
 
 // losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
@@ -135,7 +135,7 @@ func dirichletLoss(a0, scale float64, a, s []float64) float64 {
 // objective returns the value and the gradient of a smooth function.
 type objective func(x []float64) (value float64, grad []float64)
 
-// change is that of x and of the gradient in a step, and their product, which is positive.
+// change holds the changes of x and of the gradient in a step, and their product, which is positive.
 type change struct {
 	x, grad   []float64
 	curvature float64
@@ -144,8 +144,8 @@ type change struct {
 // minimize finds a minimum of a smooth function by the limited-memory BFGS
 // method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with
 // a line search for the weak Wolfe conditions by bisection (Lewis and Overton
-// 2013). It returns the end for the start x, and stops when two steps in a row
-// gain less than tolerance·max(1, |f|).
+// 2013). It starts at x, and stops when two steps in a row gain less than
+// tolerance·max(1, |f|).
 func minimize(f objective, x []float64, tolerance float64, iterations int) []float64 {
 	const memory = 10
 	var last []change
@@ -181,8 +181,8 @@ func minimize(f objective, x []float64, tolerance float64, iterations int) []flo
 	return x
 }
 
-// descent returns minus the inverse Hessian, as the last changes have it, times
-// the gradient.
+// descent returns minus the inverse Hessian, as approximated from the last
+// changes, times the gradient.
 func descent(grad []float64, last []change) []float64 {
 	dir, scale := make([]float64, len(grad)), 1.0
 	kernel.Axpy64(-1, grad, dir)
@@ -203,8 +203,8 @@ func descent(grad []float64, last []change) []float64 {
 	return dir
 }
 
-// lineSearch returns a point x + t·dir, with its value and gradient, that
-// decreases f enough and far enough; nil if there is none.
+// lineSearch returns a point x + t·dir that meets the weak Wolfe conditions, with
+// its value and gradient; nil if there is none.
 func lineSearch(f objective, x, dir []float64, value, slope, t float64) (best []float64, low float64, grad []float64) {
 	lo, hi := 0.0, math.Inf(1)
 	for range 50 {

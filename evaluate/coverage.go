@@ -9,13 +9,13 @@ import (
 	"credence/mixture"
 )
 
-// Coverage is the share of items whose true probability of a class lies in its
-// two-sided interval.
+// Coverage is the share of items for which the two-sided interval of a class
+// contains its true probability.
 type Coverage struct {
 	Class string  `json:"class"`
 	Level float64 `json:"level"`
-	// Stratum is "" for all items; otherwise which: by predicted mean or by width
-	// of the interval (thirds).
+	// Stratum is "" for all items, or a stratum of the predicted mean or of the
+	// width of the interval (thirds).
 	Stratum   string `json:"stratum,omitempty"`
 	Items     int    `json:"items"`
 	Empirical Number `json:"empirical"`
@@ -24,7 +24,7 @@ type Coverage struct {
 }
 
 // meanStrata are the strata of the predicted mean: below each of the bounds, and from
-// the last on.
+// the last bound upwards.
 var (
 	meanStrata = []string{"mean below 0.05", "mean 0.05 to 0.2", "mean 0.2 to 0.8", "mean 0.8 to 0.95", "mean from 0.95"}
 	meanBounds = []float64{0.05, 0.2, 0.8, 0.95}
@@ -48,7 +48,7 @@ func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) erro
 	for c := range s.d {
 		forItems(s.ctx, s.n, func(j int) {
 			row := truth[j*s.d : (j+1)*s.d]
-			m := NewCovered(s.answers[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
+			m := NewCovered(s.predictions[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
 			for l, level := range levels {
 				at := l*s.n + j
 				var in mixture.ReportedInterval
@@ -64,14 +64,10 @@ func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) erro
 	return nil
 }
 
-// tallyStrata adds one class and level: the strata of the mean, whose sum is all
-// items, and those of the width.
+// tallyStrata adds one class and level: the strata of the mean, which together are
+// all items, and those of the width.
 func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, inside []bool, width []float64) {
-	ones := make([]float64, s.n)
-	for j := range ones {
-		ones[j] = 1
-	}
-	byWidth, _ := equalMass(width, ones, len(widthStrata))
+	byWidth, _ := equalMass(width, slices.Repeat([]float64{1}, s.n), len(widthStrata))
 	family := func(names []string, of func(j int) int) (items, hits, widths int) {
 		k := len(names)
 		items, hits, widths = t.column(k), t.column(k), t.column(k)
@@ -112,8 +108,8 @@ func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, insi
 	family(widthStrata, func(j int) int { return byWidth[j] })
 }
 
-// Covered reports whether a true probability x, known with y = 1 − x, lies in the reported intervals
-// of a class. Without a resolution it compares masses, not ends: lo ≤ x is F(x) ≥ γ/2, so that
+// Covered decides whether the reported intervals of a class contain a true probability x, given with
+// y = 1 − x. Without a resolution it compares masses, not ends: lo ≤ x is F(x) ≥ γ/2, so that
 // neither quantiles nor the rounding of 1 − x matter.
 type Covered struct {
 	class        mixture.ReportedClass
@@ -122,7 +118,7 @@ type Covered struct {
 	resolved     bool
 }
 
-// NewCovered makes one for a true probability x = 1 − y of a class.
+// NewCovered returns a Covered for a true probability x = 1 − y of a class.
 func NewCovered(r mixture.Reported, class int, x, y float64) *Covered {
 	c := &Covered{class: r.Class(class), x: x, y: y, resolved: r.Resolution > 0}
 	if !c.resolved {
@@ -144,20 +140,20 @@ func tails(m *mixture.Beta, x, y float64) (lower, upper float64) {
 	return m.Survival(y), m.CDF(y)
 }
 
-// At reports whether x lies in the two-sided interval of the level, and returns that interval.
+// At reports whether the two-sided interval of the level contains x, and returns the interval.
 func (c *Covered) At(level float64) (inside bool, in mixture.ReportedInterval) {
 	in = c.class.Interval(mixture.TwoSided, level)
 	if !c.resolved {
 		tail := (1 - level) / 2
 		return c.lower >= tail && c.upper >= tail, in
 	}
-	// No end but 0 and 1 lies where x and y lose digits.
+	// Only the ends 0 and 1 lie where x or y lose digits.
 	above := c.x >= in.Lo || c.y <= 1-in.Lo
 	below := c.x <= in.Hi || c.y >= 1-in.Hi
 	return above && below, in
 }
 
-// checkTruth returns an error unless truth holds N rows of d probabilities.
+// checkTruth returns an error unless truth has N rows of d probabilities.
 func (s *sample) checkTruth(truth []float64) error {
 	if len(truth) != s.n*s.d {
 		return fmt.Errorf("%d true probabilities for %d items of %d classes", len(truth), s.n, s.d)
@@ -176,12 +172,12 @@ func (s *sample) checkTruth(truth []float64) error {
 	return nil
 }
 
-// WidthGroup is the width of intervals among items whose votes agree, or do
-// not: the width of the two-sided interval of each item's predicted class.
+// WidthGroup is the width of intervals among items with unanimous or with mixed
+// votes: the width of the two-sided interval of each item's predicted class.
 type WidthGroup struct {
 	// Group is "unanimous" or "mixed".
 	Group string `json:"group"`
-	// Class is the one that all votes are for, "" for all classes together.
+	// Class is the class that all votes are for, or "" for all classes together.
 	Class  string   `json:"class"`
 	Items  int      `json:"items"`
 	Mean   Estimate `json:"mean"`
@@ -189,12 +185,12 @@ type WidthGroup struct {
 }
 
 // widths returns, for every item, the width of the two-sided interval of its predicted class at a
-// level, and how many intervals lie within the resolution or are [0, 1].
+// level, and the numbers of intervals that lie within the resolution of 0 or 1 or are [0, 1].
 func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 	width = make([]float64, s.n)
 	intervals := make([]mixture.ReportedInterval, s.n)
 	forItems(s.ctx, s.n, func(j int) {
-		intervals[j] = s.answers[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
+		intervals[j] = s.predictions[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
 	})
 	for j, in := range intervals {
 		width[j] = in.Length()
@@ -208,8 +204,8 @@ func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 	return width, atLeast, vacuous
 }
 
-// tallyWidths adds the width by agreement of the votes, over items with two or
-// more.
+// tallyWidths adds the width by agreement of the votes, over items with two
+// votes or more.
 func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 	r.Widths = []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
 	for _, name := range s.names {

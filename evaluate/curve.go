@@ -12,35 +12,35 @@ import (
 	"credence/internal/rng"
 )
 
-// CurveOptions says how votes and items are thinned. The zero value is the default.
+// CurveOptions configures [Curve]. The zero value is the default.
 type CurveOptions struct {
-	// Bootstrap finds the errors of losses; its seed also picks votes and items.
+	// Bootstrap configures the errors of losses; its seed also selects votes and items.
 	Bootstrap Bootstrap
-	// Votes are the numbers of votes per item; nil means 2, 3, 5, 10, 20, 50 and 100,
-	// as far as half of the items with two votes have that many, and the largest
+	// Votes are the numbers of votes per item; nil means those of 2, 3, 5, 10, 20, 50
+	// and 100 that at least half of the items with two votes have, and the largest
 	// number that they have.
 	Votes []int
-	// Shares are the parts of the items (or groups) that are kept; nil means a
+	// Shares are the shares of the items (or groups) that are kept; nil means a
 	// quarter, half and all of them.
 	Shares []float64
 }
 
-// CurvePoint is what fewer votes on fewer items say of the same predictions.
+// CurvePoint is the evaluation of the same predictions with fewer votes and items.
 type CurvePoint struct {
-	// Votes is how many votes each item keeps. Items with fewer are left out.
+	// Votes is the number of votes kept per item. Items with fewer are left out.
 	Votes int    `json:"votes_per_item"`
 	Share Number `json:"share"`
 	Items int    `json:"items"`
 	// Ratio is the dispersion ratio R, with the error of [Dispersion].
 	Ratio Estimate `json:"dispersion_ratio"`
-	// Loss is that of an item's votes together, with a bootstrap error.
+	// Loss is the joint loss of an item's votes, with a bootstrap error.
 	Loss Estimate `json:"nll_per_vote"`
 }
 
 // Curve measures how the dispersion ratio, the loss and their errors depend on the
-// number of votes per item and of items, by leaving out votes and items at random:
-// how many it takes to judge predictions. The predictions stay as they are. Fewer
-// votes are always among the more, and fewer items too. Answers must have laws.
+// numbers of votes per item and of items, by leaving out votes and items at random:
+// how many are needed to evaluate predictions. The predictions are unchanged. Smaller
+// samples are subsets of larger ones. Predictions must have distributions.
 func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
 	s, err := newSample(context.Background(), &in)
 	if err != nil {
@@ -63,12 +63,17 @@ func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
 	order := s.voteOrder(votes[len(votes)-1], o.Bootstrap.Seed)
 	rank := rand.New(rng.New(o.Bootstrap.Seed, "evaluate.Curve.items")).Perm(s.units)
 	for _, m := range votes {
-		t, err := s.thin(order, m)
+		t := s.thin(order, m)
+		pairs, err := t.allClasses()
+		if err != nil {
+			return nil, err
+		}
+		losses, err := t.jointLosses()
 		if err != nil {
 			return nil, err
 		}
 		for _, share := range shares {
-			list = append(list, t.point(share, rank, o.Bootstrap))
+			list = append(list, pairs.point(m, share, rank, losses, o.Bootstrap))
 		}
 	}
 	return list, nil
@@ -96,11 +101,11 @@ func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error)
 	return distinct(votes), distinct(shares), nil
 }
 
-// distinct returns the different numbers of a list in increasing order.
+// distinct returns the distinct values of a list in increasing order.
 func distinct[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
-// usualVotes returns the numbers of votes that half of the items with two or more
-// have.
+// usualVotes returns the default numbers of votes: those that at least half of the
+// items with two votes or more have.
 func (s *sample) usualVotes() []int {
 	paired := slices.DeleteFunc(slices.Clone(s.total), func(m float64) bool { return m < 2 })
 	if len(paired) == 0 {
@@ -113,7 +118,7 @@ func (s *sample) usualVotes() []int {
 }
 
 // voteOrder returns the classes of up to m votes on each item in a random order, as
-// if they had come one by one.
+// if they had been cast one by one.
 func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	order := make([][]int, s.n)
 	forItems(s.ctx, s.n, func(j int) {
@@ -135,65 +140,52 @@ func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	return order
 }
 
-// thinned is a sample with m votes on each item that has as many.
-type thinned struct {
-	s      *sample
-	m      int
-	spread []float64 // [n] D of each item, NaN for those left out
-	model  []float64 // [n] its variance under the item's law
-	loss   []float64 // [n] of its votes together
+// thin returns s with the first m votes of each item in the given order, and without votes on the
+// items that have fewer.
+func (s *sample) thin(order [][]int, m int) *sample {
+	t := *s
+	t.raterModel, t.votes, t.total = nil, Votes{s.d, make([]float64, s.n*s.d)}, make([]float64, s.n)
+	for j, classes := range order {
+		if len(classes) < m {
+			continue
+		}
+		t.total[j] = float64(m)
+		for _, c := range classes[:m] {
+			t.votes.Item(j)[c]++
+		}
+	}
+	return &t
 }
 
-func (s *sample) thin(order [][]int, m int) (*thinned, error) {
-	t := &thinned{s: s, m: m, spread: make([]float64, s.n), model: make([]float64, s.n), loss: make([]float64, s.n)}
-	return t, tryItems(s.ctx, s.n, func(j int) error {
-		t.spread[j] = math.NaN()
-		if len(order[j]) < m {
-			return nil
-		}
-		votes := make([]float64, s.d)
-		for _, c := range order[j][:m] {
-			votes[c]++
-		}
-		law := s.mixtures[j]
-		l, err := law.LogVotes(votes)
-		if err == nil {
-			t.spread[j], err = law.PairError(votes)
-		}
-		t.loss[j], t.model[j] = -l, law.PairVariance(float64(m))
-		return err
-	})
-}
-
-// point returns what the share of the units with the lowest ranks says.
-func (t *thinned) point(share float64, rank []int, b Bootstrap) CurvePoint {
-	s := t.s
-	p := CurvePoint{Votes: t.m, Share: Number(share)}
+// point evaluates the given share of the units, those with the lowest ranks. losses, [n], are the
+// joint losses of the items.
+func (p *pairDists) point(m int, share float64, rank []int, losses []float64, b Bootstrap) CurvePoint {
+	s, at := p.s, CurvePoint{Votes: m, Share: Number(share)}
 	kept := int(math.Ceil(share * float64(s.units)))
 	sums := newTally(kept)
 	spread, variance, loss, votes := sums.column(1), sums.column(1), sums.column(1), sums.column(1)
 	model, predicted := 0.0, 0.0
-	for j, d := range t.spread {
+	for j, total := range s.total {
 		u := rank[s.unit[j]]
-		if u >= kept || math.IsNaN(d) {
+		if u >= kept || total == 0 {
 			continue
 		}
-		v := sum(s.variances(j))
-		p.Items++
-		model += t.model[j]
+		v := p.variance(j)
+		at.Items++
+		model += p.noise[j]
 		predicted += v
-		sums.add(u, spread, d)
+		sums.add(u, spread, p.shown[j])
 		sums.add(u, variance, v)
-		sums.add(u, loss, t.loss[j])
-		sums.add(u, votes, float64(t.m))
+		sums.add(u, loss, losses[j])
+		sums.add(u, votes, total)
 	}
 	var boot Number // over groups
-	sums.ratioOf(p.Items, &p.Ratio.Value, &boot, spread, variance)
-	sums.ratioOf(p.Items, &p.Loss.Value, &p.Loss.SE, loss, votes)
+	sums.ratioOf(at.Items, &at.Ratio.Value, &boot, spread, variance)
+	sums.ratioOf(at.Items, &at.Loss.Value, &at.Loss.SE, loss, votes)
 	sums.run(b)
-	p.Ratio.SE = Number(math.Sqrt(model) / predicted)
-	if s.units < s.n && boot > p.Ratio.SE {
-		p.Ratio.SE = boot
+	at.Ratio.SE = Number(math.Sqrt(model) / predicted)
+	if s.units < s.n && boot > at.Ratio.SE {
+		at.Ratio.SE = boot
 	}
-	return p
+	return at
 }

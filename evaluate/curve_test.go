@@ -9,12 +9,12 @@ import (
 	"credence/internal/par"
 )
 
-// Where predictions are right, R is 1 and the loss that of the laws at every number
+// If predictions are right, R is 1 and the loss that of the distributions at every number
 // of votes and items, within 4.5 standard errors (24 numbers, false-alarm rate 2e-4);
-// their errors fall with the votes and with the items.
+// their errors decrease with the votes and with the items.
 func TestCurve(t *testing.T) {
 	w := simulate(t, 4000, 3, 12, 3)
-	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
+	in := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes}
 	o := CurveOptions{Bootstrap: Bootstrap{Replicates: 100, Seed: 5}}
 	list, err := Curve(in, o)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// With all votes and items it is what Evaluate says.
+// With all votes and items the point equals the result of Evaluate.
 func TestCurveAtItsEnd(t *testing.T) {
 	w := simulate(t, 300, 2, 1, 4)
 	for j := range w.votes.Len() { // seven votes each
@@ -63,7 +63,7 @@ func TestCurveAtItsEnd(t *testing.T) {
 	for j := range groups {
 		groups[j] = string(rune('a' + j%20))
 	}
-	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Groups: groups}
+	in := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Groups: groups}
 	b := Bootstrap{Replicates: 50}
 	r, err := Evaluate(in, Options{Bootstrap: b})
 	if err != nil {
@@ -84,11 +84,11 @@ func TestCurveAtItsEnd(t *testing.T) {
 
 func TestCurvePoor(t *testing.T) {
 	w := simulate(t, 3, 2, 1, 4)
-	answers := answersOf(w.mixtures)
-	if list, err := Curve(Input{Predictions: answers, Votes: w.votes}, CurveOptions{}); err != nil || len(list) != 0 {
+	predictions := predictionsOf(w.mixtures)
+	if list, err := Curve(Input{Predictions: predictions, Votes: w.votes}, CurveOptions{}); err != nil || len(list) != 0 {
 		t.Errorf("one vote per item: %v, %v", list, err)
 	}
-	list, err := Curve(Input{Predictions: answers, Votes: votesOf(t, [][]float64{{1, 1}, {0, 0}, {0, 1}})}, CurveOptions{Votes: []int{2, 9}})
+	list, err := Curve(Input{Predictions: predictions, Votes: votesOf(t, [][]float64{{1, 1}, {0, 0}, {0, 1}})}, CurveOptions{Votes: []int{2, 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestCurvePoor(t *testing.T) {
 		t.Errorf("one pair: %+v, %v", list, err)
 	}
 	halves := votesOf(t, [][]float64{{.5, 1.5}, {1, 1}, {1, 1}})
-	means := answersOf(w.mixtures)
+	means := predictionsOf(w.mixtures)
 	for j := range means {
 		means[j].Dist = nil
 	}
@@ -104,10 +104,10 @@ func TestCurvePoor(t *testing.T) {
 		in Input
 		o  CurveOptions
 	}{
-		"fractions": {Input{Predictions: answers, Votes: halves}, CurveOptions{}},
-		"one vote":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Votes: []int{1}}},
-		"no items":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Shares: []float64{0}}},
-		"too many":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Shares: []float64{1.5}}},
+		"fractions": {Input{Predictions: predictions, Votes: halves}, CurveOptions{}},
+		"one vote":  {Input{Predictions: predictions, Votes: w.votes}, CurveOptions{Votes: []int{1}}},
+		"no items":  {Input{Predictions: predictions, Votes: w.votes}, CurveOptions{Shares: []float64{0}}},
+		"too many":  {Input{Predictions: predictions, Votes: w.votes}, CurveOptions{Shares: []float64{1.5}}},
 		"means":     {Input{Predictions: means, Votes: w.votes}, CurveOptions{}},
 	} {
 		if _, err := Curve(c.in, c.o); err == nil {

@@ -10,32 +10,32 @@ import (
 	"credence/mixture"
 )
 
-// Support says whether votes can support intervals. The votes on an item
-// identify the moments of the distribution of its probabilities up to their
-// number: with one vote an item, no more than the mean.
+// Support describes whether votes can support intervals. m votes on an item
+// identify the first m moments of the distribution of its probabilities: with
+// one vote per item, only the mean.
 type Support struct {
 	// Intervals is "no", "weak" or "yes".
 	Intervals string `json:"intervals"`
-	// PairedItems are those with two or more votes.
+	// PairedItems is the number of items with two or more votes.
 	PairedItems int `json:"paired_items"`
-	// MixedItems are those whose votes differ.
+	// MixedItems is the number of items with votes for different classes.
 	MixedItems int `json:"mixed_items"`
-	// Order is the highest number of votes that at least a hundred items have:
-	// up to which moments can be learned from the votes.
+	// Order is the largest number of votes that at least a hundred items have: the
+	// highest moment that can be learned from the votes.
 	Order int `json:"order"`
-	// RatioSE is the standard error that is predicted for the dispersion ratio R of
-	// a model that is trained on these votes, if features explain half of the spread
-	// between items; see [Design]. Above 0.25 intervals are weak, above 0.5 there is
-	// no support.
+	// RatioSE is the predicted standard error of the dispersion ratio R of a model
+	// trained on these votes, if features explain half of the spread between items;
+	// see [Design]. Above 0.25 the support for intervals is weak, above 0.5 there is
+	// none.
 	RatioSE Number `json:"ratio_se"`
-	// Reasons say why, in words.
-	Reasons []string `json:"reasons"`
+	// Reasons explain the verdict.
+	Reasons Messages `json:"reasons"`
 }
 
-// enoughItems is how many items it takes to learn a moment from their votes.
+// enoughItems is the number of items required to learn a moment from their votes.
 const enoughItems = 100
 
-// supportOf judges the votes; by predicts what they tell, nil if nothing does.
+// supportOf returns the support by the votes; by is nil if the spread between items is unknown.
 func supportOf(votes Votes, by *designer) Support {
 	s := Support{RatioSE: unknown}
 	have, items := newHistogram(votes.Len(), votes.Total), 0.0
@@ -53,7 +53,7 @@ func supportOf(votes Votes, by *designer) Support {
 			s.MixedItems++
 		}
 	}
-	say := func(format string, args ...any) { s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...)) }
+	say := s.Reasons.add
 	switch {
 	case voted == 0:
 		s.Intervals = "no"
@@ -65,7 +65,7 @@ func supportOf(votes Votes, by *designer) Support {
 		return s
 	}
 	s.Intervals = "yes"
-	s.judgeRatio(votes, by, say)
+	s.judgeRatio(votes, by)
 	if s.PairedItems < enoughItems {
 		s.weaken()
 		if s.PairedItems == 1 {
@@ -87,19 +87,19 @@ func supportOf(votes Votes, by *designer) Support {
 	return s
 }
 
-// weaken makes "yes" into "weak".
+// weaken changes "yes" to "weak".
 func (s *Support) weaken() {
 	if s.Intervals == "yes" {
 		s.Intervals = "weak"
 	}
 }
 
-// noSpread is a correlation between votes on an item below which they agree as if all
-// items had the same probabilities.
+// noSpread is the correlation between votes on an item below which they are considered
+// to agree no more than if all items had the same probabilities.
 const noSpread = 0.02
 
-// judgeRatio judges by how well the spread of the class probabilities would be known.
-func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, args ...any)) {
+// judgeRatio sets the verdict by the predicted standard error of the dispersion ratio.
+func (s *Support) judgeRatio(votes Votes, by *designer) {
 	if by == nil {
 		return
 	}
@@ -108,47 +108,47 @@ func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, 
 	switch {
 	case s.Intervals == "yes":
 	case by.correlation() < noSpread:
-		say("votes on an item agree hardly more than votes on different items: " +
+		s.Reasons.add("votes on an item agree hardly more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
-		say("so few votes do not tell the variance that intervals rest on: " +
+		s.Reasons.add("so few votes do not tell the variance that intervals rest on: " +
 			"more items, or more votes per item, help")
 	default:
-		say("the variance that intervals rest on would be known to about ±%.0f%%: "+
+		s.Reasons.add("the variance that intervals rest on would be known to about ±%.0f%%: "+
 			"more items, or more votes per item, help", 100*se)
 	}
 }
 
-// Design is a number of items with a number of votes on each, and what is predicted
-// of it before any training, from votes like those at hand.
+// Design is a number of items with a number of votes on each, and its predicted
+// accuracy before any training, assuming votes like the current ones.
 type Design struct {
 	Items int `json:"items"`
 	Votes int `json:"votes_per_item"`
-	// RatioSE is the standard error of the dispersion ratio R, by which intervals
-	// are calibrated and judged: how far off their squared width may stay.
+	// RatioSE is the standard error of the dispersion ratio R, by which intervals are
+	// calibrated and evaluated: the relative error that may remain in their squared width.
 	RatioSE Number `json:"ratio_se"`
-	// Needed is how many items with as many votes bring RatioSE down to 0.25, where
-	// intervals are supported.
+	// Needed is the number of items with as many votes that reduces RatioSE to 0.25,
+	// where intervals are supported.
 	Needed Number `json:"items_needed"`
-	// Loss is that of an item's votes together, in nats per vote, on new items, of
-	// one Dirichlet distribution fitted to the votes: what a model without features
-	// reaches. LossSE is its standard error over as many items.
+	// Loss is the joint loss of an item's votes, in nats per vote, on new items, of
+	// one Dirichlet distribution fitted to the votes: that of a model without
+	// features. LossSE is its standard error over as many items.
 	Loss   Number `json:"nll_per_vote"`
 	LossSE Number `json:"nll_per_vote_se"`
-	// Intervals is "no", "weak" or "yes", by RatioSE.
+	// Intervals is "no", "weak" or "yes", depending on RatioSE.
 	Intervals string `json:"intervals"`
 }
 
-// explained is the share of the spread between items that features are taken to
-// explain before any training. What they leave is the spread that a model has to
-// learn, and the more they explain, the harder it is to see: with none explained the
-// standard error of R would be some half of it.
+// explained is the share of the spread between items that features are assumed to
+// explain, before any training. The rest is the spread that a model has to learn, and
+// the more features explain, the harder it is to measure: with none explained the
+// standard error of R would be about half as large.
 const explained = 0.5
 
-// Above these standard errors of R, votes support intervals weakly, and not at all.
+// Above weakRatioSE, a standard error of R, votes support intervals weakly; above noRatioSE not at all.
 const weakRatioSE, noRatioSE = 0.25, 0.5
 
-// verdict judges a standard error of R. One that is not known is too large.
+// verdict returns the verdict for a standard error of R. An unknown error counts as too large.
 func verdict(se float64) string {
 	switch {
 	case se <= weakRatioSE:
@@ -159,38 +159,38 @@ func verdict(se float64) string {
 	return "no"
 }
 
-// designer predicts what designs tell, by one Dirichlet distribution of the class
-// probabilities of items, fitted to votes. n is their number, m that of votes.
+// designer predicts the accuracy of designs from one Dirichlet distribution of the
+// class probabilities, fitted to votes. n is the number of items, m that of votes.
 type designer struct {
 	alpha []float64
-	// left is the distribution of what features leave unexplained, taken to lie
-	// about the overall mean: there votes are noisiest, so that the error of R is
-	// rather over- than understated.
+	// left is the distribution of the spread that features leave unexplained, assumed
+	// to lie about the overall mean: votes are noisiest there, so the error of R is
+	// overstated rather than understated.
 	left  *mixture.Dirichlet
 	trace float64 // of its covariance
 }
 
-// newDesigner returns nil if votes do not tell the spread between items.
+// newDesigner returns nil if the spread between items cannot be determined from the votes.
 func newDesigner(votes Votes) *designer {
 	fit := fitConstantDirichlet(votes)
 	if !fit.Identified {
 		return nil
 	}
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{fit.Alpha})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{fit.Alpha})
 	if err != nil {
 		return nil
 	}
-	if law, err = law.Rescale(1 - explained); err != nil {
+	if dist, err = dist.Rescale(1 - explained); err != nil {
 		return nil
 	}
-	return &designer{alpha: fit.Alpha, left: law, trace: sum(law.Variance(nil))}
+	return &designer{alpha: fit.Alpha, left: dist, trace: sum(dist.Variance(nil))}
 }
 
-// correlation returns that of two votes on an item, 1/(α₀ + 1).
+// correlation returns the correlation of two votes on an item, 1/(α₀ + 1).
 func (d *designer) correlation() float64 { return 1 / (1 + sum(d.alpha)) }
 
 // ratioSE returns the standard error of R over items with as many votes as these,
-// those with fewer than two left out:
+// without those that have fewer than two:
 //
 //	√(Σ_j Var D_j) / Σ_j Σ_i Var p_i.
 func (d *designer) ratioSE(votes Votes) float64 {
@@ -212,7 +212,7 @@ func (d *designer) ratioSE(votes Votes) float64 {
 	return math.Sqrt(variance) / (n * d.trace)
 }
 
-// design predicts what n items with m votes each tell.
+// design predicts the accuracy of n items with m votes each.
 func (d *designer) design(n, m int) Design {
 	items, votes := float64(n), float64(m)
 	se := math.NaN()
@@ -220,16 +220,16 @@ func (d *designer) design(n, m int) Design {
 		se = math.Sqrt(d.left.PairVariance(votes)/items) / d.trace
 	}
 	mean, variance := jointLoss(d.alpha, m)
-	// A fit of k parameters loses k/2 nats on as many votes as it was fitted to
-	// (Akaike 1973): here per vote, k = d.
+	// A fit of k parameters loses k/2 nats on as many new votes as it was fitted to
+	// (Akaike 1973): here per vote, with k = d.
 	fit := float64(len(d.alpha)) / (2 * items * votes)
 	return Design{Items: n, Votes: m, RatioSE: Number(se), Needed: Number(math.Ceil(items * se * se / (weakRatioSE * weakRatioSE))),
 		Loss:   Number(mean/votes + fit),
 		LossSE: Number(math.Sqrt(variance/items) / votes), Intervals: verdict(se)}
 }
 
-// designs predicts every number of items with every number of votes; nil if votes do
-// not tell the spread between items.
+// designs predicts every number of items with every number of votes; the list is empty
+// if d is nil.
 func (d *designer) designs(items, votes []int) []Design {
 	list := []Design{}
 	if d == nil {
@@ -243,7 +243,7 @@ func (d *designer) designs(items, votes []int) []Design {
 	return list
 }
 
-// planned returns the numbers of items and of votes to predict for.
+// planned returns the numbers of items and of votes per item to predict for.
 func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 	for _, n := range o.Items {
 		if n < 1 {
@@ -268,27 +268,27 @@ func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 	return distinct(items), distinct(votes), nil
 }
 
-// MaxPlannedVotes is the largest number of votes per item that is planned for.
+// MaxPlannedVotes is the largest number of votes per item of a [Design].
 const MaxPlannedVotes = 1000
 
-// maxLossTerms bounds the terms that the variance of a loss is summed from.
+// maxLossTerms bounds the number of terms in the variance of a loss.
 const maxLossTerms = 2e7
 
-// fewClasses is the largest number of classes for which the parameters of others are added up anew for each pair.
+// fewClasses is the largest number of classes for which the parameters of the others are summed again for each pair.
 const fewClasses = 16
 
-// jointLoss returns mean and variance of −ln B(α + S)/B(α), the loss of m votes of an
-// item together under the Dirichlet distribution that they follow. It is a constant
-// less a sum over classes,
+// jointLoss returns mean and variance of −ln B(α + S)/B(α), the joint loss of the m
+// votes on an item under the Dirichlet distribution that they follow. It is a constant
+// minus a sum over classes,
 //
 //	ln α₀(α₀+1)…(α₀+m−1) − Σ_i ln α_i(α_i+1)…(α_i+S_i−1),
 //
 // so that the distributions of one and of two counts suffice, and outcomes need not
-// be enumerated. The variance is NaN where it would take too long.
+// be enumerated. The variance is NaN if it would take too long to compute.
 func jointLoss(alpha []float64, m int) (mean, variance float64) {
 	c := newVoteCounts(alpha, m)
 	d := float64(len(alpha))
-	wanted := d*d*float64(m)*float64(m) <= maxLossTerms
+	feasible := d*d*float64(m)*float64(m) <= maxLossTerms
 	expected := make([]float64, len(alpha))
 	for i := range alpha {
 		p := c.one(i)
@@ -297,18 +297,18 @@ func jointLoss(alpha []float64, m int) (mean, variance float64) {
 		for s, r := range c.rising[i] {
 			variance += p[s] * (r - expected[i]) * (r - expected[i])
 		}
-		for l := 0; wanted && l < i; l++ {
+		for l := 0; feasible && l < i; l++ {
 			variance += 2 * c.covariance(i, l, expected)
 		}
 	}
-	if !wanted {
+	if !feasible {
 		variance = math.NaN()
 	}
 	return mean + c.total, max(0, variance)
 }
 
-// voteCounts are the counts of m votes under a Dirichlet distribution. Their
-// probabilities are products of rising factorials over factorials.
+// voteCounts is the distribution of the counts of m votes under a Dirichlet
+// distribution. Probabilities are products of rising factorials over factorials.
 type voteCounts struct {
 	alpha     []float64
 	sum       float64     // α₀
@@ -335,12 +335,12 @@ func logRisings(a float64, m int) []float64 {
 	return list
 }
 
-// rest returns the parameters of other classes than those given, summed: what is left of
-// the whole, if that is most of it and classes are many.
-func (c *voteCounts) rest(than []int) float64 {
+// rest returns the sum of the parameters of all classes but the given ones. If there are many
+// classes and the rest is most of the total, it is found by subtraction.
+func (c *voteCounts) rest(classes []int) float64 {
 	if len(c.alpha) > fewClasses {
 		part := 0.0
-		for _, i := range than {
+		for _, i := range classes {
 			part += c.alpha[i]
 		}
 		if part <= c.sum/2 {
@@ -349,21 +349,21 @@ func (c *voteCounts) rest(than []int) float64 {
 	}
 	rest := 0.0
 	for i, a := range c.alpha {
-		if !slices.Contains(than, i) {
+		if !slices.Contains(classes, i) {
 			rest += a
 		}
 	}
 	return rest
 }
 
-// others returns the logarithms of what votes for other classes than those given
-// contribute, by their number.
-func (c *voteCounts) others(than ...int) []float64 {
-	rest := c.rest(than)
+// others returns the log-contributions of the votes for all classes but the given
+// ones, by their number.
+func (c *voteCounts) others(classes ...int) []float64 {
+	rest := c.rest(classes)
 	list := logRisings(rest, len(c.factorial)-1)
 	for u := range list {
 		if list[u] -= c.factorial[u]; rest == 0 && u > 0 {
-			list[u] = math.Inf(-1) // there are none
+			list[u] = math.Inf(-1) // there are no other classes
 		}
 	}
 	return list
@@ -379,7 +379,7 @@ func (c *voteCounts) one(i int) []float64 {
 	return p
 }
 
-// covariance returns that of the terms of classes i and l.
+// covariance returns the covariance of the terms of classes i and l.
 func (c *voteCounts) covariance(i, l int, expected []float64) float64 {
 	m := len(c.factorial) - 1
 	others, v := c.others(i, l), 0.0

@@ -9,18 +9,18 @@ import (
 	"credence/mixture"
 )
 
-// drawVotes draws n items with m votes each whose probabilities follow
+// drawVotes draws m votes on each of n items, with probabilities drawn from
 // Dirichlet(alpha).
 func drawVotes(t testing.TB, alpha []float64, n, m int, r *rand.Rand) Votes {
 	t.Helper()
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := Votes{Classes: len(alpha), Counts: make([]float64, n*len(alpha))}
 	var p []float64
 	for j := range n {
-		p = law.Sample(p[:0], r)
+		p = dist.Sample(p[:0], r)
 		vote(v.Item(j), p, m, r)
 	}
 	return v
@@ -67,7 +67,7 @@ func TestJointLossTooLong(t *testing.T) {
 	}
 }
 
-// What other classes have is the same whether it is added up or what a pair leaves.
+// The parameters of other classes have the same sum by addition and by subtraction.
 func TestRestOfManyClasses(t *testing.T) {
 	r := rand.New(rng.New(26, "evaluate.TestRestOfManyClasses"))
 	alpha := make([]float64, 40)
@@ -89,8 +89,8 @@ func TestRestOfManyClasses(t *testing.T) {
 	}
 }
 
-// A design's loss is what a fit to as many votes reaches on new items, and its
-// errors are those between simulated sets: over 400 sets the means agree within 4.5
+// A design's loss is that of a fit to as many votes on new items, and its errors
+// are those between simulated sets: over 400 sets the means agree within 4.5
 // standard errors (false-alarm rate 1e-5 each) and the deviations within 20%, which
 // is more than five of their standard errors.
 func TestDesignLoss(t *testing.T) {
@@ -115,9 +115,9 @@ func TestDesignLoss(t *testing.T) {
 	}
 }
 
-// Items whose mean a model knows, with half of the spread explained by it: the
-// standard error of R between 200 simulated sets is what votes alone predict, within
-// a third, at every design, and rather below than above.
+// For items with means that are known to a model and explain half of the spread, the
+// standard error of R between 200 simulated sets is as predicted from votes alone, within
+// a third, for every design, and below rather than above.
 func TestDesignRatioSE(t *testing.T) {
 	for _, c := range []struct {
 		total float64 // Σα between items
@@ -140,17 +140,17 @@ func TestDesignRatioSE(t *testing.T) {
 			for j := range n {
 				mu := min(max(means.Sample(nil, r)[0], 1e-9), 1-1e-9)
 				k := c.total / (1 - explained)
-				law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{k * mu, k * (1 - mu)}})
+				dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{k * mu, k * (1 - mu)}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				vote(votes.Item(j), law.Sample(nil, r), c.m, r)
-				e, err := law.PairError(votes.Item(j))
+				vote(votes.Item(j), dist.Sample(nil, r), c.m, r)
+				e, err := dist.PairError(votes.Item(j))
 				if err != nil {
 					t.Fatal(err)
 				}
 				spread += e
-				variance += sum(law.Variance(nil))
+				variance += sum(dist.Variance(nil))
 			}
 			ratios = append(ratios, spread/variance)
 			predicted += float64(supportOf(votes, newDesigner(votes)).RatioSE) / sets
@@ -162,8 +162,8 @@ func TestDesignRatioSE(t *testing.T) {
 	}
 }
 
-// 150 items with two votes do not support intervals, 2,000 do; and the designs say
-// how far one is from the other.
+// 150 items with two votes do not support intervals, 2,000 do; and the designs show
+// how many are needed.
 func TestDesigns(t *testing.T) {
 	r := rand.New(rng.New(10, "evaluate.TestDesigns"))
 	few, many := drawVotes(t, []float64{1, 1}, 150, 2, r), drawVotes(t, []float64{1, 1}, 2000, 2, r)

@@ -2,86 +2,87 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"credence/mixture"
 )
 
 // Dispersion compares the spread of the true probabilities about the predicted
-// mean, as pairs of votes show it, with the predicted variance, over some items
-// with two votes or more.
+// mean, estimated from pairs of votes, with the predicted variance, over a set of
+// items with two votes or more.
 //
-// Its error is that of the model: how far chance moves the ratio if votes follow
-// the predicted laws, exactly, where a bootstrap sees only the few items whose
-// votes happened to differ. Where items come in groups, which need not be
-// independent, it is the bootstrap error over groups if that is larger.
+// Its standard error is exact if votes follow the predicted distributions, while a
+// bootstrap would depend on the few items whose votes happened to differ. If items
+// come in groups, which need not be independent, it is the bootstrap error over
+// groups if that is larger.
 type Dispersion struct {
-	// Name is that of a class, or of a level of a column; "" where there is none.
+	// Name is the name of a class or of a level of a column, or "".
 	Name     string `json:"name"`
 	Items    int    `json:"items"`
 	Variance Number `json:"variance"` // predicted, ΣV_i, mean over items
 	Observed Number `json:"observed"` // D, mean over items
 	// Ratio is ΣD/ΣV: below one if intervals are too wide, above if they are
-	// too narrow or the means are wrong. Its standard error is that if the ratio is
-	// one; its interval has the ratios that a test under laws as much wider or
-	// narrower does not reject.
+	// too narrow or the means are wrong. Its standard error is that for a ratio of
+	// one; its interval contains the ratios that are not rejected by a test under
+	// distributions rescaled to that ratio.
 	Ratio IntervalEstimate `json:"ratio"`
-	// PValue is that of the ratio being one.
+	// PValue is the p-value for a ratio of one.
 	PValue Number `json:"p_value"`
 }
 
 // widestBin is the standard error of the ratio above which a bin is joined to the
-// next: it could not tell one from zero, and where few votes differ so few are
-// expected that their number is far from normal.
+// next: it could not distinguish one from zero, and if few votes differ their number
+// is far from normally distributed.
 const widestBin = 0.7
 
-// pairDists are laws that pairs of votes are judged against, and the votes: of all
-// classes, or of one and the rest.
+// pairDists are the distributions that pairs of votes are compared with, and the
+// votes: of all classes, or of one class against the rest.
 type pairDists struct {
 	s        *sample
 	dist     func(j int) *mixture.Dirichlet
 	votes    func(j int) []float64
 	variance func(j int) float64 // predicted
-	trace    float64             // what numbers of the law are multiplied by
+	trace    float64             // factor of D and V of the distribution
 
-	shown, noise []float64 // [n]: D of the law, and its variance under it
+	shown, noise []float64 // [n] D of each item, and its variance under the distribution
 }
 
-// allClasses returns the laws of the answers.
+// allClasses returns the distributions of the predictions.
 func (s *sample) allClasses() (*pairDists, error) {
 	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
-	return p, p.look()
+	return p, p.compute()
 }
 
-// oneClass returns those of class i and the rest, which count its variance twice.
+// oneClass returns those of class i against the rest, which count its variance twice.
 func (s *sample) oneClass(i int) (*pairDists, error) {
-	law := func(j int) *mixture.Dirichlet {
+	dist := func(j int) *mixture.Dirichlet {
 		f := s.mixtures[j].Marginal(i)
 		weights, alpha := make([]float64, f.K()), make([][]float64, f.K())
 		for k := range weights {
 			w, a, b := f.Component(k)
 			weights[k], alpha[k] = w, []float64{a, b}
 		}
-		law, err := mixture.NewDirichlet(weights, alpha)
-		if err != nil { // the marginals of a law are laws
+		dist, err := mixture.NewDirichlet(weights, alpha)
+		if err != nil { // a marginal is always a valid distribution
 			panic(err)
 		}
-		return law
+		return dist
 	}
 	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
-	p := &pairDists{s: s, dist: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
-	return p, p.look()
+	p := &pairDists{s: s, dist: dist, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
+	return p, p.compute()
 }
 
-// look computes what every item with two votes or more shows.
-func (p *pairDists) look() error {
+// compute sets D and its variance for every item with two votes or more.
+func (p *pairDists) compute() error {
 	n := p.s.n
 	p.shown, p.noise = make([]float64, n), make([]float64, n)
 	return tryItems(p.s.ctx, n, func(j int) (err error) {
 		if m := p.s.total[j]; m >= 2 {
-			law := p.dist(j)
-			p.shown[j], err = law.PairError(p.votes(j))
-			p.noise[j] = law.PairVariance(m)
+			dist := p.dist(j)
+			p.shown[j], err = dist.PairError(p.votes(j))
+			p.noise[j] = dist.PairVariance(m)
 		}
 		return err
 	})
@@ -97,19 +98,19 @@ func (p *pairDists) sums(items []int) (shown, variance, noise float64) {
 	return shown, variance, noise
 }
 
-// rescaledItems is how many items are rescaled to find how the error of a ratio
-// depends on the ratio. Of more, every second, third and so on is taken; ratio and
-// error under the laws as they are come from all.
+// rescaledItems is the number of items that are rescaled to find how the error of a
+// ratio depends on the ratio. If there are more, every second, third and so on is used;
+// the ratio and its error under the unscaled distributions use all items.
 const rescaledItems = 500
 
-// measure compares the laws of some items with their votes.
+// measure compares the distributions of some items with their votes.
 func (p *pairDists) measure(items []int) (*mixture.Dispersion, error) {
 	step := (len(items) + rescaledItems - 1) / rescaledItems
-	var laws []*mixture.Dirichlet
+	var dists []*mixture.Dirichlet
 	for i := 0; i < len(items); i += step {
-		laws = append(laws, p.dist(items[i]))
+		dists = append(dists, p.dist(items[i]))
 	}
-	d, err := mixture.NewDispersion(laws, func(i int) []float64 { return p.votes(items[i*step]) })
+	d, err := mixture.NewDispersion(dists, func(i int) []float64 { return p.votes(items[i*step]) })
 	if err != nil || step == 1 {
 		return d, err
 	}
@@ -120,8 +121,8 @@ func (p *pairDists) measure(items []int) (*mixture.Dispersion, error) {
 	return d, nil
 }
 
-// add has into filled with the ratio over some items with two votes or more when t is run. It
-// returns what the ratio is compared by, which is then final, too.
+// add arranges for into to be filled with the ratio over items, which have two votes or more, when t
+// is run. It returns the model of the ratio, which is final only then, too.
 func (p *pairDists) add(t *tally, into *Dispersion, items []int) (*mixture.Dispersion, error) {
 	model, err := p.measure(items)
 	if err != nil {
@@ -146,8 +147,8 @@ func (p *pairDists) add(t *tally, into *Dispersion, items []int) (*mixture.Dispe
 	return model, nil
 }
 
-// infer sets the ratio and its p-value, given the standard error over groups, by which model is
-// widened if that is larger.
+// infer sets the ratio and its p-value. boot is the standard error over groups; model is inflated to
+// it if it is larger.
 func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
 	if boot > model.SE {
 		*model = *model.Inflate(boot / model.SE)
@@ -220,14 +221,14 @@ func (s *sample) pairedItems() []int {
 	return items
 }
 
-// bins sorts items into at most n bins of about equally many by a value, in its
-// order, and joins those that are too small to tell anything; see widestBin.
+// bins divides items by value into at most n bins of about equal size, in order
+// of value, and joins bins that are too small to be informative; see widestBin.
 func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
-	values, mass := make([]float64, len(items)), make([]float64, len(items))
+	values := make([]float64, len(items))
 	for i, j := range items {
-		values[i], mass[i] = value[j], 1
+		values[i] = value[j]
 	}
-	of, n := equalMass(values, mass, n)
+	of, n := equalMass(values, slices.Repeat([]float64{1}, len(items)), n)
 	fine := make([][]int, n)
 	for i, b := range of {
 		fine[b] = append(fine[b], items[i])
@@ -246,7 +247,7 @@ func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
 	return bins
 }
 
-// vague reports whether items tell too little of the ratio.
+// vague reports whether the ratio over items is too uncertain; see widestBin.
 func (p *pairDists) vague(items []int) bool {
 	_, variance, noise := p.sums(items)
 	return !(noise <= widestBin*widestBin*variance*variance)

@@ -11,12 +11,12 @@ import (
 	"credence/mixture"
 )
 
-// dispersionDesign is a kind of data set: predicted laws, as far as features tell
-// items apart, and how many votes each has.
+// dispersionDesign is a kind of data set: predicted distributions, as far as features
+// distinguish items, and the number of votes per item.
 type dispersionDesign struct {
 	name  string
 	items int
-	law   func(r *rand.Rand) (weights []float64, alpha [][]float64)
+	dist  func(r *rand.Rand) (weights []float64, alpha [][]float64)
 	votes func(r *rand.Rand) int
 }
 
@@ -47,22 +47,22 @@ var dispersionDesigns = []dispersionDesign{
 	}, func(*rand.Rand) int { return 5 }},
 }
 
-// predicted returns the laws of a design, the same for every data set.
+// predicted returns the distributions of a design, the same for every data set.
 func (d dispersionDesign) predicted(t testing.TB) []*mixture.Dirichlet {
 	t.Helper()
 	r := rand.New(rng.New(7, "evaluate.dispersionDesign."+d.name))
-	laws := make([]*mixture.Dirichlet, d.items)
-	for j := range laws {
+	dists := make([]*mixture.Dirichlet, d.items)
+	for j := range dists {
 		var err error
-		if laws[j], err = mixture.NewDirichlet(d.law(r)); err != nil {
+		if dists[j], err = mixture.NewDirichlet(d.dist(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return laws
+	return dists
 }
 
-// place is a set of items whose ratio is judged again and again, how often the
-// 5% test rejected, and how often the 95% interval held the true ratio.
+// place is a set of items whose ratio is tested repeatedly, with the number of times
+// that the 5% test rejected and that the 95% interval contained the true ratio.
 type place struct {
 	name           string
 	pairs          *pairDists
@@ -73,8 +73,8 @@ type place struct {
 	rejected, held int
 }
 
-// add judges one data set: what depends on laws and numbers of votes alone is that
-// of the model.
+// add tests one data set; what depends on distributions and numbers of votes alone is
+// taken from the model.
 func (p *place) add(votes Votes) {
 	spread := 0.0
 	for _, j := range p.items {
@@ -97,22 +97,22 @@ func (p *place) add(votes Votes) {
 	}
 }
 
-// simulate judges data sets whose true laws are ratio times as wide as the
-// predicted ones, as far as laws can be: over all items, in bins and by class.
+// simulate tests data sets whose true distributions are ratio times as wide as the
+// predicted ones, as far as possible: over all items, in bins and by class.
 func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*place {
 	t.Helper()
-	laws := d.predicted(t)
+	dists := d.predicted(t)
 	r := rand.New(rng.New(1, "evaluate.dispersionDesign.votes."+d.name))
-	truth, classes := make([]*mixture.Dirichlet, len(laws)), laws[0].Classes()
-	votes := Votes{Classes: classes, Counts: make([]float64, len(laws)*classes)}
-	for j, law := range laws {
+	truth, classes := make([]*mixture.Dirichlet, len(dists)), dists[0].Classes()
+	votes := Votes{Classes: classes, Counts: make([]float64, len(dists)*classes)}
+	for j, dist := range dists {
 		var err error
-		if truth[j], err = law.Rescale(ratio); err != nil {
+		if truth[j], err = dist.Rescale(ratio); err != nil {
 			t.Fatal(err)
 		}
 		votes.Item(j)[0] = float64(d.votes(r))
 	}
-	s, err := newSample(t.Context(), &Input{Predictions: answersOf(laws), Votes: votes})
+	s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(dists), Votes: votes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +156,10 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 	drawn := make([]Votes, sets)
 	par.For(sets, func(i int) {
 		r := rand.New(rng.New(uint64(i), "evaluate.dispersionDesign.drawn."+d.name))
-		drawn[i] = Votes{Classes: classes, Counts: make([]float64, len(laws)*classes)}
+		drawn[i] = Votes{Classes: classes, Counts: make([]float64, len(dists)*classes)}
 		p := make([]float64, 0, classes)
-		for j, law := range truth {
-			p = law.Sample(p[:0], r)
+		for j, dist := range truth {
+			p = dist.Sample(p[:0], r)
 			vote(drawn[i].Item(j), p, int(s.total[j]), r)
 		}
 	})
@@ -171,11 +171,11 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 	return places
 }
 
-// TestDispersionSizeAndCoverage: where votes come from the predicted laws, the 5%
-// test of the ratio rejects 3 to 8 in a hundred data sets, in every bin of a
-// design in which few votes differ; and 95% intervals hold the true ratio in at
-// least 92 of a hundred, where laws are right and where they are half or twice as
-// wide. The short version allows for three standard errors of a share from fewer
+// TestDispersionSizeAndCoverage: if votes follow the predicted distributions, the 5%
+// test of the ratio rejects 3% to 8% of the data sets, in every bin of a design in
+// which few votes differ; and 95% intervals contain the true ratio in at least 92%,
+// whether distributions are right or half or twice as wide.
+// The short version allows for three standard errors of a share from fewer
 // sets.
 func TestDispersionSizeAndCoverage(t *testing.T) {
 	sets := 1000
@@ -203,12 +203,12 @@ func TestDispersionSizeAndCoverage(t *testing.T) {
 	}
 }
 
-// The error is that of the model where items are independent, and the larger one
-// over groups where they are not: with every item there four times, the bootstrap
-// over groups finds twice the error.
+// The error is that of the model if items are independent, and the larger one over
+// groups if they are not: with four copies of every item, the bootstrap over groups
+// gives twice the error.
 func TestDispersionGroups(t *testing.T) {
 	w := simulate(t, 300, 3, 4, 5)
-	alone := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
+	alone := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes}
 	one, err := Evaluate(alone, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -240,11 +240,11 @@ func TestDispersionGroups(t *testing.T) {
 	}
 }
 
-// Of many items the errors come from some of them, close to those of all; the ratio
-// and its error under the laws as they are come from all.
+// If there are many items, errors are computed from a subset, close to those of all; the
+// ratio and its error under the unscaled distributions use all items.
 func TestDispersionOfMany(t *testing.T) {
 	w := simulate(t, 10*rescaledItems, 3, 4, 6)
-	s, err := newSample(t.Context(), &Input{Predictions: answersOf(w.mixtures), Votes: w.votes})
+	s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,34 +6,31 @@ import (
 	"fmt"
 )
 
-// Options says how to evaluate. The zero value is the default.
+// Options configures [Evaluate]. The zero value is the default.
 type Options struct {
 	Bootstrap Bootstrap
 	// Bins is the number of equal-mass bins of the calibration error and the
 	// reliability diagrams; 0 means 15.
 	Bins int
-	// PairBins is that of agreement and dispersion; 0 means 10.
+	// PairBins is the number of bins of agreement and dispersion; 0 means 10.
 	PairBins int
 	// Steps is the number of points of the abstention curve; 0 means 20.
 	Steps int
-	// AbstainBy is what tells which predictions to withhold: [ByTop], which "" means, or
+	// AbstainBy is the criterion for withholding predictions: [ByTop], the default, or
 	// [ByWidth].
 	AbstainBy string
-	// Accuracy, if positive, is one that predictions that are not withheld should reach.
+	// Accuracy, if positive, is the target accuracy of the predictions that are not withheld.
 	Accuracy float64
-	// Level is that of the intervals whose width is reported; 0 means 0.95.
+	// Level is the level of the intervals whose width is reported; 0 means 0.95.
 	Level float64
-	// Levels are those of the coverage; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
+	// Levels are the levels at which coverage is measured; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
 	Levels []float64
 }
 
 func (o Options) withDefaults() (Options, error) {
-	for _, d := range []struct {
-		v     *int
-		value int
-	}{{&o.Bins, 15}, {&o.PairBins, 10}, {&o.Steps, 20}} {
-		if *d.v <= 0 {
-			*d.v = d.value
+	for number, value := range map[*int]int{&o.Bins: 15, &o.PairBins: 10, &o.Steps: 20} {
+		if *number <= 0 {
+			*number = value
 		}
 	}
 	o.AbstainBy = cmp.Or(o.AbstainBy, ByTop)
@@ -50,20 +47,20 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// fewItems is below how many voted items a warning is given: the standard error
-// of an accuracy is then above five points.
+// fewItems is the number of voted items below which a warning is added: the
+// standard error of an accuracy is then above five percentage points.
 const fewItems = 100
 
-// Evaluate computes everything. It fails on input that does not fit together;
-// what merely cannot be computed is NaN in the result, with a warning.
+// Evaluate computes all metrics. It returns an error if the input is inconsistent;
+// metrics that cannot be computed are NaN in the result, with a warning.
 func Evaluate(in Input, opt Options) (*Result, error) {
 	return EvaluateContext(context.Background(), in, opt)
 }
 
-// EvaluateContext is [Evaluate] that ends early, with the context's error, once ctx is canceled.
+// EvaluateContext is like [Evaluate], but returns early with the context's error when ctx is canceled.
 func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err error) {
 	defer func() {
-		if ctx.Err() != nil { // what was computed since may be anything
+		if ctx.Err() != nil { // partial results are not meaningful
 			r, err = nil, ctx.Err()
 		}
 	}()
@@ -92,15 +89,20 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	}
 	if len(s.pairedItems()) == 0 {
 		r.noPairs()
-		r.warn("no item has two votes: agreement and dispersion cannot be judged")
+		r.Warnings.add("no item has two votes: agreement and dispersion cannot be judged")
 	} else {
 		tallyAgreement(t, s, r, opt.PairBins)
 		if err := tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.intervals(t, r, joint, opt); err != nil {
-		return nil, err
+	var width []float64
+	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
+	tallyWidths(t, s, r, width, opt.Bootstrap)
+	if r.VotedItems > 0 {
+		if err := tallyAbstention(t, s, r, width, joint, opt); err != nil {
+			return nil, err
+		}
 	}
 	if in.Truth != nil {
 		if err := tallyCoverage(t, s, r, in.Truth, opt.Levels); err != nil {
@@ -113,12 +115,12 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	return r, nil
 }
 
-// newResult counts items and votes, and warns where there are few.
+// newResult returns a result with the counts of items and votes, and warns if there are few.
 func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
 		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
 		Replicates: opt.Bootstrap.replicates(s.units), Seed: opt.Bootstrap.Seed, Level: opt.Level,
-		Warnings: []string{},
+		Warnings: Messages{},
 	}
 	for _, m := range s.total {
 		if m > 0 {
@@ -127,40 +129,30 @@ func (s *sample) newResult(opt Options) *Result {
 	}
 	switch {
 	case r.VotedItems == 0:
-		r.warn("no item has votes: nothing but coverage can be computed")
+		r.Warnings.add("no item has votes: nothing but coverage can be computed")
 	case r.VotedItems == 1:
-		r.warn("only one item has votes: every number is rough")
+		r.Warnings.add("only one item has votes: every number is rough")
 	case r.VotedItems < fewItems:
-		r.warn("only %d items have votes: every number is rough", r.VotedItems)
+		r.Warnings.add("only %d items have votes: every number is rough", r.VotedItems)
 	}
 	if s.units < 2 {
-		r.warn("fewer than two independent items or groups: there are no standard errors")
+		r.Warnings.add("fewer than two independent items or groups: there are no standard errors")
 	}
 	return r
 }
 
-// intervals adds what intervals of the predicted class are judged by: widths and abstention.
-func (s *sample) intervals(t *tally, r *Result, joint []float64, opt Options) error {
-	var width []float64
-	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
-	tallyWidths(t, s, r, width, opt.Bootstrap)
-	if r.VotedItems > 0 {
-		return tallyAbstention(t, s, r, width, joint, opt)
-	}
-	return nil
-}
-
-// meansAlone marks as unknown what only distributions can be judged by.
+// meansAlone marks the metrics that require distributions as unknown.
 func (r *Result) meansAlone() {
 	r.noPairs()
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
-	r.warn("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
+	r.Warnings.add("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
 	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
-		r.warn("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.Warnings.add("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f",
+			d.Value, d.Lo, d.Hi)
 	}
 }
 
-// noPairs marks as unknown what only pairs of votes can tell.
+// noPairs marks the metrics that require pairs of votes as unknown.
 func (r *Result) noPairs() {
 	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
 	r.DispersionRatio, r.DispersionP = unknownInterval, unknown
@@ -184,7 +176,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 			}
 		}
 	}
-	if joint == nil { // these would have nothing beside them
+	if joint == nil { // there is no joint loss to compare these with
 		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
 	for _, l := range []struct {
@@ -211,15 +203,15 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 	}
 	switch {
 	case references == nil:
-		r.warn("no references were fitted at training: there is nothing to compare the losses with")
+		r.Warnings.add("no references were fitted at training: there is nothing to compare the losses with")
 	case refs[refLogistic] == nil:
-		r.warn("no logistic reference: the model or these items have no features it could use")
+		r.Warnings.add("no logistic reference: the model or these items have no features it could use")
 	}
 	return joint, nil
 }
 
 // calibration adds the calibration error of the predicted class and the
-// reliability diagrams.
+// reliability diagrams to r.
 func (s *sample) calibration(t *tally, r *Result, bins int) {
 	if r.VotedItems == 0 {
 		r.ECE, r.ECEPlain = Estimate{unknown, unknown}, unknown

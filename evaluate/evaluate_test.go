@@ -2,8 +2,8 @@ package evaluate
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +11,7 @@ import (
 	"credence/mixture"
 )
 
-// rotate returns m with class i in the place of class i + 1.
+// rotate returns m with class i moved to class i + 1.
 func rotate(t testing.TB, m *mixture.Dirichlet) *mixture.Dirichlet {
 	t.Helper()
 	var weights []float64
@@ -30,7 +30,7 @@ func rotate(t testing.TB, m *mixture.Dirichlet) *mixture.Dirichlet {
 func TestResultJSON(t *testing.T) {
 	w := simulate(t, 200, 2, 4, 7)
 	refs := scoredConstants(t, w.votes)
-	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth, References: refs, Classes: []string{"NC", "AD"}},
+	r, err := Evaluate(Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Truth: w.truth, References: refs, Classes: []string{"NC", "AD"}},
 		Options{Bootstrap: Bootstrap{Replicates: 20}, Levels: []float64{.9}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestResultJSON(t *testing.T) {
 			t.Errorf("%s is %v, want null: there are no features", key, v)
 		}
 	}
-	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "no logistic reference") }) {
+	if !strings.Contains(fmt.Sprint(r.Warnings), "no logistic reference") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 	c := m["coverage"].([]any)
@@ -72,7 +72,7 @@ func TestResultJSON(t *testing.T) {
 	}
 }
 
-// What cannot be computed is null, and there is a warning; nothing panics.
+// Values that cannot be computed are null, with a warning; nothing panics.
 func TestEvaluatePoorVotes(t *testing.T) {
 	for _, c := range []struct {
 		name, warning string
@@ -93,7 +93,7 @@ func TestEvaluatePoorVotes(t *testing.T) {
 		for range c.rows {
 			m = append(m, dirichlet(t, 2, 1))
 		}
-		r, err := Evaluate(Input{Predictions: answersOf(m), Votes: v}, Options{Bootstrap: Bootstrap{Replicates: 20}})
+		r, err := Evaluate(Input{Predictions: predictionsOf(m), Votes: v}, Options{Bootstrap: Bootstrap{Replicates: 20}})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -103,7 +103,7 @@ func TestEvaluatePoorVotes(t *testing.T) {
 				t.Errorf("%s: number %d is %v", c.name, i, x)
 			}
 		}
-		if !strings.Contains(strings.Join(r.Warnings, "\n"), c.warning) {
+		if !strings.Contains(fmt.Sprint(r.Warnings), c.warning) {
 			t.Errorf("%s: warnings %q", c.name, r.Warnings)
 		}
 		if _, err := json.Marshal(r); err != nil {
@@ -125,14 +125,14 @@ func TestEvaluateErrors(t *testing.T) {
 		{Input{Votes: Votes{Classes: 2}}, Options{}, "no items to evaluate"},
 		{Input{Votes: v}, Options{}, "0 mixtures, but votes on 1 items"},
 		{Input{Predictions: make([]head.Decoded, 1), Votes: v}, Options{}, "item 0: 0 probabilities for 2 classes"},
-		{Input{Predictions: answersOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
-		{Input{Predictions: answersOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
-		{Input{Predictions: answersOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
-		{Input{Predictions: answersOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
-		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
-		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
-		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
-		{Input{Predictions: answersOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
+		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
+		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
+		{Input{Predictions: predictionsOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
 	} {
 		_, err := Evaluate(c.in, c.opt)
 		if err == nil || err.Error() != c.want {
@@ -141,11 +141,11 @@ func TestEvaluateErrors(t *testing.T) {
 	}
 }
 
-// Widths and coverage are those of what is reported: with a resolution, intervals that end close to 0
-// or 1 end there; nothing else moves.
+// Widths and coverage are those of the reported intervals: with a resolution, intervals that end close
+// to 0 or 1 end there; nothing else changes.
 func TestEvaluateReported(t *testing.T) {
 	w := simulate(t, 600, 3, 3, 8)
-	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
+	in := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Truth: w.truth}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 20}}
 	off, err := Evaluate(in, opt)
 	if err != nil {
@@ -187,7 +187,7 @@ func TestEvaluateReported(t *testing.T) {
 	}
 }
 
-// The numbers' verdict is put into words.
+// Numbers that indicate a problem lead to warnings.
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		r    Result
@@ -200,16 +200,16 @@ func TestJudge(t *testing.T) {
 		{Result{PITPValue: unknown, DispersionP: unknown, LessLogisticDM: &Difference{IntervalEstimate: IntervalEstimate{Estimate{-.1, .02}, -.14, -.06}}}, ""},
 	} {
 		c.r.judge()
-		if got := strings.Join(c.r.Warnings, "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := fmt.Sprint(c.r.Warnings); c.want == "" && got != "[]" || !strings.Contains(got, c.want) {
 			t.Errorf("warnings %q, want %q", got, c.want)
 		}
 	}
 }
 
-// answersOf returns the answers whose laws are given.
-func answersOf(laws []*mixture.Dirichlet) []head.Decoded {
-	list := make([]head.Decoded, len(laws))
-	for j, m := range laws {
+// predictionsOf returns predictions with the given distributions.
+func predictionsOf(dists []*mixture.Dirichlet) []head.Decoded {
+	list := make([]head.Decoded, len(dists))
+	for j, m := range dists {
 		if m != nil {
 			list[j] = head.NewDecoded(m)
 		}

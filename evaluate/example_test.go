@@ -47,8 +47,8 @@ func ExampleCheck() {
 func ExampleAllocate() {
 	known, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{500, 500}})          // one half, for sure
 	open, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{1, 1}})               // it could be anything
-	camps, _ := mixture.NewDirichlet([]float64{.5, .5}, [][]float64{{9, 3}, {3, 9}}) // three to one, either way
-	gains, err := evaluate.Gains([]*mixture.Dirichlet{known, open, camps}, 4, 3)
+	modes, _ := mixture.NewDirichlet([]float64{.5, .5}, [][]float64{{9, 3}, {3, 9}}) // three to one, either way
+	gains, err := evaluate.Gains([]*mixture.Dirichlet{known, open, modes}, 4, 3)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -49,7 +49,7 @@ func TestAlphaPublished(t *testing.T) {
 		near(t, "ordinal", float64(r.AlphaOrdinal.Value), 0.8153875037548814, 1e-14)
 		near(t, "interval", float64(r.AlphaInterval.Value), 0.8491071428571428, 1e-14)
 	}
-	// Names have an order only if somebody says so, and no values.
+	// Names have an order only if it is requested, and no values.
 	for _, ordered := range []bool{false, true} {
 		r, err := Check(itemsOf(krippendorff2011), CheckOptions{Ordered: ordered})
 		if err != nil {

@@ -11,57 +11,55 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/special"
 	"credence/mixture"
 )
 
-// Input is a set of predictions and what is known about the items: N items of d
-// classes. Answers and Votes are needed, the rest may be left nil.
+// Input is a set of predictions with the data on their items: N items of d
+// classes. Predictions and Votes are required, the rest may be nil.
 type Input struct {
-	// Predictions [N] are the predictions. Where they have no law, what judges a distribution is
-	// unknown.
+	// Predictions are the predictions, [N]. If they have no distribution, the metrics that
+	// require one are unknown.
 	Predictions []head.Decoded
 	Votes       Votes    // [N × d]
 	Classes     []string // names, [d]; "0", "1", … if nil
-	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
-	// own group.
+	// Groups, [N], are resampled as a whole by the bootstrap; nil makes every item
+	// its own group.
 	Groups []string
-	// RaterModel is what the model knows of raters, nil if nothing, and Ratings [N] who cast which votes on
-	// an item, in the crowd's numbers: votes are then judged by the chances of those who cast them.
+	// RaterModel holds the raters' parameters, nil if raters are not modelled. Ratings, [N], are then the
+	// votes on each item by rater, numbered as in RaterModel: votes are scored by the parameters of their raters.
 	RaterModel *head.RaterModel
 	Ratings    [][]head.Rating
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
-	// Columns are those whose levels are judged apart, besides the predicted spread.
+	// Columns are those by whose levels dispersion is reported, in addition to the predicted spread.
 	Columns []Column
 	// Truth are the true probabilities, known in simulations, [N × d]. A
-	// probability close to one is taken to be one less the sum of the others.
+	// probability close to one is taken as one minus the sum of the others.
 	Truth []float64
 }
 
-// NewInput returns all that ds says of its items: votes, classes, groups and,
-// where they are known, true probabilities. The predictions are still to be set.
+// NewInput returns an input with the data of ds: votes, classes, groups and, if
+// known, true probabilities. The caller sets the predictions.
 func NewInput(ds *dataset.Dataset) *Input {
 	in := &Input{Votes: NewVotes(ds), Classes: ds.Classes, Groups: ds.Groups}
 	if ds.Truth != nil {
-		// A file may be rounded to three digits; the judgment is finer.
+		// A file may be rounded to three digits, but coverage requires exact sums.
 		in.Truth = float64s(ds.Truth)
 		for row := range slices.Chunk(in.Truth, len(ds.Classes)) {
-			total := sum(row)
-			for i := range row {
-				row[i] /= total
-			}
+			special.Normalize(row)
 		}
 	}
 	return in
 }
 
-// dists returns the distributions of the answers, nil if they have none, and refuses answers that do
-// not fit the votes.
+// dists returns the distributions of the predictions, nil if they have none, and an error if predictions
+// and votes do not match.
 func (in *Input) dists() ([]*mixture.Dirichlet, error) {
 	var list []*mixture.Dirichlet
 	for j := range in.Predictions {
-		if law := in.Predictions[j].ReportedDist(); law != nil {
-			list = append(list, law)
+		if dist := in.Predictions[j].ReportedDist(); dist != nil {
+			list = append(list, dist)
 		}
 	}
 	switch {
@@ -84,8 +82,8 @@ func (in *Input) dists() ([]*mixture.Dirichlet, error) {
 	return list, nil
 }
 
-// checkMeans refuses means that are no probabilities, and what only
-// distributions can be judged by.
+// checkMeans returns an error if means are not probabilities, or if the input
+// has data that can only be compared with distributions.
 func (in *Input) checkMeans() error {
 	if err := in.Votes.check(); err != nil {
 		return err
@@ -115,7 +113,7 @@ func (in *Input) checkMeans() error {
 }
 
 // Votes holds the votes on N items: row j of Counts, [N × Classes] in row-major
-// order, is how many votes item j received for each class. Rows of zeros are
+// order, has the number of votes on item j for each class. Rows of zeros are
 // items without votes.
 type Votes struct {
 	Classes int
@@ -162,15 +160,10 @@ func (v Votes) check() error {
 
 // whole reports whether all counts of s are whole numbers.
 func whole(s []float64) bool {
-	for _, c := range s {
-		if c != math.Floor(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(c float64) bool { return c != math.Floor(c) })
 }
 
-// float64s widens values.
+// float64s converts values to float64.
 func float64s(values []float32) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -187,26 +180,26 @@ func sum(s []float64) float64 {
 	return t
 }
 
-// argmax returns the place of the largest number, the first of equals.
+// argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 
-// sample is a set of predictions with their votes, and what all metrics need of
-// them. n items, d classes.
+// sample is a set of predictions with their votes, and the quantities that metrics
+// share. n items, d classes.
 type sample struct {
-	ctx      context.Context // canceled if the result is not wanted any more
-	n, d     int
-	answers  []head.Decoded
-	mixtures []*mixture.Dirichlet // of the answers, nil if they have none
-	votes    Votes
-	names    []string  // [d]
-	total    []float64 // [n] votes of each item
-	mean     []float64 // [n × d]
-	variance []float64 // [n × d]
-	top      []int     // [n] predicted class
-	unit     []int     // [n] unit of resampling
-	crowd    *head.RaterModel
-	ratings  [][]head.Rating // [n] where there is a crowd
-	units    int
+	ctx         context.Context // canceled if the result is no longer needed
+	n, d        int
+	predictions []head.Decoded
+	mixtures    []*mixture.Dirichlet // of the predictions, nil if they have none
+	votes       Votes
+	names       []string  // [d]
+	total       []float64 // [n] votes of each item
+	mean        []float64 // [n × d]
+	variance    []float64 // [n × d]
+	top         []int     // [n] predicted class
+	unit        []int     // [n] unit of resampling
+	raterModel  *head.RaterModel
+	ratings     [][]head.Rating // [n] if there is a rater model
+	units       int
 }
 
 func newSample(ctx context.Context, in *Input) (*sample, error) {
@@ -228,7 +221,7 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
 	}
 	s := &sample{
-		ctx: ctx, n: n, d: d, answers: in.Predictions, mixtures: mixtures, votes: votes, names: names,
+		ctx: ctx, n: n, d: d, predictions: in.Predictions, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}
@@ -236,7 +229,7 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 		if len(in.Ratings) != n {
 			return nil, fmt.Errorf("ratings of %d items, but votes on %d", len(in.Ratings), n)
 		}
-		s.crowd, s.ratings = in.RaterModel, in.Ratings
+		s.raterModel, s.ratings = in.RaterModel, in.Ratings
 	}
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err
@@ -258,7 +251,7 @@ func (s *sample) means(j int) []float64 { return s.mean[j*s.d : (j+1)*s.d] }
 // variances returns the variances of the probabilities of item j.
 func (s *sample) variances(j int) []float64 { return s.variance[j*s.d : (j+1)*s.d] }
 
-// equalMass sorts items into at most bins bins of about equal mass by a value,
+// equalMass divides items by value into at most bins bins of about equal mass,
 // and returns the bin of every item and the number of bins. Equal values share
 // a bin, so the result does not depend on the order of items; items without
 // mass get the bin of their value or, if there is none, −1.
@@ -290,7 +283,7 @@ func equalMass(values, mass []float64, bins int) (of []int, n int) {
 	return of, n
 }
 
-// ascending returns the places of values in increasing order, equals in theirs.
+// ascending returns the indexes of values in increasing order; the sort is stable.
 func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for j := range order {

@@ -11,7 +11,7 @@ import (
 	"credence/evaluate"
 )
 
-// full is a result in which every list has an entry, so that every key is there.
+// full returns a result in which every list has an element, so that every key is present.
 func full() *evaluate.Result {
 	between := func(value, se, lo, hi evaluate.Number) evaluate.IntervalEstimate {
 		return evaluate.IntervalEstimate{Estimate: evaluate.Estimate{Value: value, SE: se}, Lo: lo, Hi: hi}
@@ -44,7 +44,7 @@ func full() *evaluate.Result {
 		AbstentionBy: "p_top", AbstentionTarget: &evaluate.AbstentionTarget{Wanted: 0.9, Threshold: 0.75, Lo: 0.5, Hi: 1, Answered: 0.5, Accuracy: 0.9, Reached: 1},
 		Coverage: []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},
 		Curve:    []evaluate.CurvePoint{{Votes: 2, Share: 0.5, Items: 3, Ratio: evaluate.Estimate{Value: 1.25, SE: 0.5}, Loss: evaluate.Estimate{Value: 0.5, SE: 0.125}}},
-		Warnings: []string{"only 3 items have votes: every number is rough"},
+		Warnings: evaluate.Messages{{Kind: "%s", Args: []any{"only 3 items have votes: every number is rough"}}},
 	}
 }
 
@@ -62,15 +62,15 @@ func fullCheck() *evaluate.CheckResult {
 			Groups: []evaluate.RaterGroup{{Raters: 2, Names: []string{"Ann", "Bob"}, Items: 3, Votes: 6, Modelled: true}}, BiasSE: 0.5, BiasSEMost: 0.75,
 			Modelled: 2, Left: &evaluate.LeftRaters{Raters: 1, Votes: 1, First: []evaluate.RaterVotes{{Name: "Cy", Votes: 1}}},
 			Constant: []evaluate.ConstantRater{{Rater: 1, Name: "Bob", Votes: 2, Class: "ill", Chance: 0.25}}, Apart: true, Reasons: []evaluate.Message{{Kind: "few"}}},
-		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, Reasons: []string{"few"}},
+		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, Reasons: evaluate.Messages{{Kind: "few"}}},
 		Designs:   []evaluate.Design{{Items: 6, Votes: 2, RatioSE: 0.25, Needed: 6, Loss: 0.5, LossSE: 0.0625, Intervals: "yes"}},
-		Warnings:  []string{"few"},
+		Warnings:  evaluate.Messages{{Kind: "few"}},
 		Contested: []evaluate.ContestedItem{{Item: "a", Agreement: 0.25, Votes: []float64{2, 2}}},
 	}
 }
 
-// TestJSONKeys: the JSON that scripts of others read is what it was, key for key
-// and in order, and reads back. What could not be computed is null.
+// TestJSONKeys: the JSON that users' scripts read is unchanged, key by key and in
+// order, and can be read back. Values that could not be computed are null.
 func TestJSONKeys(t *testing.T) {
 	for name, v := range map[string]any{"result.json": full(), "check.json": fullCheck()} {
 		got, err := json.MarshalIndent(v, "", " ")

@@ -15,7 +15,7 @@ import (
 // Shapes: n items, f features, d classes.
 
 // checkFeatures returns an error unless x is a matrix [n × f] of finite numbers. Features are
-// standardized: every column about mean 0 and variance 1 on the training part.
+// standardized: every column has about mean 0 and variance 1 on the training items.
 func checkFeatures(x *logistic.Dense, items int) error {
 	if x.Columns < 1 || len(x.Values) != items*x.Columns {
 		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.Values), x.Columns, items)
@@ -42,8 +42,8 @@ type logisticModel struct {
 	Bias    []float64 `json:"bias"`
 	// Penalty is λ of ½λ‖W‖², relative to the number of votes.
 	Penalty float64 `json:"penalty"`
-	// Concentration is c; 0 if no item had two votes, in which case there is no
-	// telling and both losses are the same.
+	// Concentration is c; 0 if no item had two votes, in which case it cannot be
+	// determined and both losses are the same.
 	Concentration float64 `json:"concentration"`
 }
 
@@ -85,7 +85,7 @@ func (l *logisticModel) losses(x *logistic.Dense, votes Votes) (independent, dir
 	return independent, dirichlet, nil
 }
 
-// concentratedLoss is the loss of votes s under Dirichlet(c·p), or of
+// concentratedLoss returns the loss of votes s under Dirichlet(c·p), or of
 // independent votes under p if c is 0.
 func concentratedLoss(c float64, p, s []float64) float64 {
 	if c == 0 {
@@ -94,14 +94,14 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 	return dirichletLoss(c, c, p, s)
 }
 
-// fitLogistic fits a logistic regression to votes, every vote counting once.
+// fitLogistic fits a logistic regression to votes; every vote has the same weight.
 //
 // The penalty is chosen, from strong to weak, by the loss on items held out:
-// five folds of at most about 5,000 items, or one where features and classes are
-// many. The folds respect groups (nil: every item is its own). With the predictions of the
-// chosen penalty on the items held out, the concentration is fitted by
-// likelihood: on the items of the fit itself it would come out too high. The
-// weights are then fitted again to all items. When ctx is canceled it returns the context's error.
+// five folds of at most about 5,000 items, or a single fold if there are many features
+// and classes. Items of a group stay in one fold (nil: no groups). The concentration is
+// fitted by likelihood to the predictions of the chosen penalty on the items held out,
+// since it would be too high on the items of the fit itself. The weights are then
+// refitted to all items. When ctx is canceled it returns the context's error.
 func (d *referenceData) fitLogistic(ctx context.Context, seed uint64) (*logisticModel, error) {
 	x, votes := d.x, d.votes
 	if err := checkFeatures(x, votes.Len()); err != nil {
@@ -149,15 +149,15 @@ func (d *referenceData) fitLogistic(ctx context.Context, seed uint64) (*logistic
 }
 
 const (
-	selectionItems = 5000 // how many items the penalty is chosen by, about
+	selectionItems = 5000 // approximate number of items for choosing the penalty
 	selectionFolds = 5
-	selectionWork  = 5e6 // items × features × classes beyond which one fold must do
-	penaltySteps   = 13  // half-decades from a penalty of 1 a vote downwards
-	patience       = 3   // how many penalties in a row may fail to improve
+	selectionWork  = 5e6 // items × features × classes above which a single fold is used
+	penaltySteps   = 13  // half-decades, downwards from a penalty of 1 per vote
+	patience       = 3   // number of penalties in a row that may fail to improve
 )
 
-// The gradient of a fit falls to pathTolerance of that at the start while the penalty is
-// chosen, and to fitTolerance at the end.
+// Fits stop when the gradient has decreased to pathTolerance of that at the start while the
+// penalty is chosen, and to fitTolerance in the final fit.
 const (
 	pathTolerance = 1e-2
 	fitTolerance  = 1e-4
@@ -167,7 +167,7 @@ const (
 //
 //	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²
 //
-// with λ still to be set. It also returns the number of votes on the rows.
+// where the caller sets λ. It also returns the number of votes on the rows.
 func logisticProblem(x *logistic.Dense, votes Votes, in func(row int) bool) (p *logistic.Problem, total float64) {
 	d := votes.Classes
 	p = &logistic.Problem{X: x, Classes: d, Outputs: d,
@@ -257,7 +257,7 @@ func fitConcentration(means []float64, votes Votes) float64 {
 	return math.Exp(goldenMinimum(loss, lo+step*float64(max(at-1, 0)), lo+step*float64(min(at+1, grid))))
 }
 
-// goldenMinimum returns where f is smallest between lo and hi, to about 1e-6.
+// goldenMinimum returns the minimizer of f between lo and hi, to about 1e-6.
 func goldenMinimum(f func(float64) float64, lo, hi float64) float64 {
 	const ratio = 0.6180339887498949
 	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +9,8 @@ import (
 	"credence/head"
 )
 
-// TestMeans: means alone have the scores that need no distribution, the same as
-// those of the mixtures they come from, and no others.
+// TestMeans: predictions without distributions have the scores that need none, the
+// same as those of the mixtures that the means come from, and no others.
 func TestMeans(t *testing.T) {
 	w := simulate(t, 300, 3, 4, 5)
 	refs := scoredConstants(t, w.votes)
@@ -18,7 +19,7 @@ func TestMeans(t *testing.T) {
 		means = append(means, m.Mean(nil)...)
 	}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 50}}
-	want, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, References: refs}, opt)
+	want, err := Evaluate(Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, References: refs}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +47,14 @@ func TestMeans(t *testing.T) {
 	if got.LessConstantDM != nil || got.Widths != nil || got.Abstention != nil || got.Coverage != nil {
 		t.Errorf("result %+v", got)
 	}
-	if !slices.ContainsFunc(got.Warnings, func(s string) bool { return strings.Contains(s, "without a distribution") }) {
+	if !strings.Contains(fmt.Sprint(got.Warnings), "without a distribution") {
 		t.Errorf("warnings %q", got.Warnings)
 	}
 	for _, c := range []struct {
 		in   Input
 		want string
 	}{
-		{Input{Predictions: append(answersOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
+		{Input{Predictions: append(predictionsOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
 		{Input{Predictions: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
 		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
 		{Input{Predictions: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
@@ -65,7 +66,7 @@ func TestMeans(t *testing.T) {
 	}
 }
 
-// meansOf returns answers without distributions.
+// meansOf returns predictions without distributions.
 func meansOf(means []float64, d int) []head.Decoded {
 	var list []head.Decoded
 	for row := range slices.Chunk(means, d) {

@@ -10,11 +10,11 @@ import (
 	"credence/mixture"
 )
 
-// PIT says how well the predicted distribution of an item's vote counts fits the
-// counts seen, by the probability integral transform.
+// PIT measures how well the predicted distributions of vote counts fit the observed
+// counts, by the probability integral transform.
 type PIT struct {
-	// PValue is that of the predictions being right: the smallest of the
-	// coordinates' after Holm's adjustment.
+	// PValue is the p-value for correct predictions: the smallest of the
+	// coordinates, after Holm's adjustment.
 	PValue Number `json:"p_value"`
 	// Distance is the largest sup|ECDF − u| of the coordinates.
 	Distance    Number          `json:"distance"`
@@ -40,8 +40,8 @@ type PITCoordinate struct {
 //
 //	w_ki ∝ w_k ∏_{l<i} P_k(S_l | S_1 … S_{l−1}),
 //
-// and u_i = P(< S_i) + v_i P(S_i). Where no trials are left S_i tells nothing,
-// and u_i is NaN. Counts are whole numbers.
+// and u_i = P(< S_i) + v_i P(S_i). If no trials are left, S_i carries no
+// information and u_i is NaN. Counts are whole numbers.
 func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 	d, k := m.Classes(), m.K()
 	logs, weights := make([]float64, k), make([]float64, k)
@@ -79,7 +79,7 @@ func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 }
 
 // normalizeLogs replaces logarithms of weights by weights that sum to one. If
-// all are −Inf, the weights are equal.
+// all logarithms are −Inf, the weights are equal.
 func normalizeLogs(w []float64) {
 	if math.IsInf(slices.Max(w), -1) {
 		clear(w)
@@ -108,7 +108,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 		}
 	}
 	if fractional > 0 {
-		r.warn("%d items have fractional vote counts and are left out of the PIT", fractional)
+		r.Warnings.add("%d items have fractional vote counts and are left out of the PIT", fractional)
 	}
 	p := &r.PIT
 	p.PValue, p.Distance = unknown, unknown
@@ -137,12 +137,12 @@ func (s *sample) pit(r *Result, seed uint64) {
 	}
 	r.PITPValue = p.PValue
 	if s.units < s.n && p.PValue.Known() {
-		r.warn("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
+		r.Warnings.add("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
 	}
 }
 
 // kolmogorovSmirnov returns sup|ECDF − u| of a sample u from [0, 1], and the
-// p-value of its being uniform. The sample is sorted in place.
+// p-value for a uniform distribution. The sample is sorted in place.
 //
 // With n observations the p-value is 1 − K((√n + 0.12 + 0.11/√n) D), K being
 // Kolmogorov's limiting distribution (Stephens 1970). From n = 10 on it is within
@@ -181,9 +181,9 @@ func kolmogorovTail(x float64) float64 {
 	return 2 * s
 }
 
-// holm adjusts p-values for their number (Holm 1979): sorted increasingly, the
+// holm adjusts p-values for multiple tests (Holm 1979): in increasing order, the
 // k-th of n is multiplied by n − k + 1, and none is smaller than the one before.
-// Those that are NaN are left out.
+// NaNs do not count and stay NaN.
 func holm(p []float64) []float64 {
 	adjusted := slices.Clone(p)
 	var order []int
@@ -201,7 +201,7 @@ func holm(p []float64) []float64 {
 	return adjusted
 }
 
-// twoSidedNormal returns the chance that a standard normal variable is further
+// twoSidedNormal returns the probability that a standard normal variable is further
 // from zero than z.
 func twoSidedNormal(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
 

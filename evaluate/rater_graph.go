@@ -10,64 +10,64 @@ import (
 	"credence/internal/words"
 )
 
-// RaterGraph is who voted on what: items and raters are its nodes, votes its edges. It
-// says, before any training, whether raters can be told apart.
+// RaterGraph describes who voted on what: items and raters are the nodes of the graph, votes its
+// edges. It shows, before any training, whether raters can be distinguished.
 //
-// Raters are compared on items that they share, or by way of other raters and items. Where
-// the graph falls into camps, two raters of different camps are never compared: that the
-// ones lean and that the others had different items is the same to the votes.
+// Raters are compared on the items that they share, directly or through other raters and items. If
+// the graph is not connected, raters of different groups are never compared: votes cannot show
+// whether the raters of one group are biased or their items differ.
 type RaterGraph struct {
 	Raters int `json:"raters"` // who cast a vote
 	Votes  int `json:"votes"`  // with a rater's name
-	// Unnamed are votes of which it is not known who cast them.
+	// Unnamed is the number of votes without a rater's name.
 	Unnamed int `json:"unnamed"`
-	// MeanVotes, MedianVotes, LeastVotes and MostVotes are over raters.
+	// MeanVotes, MedianVotes, LeastVotes and MostVotes are votes per rater.
 	MeanVotes   Number `json:"mean_votes"`
 	MedianVotes Number `json:"median_votes"`
 	LeastVotes  int    `json:"least_votes"`
 	MostVotes   int    `json:"most_votes"`
-	// Components is into how many camps without a common item the raters fall: 1 if the
-	// graph is connected. Camps are the largest of them.
+	// Components is the number of groups of raters without a common item: 1 if the
+	// graph is connected. Groups are the largest of them.
 	Components int          `json:"components"`
 	Groups     []RaterGroup `json:"camps"`
-	// BiasSE is the expected standard error of a rater's lean, a shift of the logit of the
+	// BiasSE is the expected standard error of a rater's bias, a shift of the logit of the
 	// probability of the second class, for a rater with the mean number of votes: before
 	// shrinkage, if raters are alike and features explain half of the spread between items.
-	// LeanSEMost is that of the rater who cast the fewest votes. They are of two classes;
-	// with more, no leans are modelled.
+	// BiasSEMost is that of the rater with the fewest votes. Both are for two classes;
+	// with more classes, biases are not modelled.
 	BiasSE     Number `json:"lean_se"`
 	BiasSEMost Number `json:"lean_se_most"`
-	// Constant are the raters with ten votes or more who always say the same, the least
-	// likely first.
+	// Constant are the raters with ten votes or more who always vote for the same class,
+	// the least likely first.
 	Constant []ConstantRater `json:"constant"`
-	// Modelled is how many raters training may model, and Left who the others are, nil if there are
-	// none or if nobody is modelled; see [RaterGraph.Group].
+	// Modelled is the number of raters that training may model. Left describes the others; it is nil if
+	// there are none or if no rater is modelled; see [RaterGraph.Group].
 	Modelled int         `json:"modelled"`
 	Left     *LeftRaters `json:"left,omitempty"`
-	// Apart is whether training may model raters: all votes are named, and there is a connected group
-	// that is large enough. Reasons say why not, and what else is to be known of the raters.
-	Apart   bool      `json:"apart"`
-	Reasons []Message `json:"reasons"`
+	// Apart reports whether training may model raters: all votes are named, and there is a connected group
+	// that is large enough. Reasons explain why not, and note other facts about the raters.
+	Apart   bool     `json:"apart"`
+	Reasons Messages `json:"reasons"`
 
-	cast   []int   // the votes of each rater
+	cast   []int   // number of votes of each rater
 	group  []int32 // of each rater, see Group
 	groups int
 }
 
-// ConstantRater voted for one class only.
+// ConstantRater is a rater who voted for one class only.
 type ConstantRater struct {
 	Rater int    `json:"rater"`
 	Name  string `json:"name"`
 	Votes int    `json:"votes"`
 	Class string `json:"class"`
-	// Chance is that of an exchangeable rater to do so on the same items.
+	// Chance is the probability that an exchangeable rater does so on the same items.
 	Chance Number `json:"chance"`
 }
 
-// EnoughVotes is how many votes raters must have cast on average to be modelled.
+// EnoughVotes is the mean number of votes per rater that is required to model raters.
 const EnoughVotes = 30
 
-// NewRaterGraph describes who voted on what in ds.
+// NewRaterGraph returns the graph of the raters and items of ds.
 func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
@@ -79,23 +79,23 @@ func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
 	return raterGraph(ds, votes, newDesigner(votes)), nil
 }
 
-// raterGraph is NewRaterGraph where the spread between items is known already.
+// raterGraph is NewRaterGraph for a known spread between items.
 func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g := CountRaters(ds)
 	g.expectBias(ds, votes, by)
 	g.findConstant(ds, votes)
 	g.judge(len(ds.Classes))
 	if err := ds.AlikeRaters(); err != nil {
-		g.Reasons = append(g.Reasons, Message{"%v", []any{err}})
+		g.Reasons.add("%v", err)
 	}
 	return g
 }
 
-// CountRaters returns the part of [NewRaterGraph] that is counted, votes, raters and camps, which takes
-// far less time; it judges nothing.
+// CountRaters returns the graph with the counts of votes, raters and groups only. It takes far less
+// time than [NewRaterGraph]; Apart, Reasons and the standard errors are not set.
 func CountRaters(ds *dataset.Dataset) *RaterGraph {
 	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, BiasSE: unknown, BiasSEMost: unknown,
-		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: []Message{},
+		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: Messages{},
 		Votes: len(ds.Ratings), cast: make([]int, len(ds.Raters))}
 	g.Unnamed = max(0, int(math.Round(sum(float64s(ds.Counts))))-g.Votes)
 	for _, r := range ds.Ratings {
@@ -112,7 +112,7 @@ func CountRaters(ds *dataset.Dataset) *RaterGraph {
 	return g
 }
 
-// raterName is the name of rater r, or its number where it has none.
+// raterName returns the name of rater r, or its number if there is none.
 func raterName(names []string, r int) string {
 	if r < len(names) && names[r] != "" {
 		return names[r]
@@ -120,17 +120,17 @@ func raterName(names []string, r int) string {
 	return fmt.Sprintf("rater %d", r)
 }
 
-// expectBias predicts the standard error of a lean. The votes v₁ … v_m of different raters on
+// expectBias predicts the standard error of a bias. The votes v₁ … v_m of different raters on
 // an item with p ~ Beta(α, β) of mean μ and correlation ρ = 1/(α+β+1), each cast with the
 // probability σ(logit p + b_r), have at b = 0 the score v − E[p | v] and so the information
 //
 //	J = μ(1−μ)(1−ρ) (I − ρ/c 11ᵀ),   c = 1 + (m−1)ρ,
 //
-// about their leans. For a rater r among R who meets the others alike often, with Σb = 0,
+// about their biases. For a rater r among R who shares items with all others equally often, with Σb = 0,
 //
 //	Var b_r = (1 − 1/R) / (μ(1−μ)(1−ρ) Σ_j [1 − ρ/c_j (1 − (m_j−1)/(R−1))]),
 //
-// over her items j. It is exact if all raters voted on all items.
+// over the rater's items j. It is exact if all raters voted on all items.
 func (g *RaterGraph) expectBias(ds *dataset.Dataset, votes Votes, by *designer) {
 	if by == nil || votes.Classes != 2 || g.Raters < 2 {
 		return
@@ -139,24 +139,24 @@ func (g *RaterGraph) expectBias(ds *dataset.Dataset, votes Votes, by *designer) 
 	v := mean[0] * mean[1]
 	rho := by.trace / (2 * v)
 	others := float64(g.Raters - 1)
-	told := make([]float64, len(g.cast))
+	information := make([]float64, len(g.cast))
 	for _, r := range ds.Ratings {
 		m := votes.Total(int(r.Item))
-		told[r.Rater] += 1 - rho/(1+(m-1)*rho)*max(0, 1-(m-1)/others)
+		information[r.Rater] += 1 - rho/(1+(m-1)*rho)*max(0, 1-(m-1)/others)
 	}
-	se := func(told float64) Number {
-		return Number(math.Sqrt((1 - 1/float64(g.Raters)) / (v * (1 - rho) * told)))
+	se := func(information float64) Number {
+		return Number(math.Sqrt((1 - 1/float64(g.Raters)) / (v * (1 - rho) * information)))
 	}
 	least := math.Inf(1)
 	for r, n := range g.cast {
 		if n > 0 {
-			least = min(least, told[r])
+			least = min(least, information[r])
 		}
 	}
-	g.BiasSE, g.BiasSEMost = se(sum(told)/float64(g.Raters)), se(least)
+	g.BiasSE, g.BiasSEMost = se(sum(information)/float64(g.Raters)), se(least)
 }
 
-// findConstant finds raters who voted for one class only.
+// findConstant fills in the raters who voted for one class only.
 func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes) {
 	class := make([]int32, len(g.cast)) // the rater's only class plus one, −1 if there are several
 	chance := make([]float64, len(g.cast))
@@ -181,9 +181,9 @@ func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes) {
 	})
 }
 
-// judge says whether raters can be told apart, and why not.
+// judge decides whether raters can be modelled, and adds the reasons.
 func (g *RaterGraph) judge(classes int) {
-	say := func(kind Kind, args ...any) { g.Reasons = append(g.Reasons, Message{kind, args}) }
+	say := g.Reasons.add
 	switch {
 	case g.Votes == 0:
 		say("votes carry no raters' names")
@@ -213,7 +213,7 @@ func (g *RaterGraph) judge(classes int) {
 	if g.Apart && classes > 2 {
 		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
 	}
-	// Who has less than 5% chance among all to always say the same.
+	// Raters for whom a constant vote has a probability below 5%, after Bonferroni's correction.
 	var unlikely []string
 	for _, x := range g.Constant {
 		if float64(x.Chance)*float64(g.Raters) < 0.05 {

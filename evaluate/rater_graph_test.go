@@ -14,7 +14,7 @@ import (
 	"credence/mixture"
 )
 
-// ratedBy makes a data set of single votes, each "rater item class".
+// ratedBy returns a data set of single votes, each "rater item class".
 func ratedBy(classes []string, ratings ...string) *dataset.Dataset {
 	ds := &dataset.Dataset{Classes: classes}
 	number := func(list *[]string, name string) int {
@@ -57,7 +57,7 @@ func TestRaterGraphCamps(t *testing.T) {
 	}
 }
 
-// What cannot be told apart has a reason; none of it panics.
+// If raters cannot be modelled there is a reason; nothing panics.
 func TestRaterGraphReasons(t *testing.T) {
 	var one, pair []string
 	for j := range 40 {
@@ -105,17 +105,17 @@ func TestRaterGraphReasons(t *testing.T) {
 	}
 }
 
-// The expected standard error of a lean is that of its maximum-likelihood estimate over 150
-// sets of votes of raters alike: within 4.5 standard errors of a sample's standard deviation (a
-// false alarm in 1e5), of which there are as many as leans that are free.
+// The expected standard error of a bias is that of its maximum-likelihood estimate over 150
+// sets of votes of equal raters: within 4.5 standard errors of a sample's standard deviation
+// (false-alarm rate 1e-5), with as many observations as there are free biases.
 func TestRaterGraphLeanSE(t *testing.T) {
 	const n, sets = 200, 150
 	alpha := []float64{1.2, 1.8}
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := &designer{alpha: alpha, left: law, trace: sum(law.Variance(nil))}
+	by := &designer{alpha: alpha, left: dist, trace: sum(dist.Variance(nil))}
 	for _, c := range []struct{ raters, m int }{{3, 3}, {3, 2}, {8, 3}} {
 		square, expected := 0.0, 0.0
 		for set := range uint64(sets) {
@@ -123,7 +123,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 			ds := &dataset.Dataset{Classes: []string{"0", "1"}, Counts: make([]float32, 2*n), Raters: make([]string, c.raters)}
 			for j := range n {
 				ds.Items = append(ds.Items, strconv.Itoa(j))
-				p := law.Sample(nil, r)
+				p := dist.Sample(nil, r)
 				for _, rater := range r.Perm(c.raters)[:c.m] {
 					class := 0
 					if r.Float64() < p[1] {
@@ -135,7 +135,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 			}
 			g := raterGraph(ds, NewVotes(ds), by)
 			expected += float64(g.BiasSE*g.BiasSE) / sets
-			for _, b := range fitLeans(ds, law.Marginal(1)) {
+			for _, b := range fitBiases(ds, dist.Marginal(1)) {
 				square += b * b / float64(sets*c.raters)
 			}
 			if g.BiasSEMost < g.BiasSE {
@@ -148,13 +148,13 @@ func TestRaterGraphLeanSE(t *testing.T) {
 	}
 }
 
-// fitLeans maximizes the likelihood of leans that sum to zero by Fisher scoring, integrating
-// over the law of p at its quantiles.
-func fitLeans(ds *dataset.Dataset, law *mixture.Beta) []float64 {
+// fitBiases maximizes the likelihood of biases that sum to zero by Fisher scoring, integrating
+// over the distribution of p at its quantiles.
+func fitBiases(ds *dataset.Dataset, dist *mixture.Beta) []float64 {
 	const nodes = 30
 	z := make([]float64, nodes)
 	for k := range z {
-		p := law.Quantile((float64(k) + .5) / nodes)
+		p := dist.Quantile((float64(k) + .5) / nodes)
 		z[k] = math.Log(p / (1 - p))
 	}
 	m := len(ds.Ratings) / ds.Len()
@@ -194,7 +194,7 @@ func fitLeans(ds *dataset.Dataset, law *mixture.Beta) []float64 {
 	return b
 }
 
-// A million raters of one vote each take no time to speak of.
+// A million raters with one vote each take negligible time.
 func TestRaterGraphMany(t *testing.T) {
 	const n = 1_000_000
 	ds := &dataset.Dataset{Classes: []string{"0", "1"}, Items: make([]string, n/2), Counts: make([]float32, n), Raters: make([]string, n)}
@@ -208,7 +208,7 @@ func TestRaterGraphMany(t *testing.T) {
 	}
 }
 
-// Names that differ in case only are told of: they are likely to be one rater.
+// Names that differ only in case are reported: they are likely to be one rater.
 func TestRaterGraphAlike(t *testing.T) {
 	g, err := NewRaterGraph(ratedBy([]string{"no", "yes"}, "Ann x no", "bob x yes", "ann y no", "bob y yes"))
 	if err != nil {
@@ -220,7 +220,7 @@ func TestRaterGraphAlike(t *testing.T) {
 }
 
 // A group that shares no item with the others is modelled if it has two raters or more with 30 votes on
-// average; others are left out by name, and nobody is modelled if they cast most of the votes.
+// average; others are listed by name, and no rater is modelled if they cast most of the votes.
 func TestRaterGraphGroups(t *testing.T) {
 	group := func(item string, n int, raters ...string) (list []string) {
 		for j := range n {

@@ -10,21 +10,21 @@ import (
 	"credence/internal/words"
 )
 
-// RaterGroup is a number of raters who share items with each other, directly or by way of others,
-// and with nobody else.
+// RaterGroup is a set of raters who share items with each other, directly or through others,
+// and with no other raters.
 type RaterGroup struct {
 	Raters int      `json:"raters"`
 	Names  []string `json:"names"` // the first of them
 	Items  int      `json:"items"`
 	Votes  int      `json:"votes"`
-	// Modelled is whether training may model the raters: see [RaterGraph.Group].
+	// Modelled reports whether training may model the raters: see [RaterGraph.Group].
 	Modelled bool `json:"modelled"`
 }
 
-// raterGroups joins raters who share an item, by union-find.
+// raterGroups is a union-find structure that joins raters who share an item.
 type raterGroups []int32
 
-// root returns the rater who stands for r's camp.
+// root returns the representative of the group of r.
 func (c raterGroups) root(r int32) int32 {
 	for c[r] != r {
 		c[r] = c[c[r]]
@@ -33,27 +33,27 @@ func (c raterGroups) root(r int32) int32 {
 	return r
 }
 
-// join makes one camp of two; the rater of smallest number stands for it.
+// join merges two groups; the representative is the rater with the smallest number.
 func (c raterGroups) join(a, b int32) {
 	a, b = c.root(a), c.root(b)
 	c[max(a, b)] = min(a, b)
 }
 
-// LeftRaters are raters whom training does not model because items connect them with too few others:
-// their votes count as those of average raters.
+// LeftRaters are raters that training does not model because shared items connect them with too few
+// others: their votes count as those of average raters.
 type LeftRaters struct {
 	Raters int          `json:"raters"`
 	Votes  int          `json:"votes"`
 	First  []RaterVotes `json:"first"` // the first of them
 }
 
-// RaterVotes is how many votes a rater cast.
+// RaterVotes is the number of votes that a rater cast.
 type RaterVotes struct {
 	Name  string `json:"rater"`
 	Votes int    `json:"votes"`
 }
 
-// String reports how many raters are not modelled, and why, without their names.
+// String returns a sentence on how many raters are not modelled, and why, without their names.
 func (l *LeftRaters) String() string {
 	whom, verb := "this rater", "counts"
 	if l.Votes != 1 {
@@ -80,15 +80,15 @@ func (l *LeftRaters) Names() string {
 	return text
 }
 
-// Group returns the number of the group of connected raters that training models rater r in, from 0,
-// or −1 if the votes of r count as those of an average rater.
+// Group returns the number, from 0, of the connected group in which training models rater r, or −1 if
+// the votes of r count as those of an average rater.
 //
 // Votes compare raters on the items that they share, so a group that shares none with the others is
-// modelled by itself, if it is large enough by what is asked of all raters: two or more, with
-// [EnoughVotes] on average. Within it the mean bias is 0; what sets groups apart, raters or items,
-// is left to the features. If such groups hold less than half of the votes nobody is modelled, since
-// their average rater would stand for a majority that is not like them for all that is known. Then,
-// and if r did not vote, Group returns 0.
+// modelled by itself, if it meets the requirement for all raters: two or more, with [EnoughVotes] on
+// average. Within a group the mean bias is 0; differences between groups are attributed to the
+// features. If such groups have less than half of the votes, no rater is modelled, since their average
+// rater would represent a majority that may be different. In that case, and if r did not vote, Group
+// returns 0.
 func (g *RaterGraph) Group(r int) int {
 	if g.group == nil {
 		return 0
@@ -99,35 +99,35 @@ func (g *RaterGraph) Group(r int) int {
 // ModelledGroups returns the number of connected groups of raters that are modelled.
 func (g *RaterGraph) ModelledGroups() int { return g.groups }
 
-// findGroups finds the connected parts of the graph.
+// findGroups fills in the connected components of the graph.
 func (g *RaterGraph) findGroups(ds *dataset.Dataset) {
-	of := make(raterGroups, len(g.cast))
-	for r := range of {
-		of[r] = int32(r)
+	joined := make(raterGroups, len(g.cast))
+	for r := range joined {
+		joined[r] = int32(r)
 	}
 	first := make([]int32, ds.Len()) // the first rater of each item, plus one
 	for _, r := range ds.Ratings {
 		if first[r.Item] == 0 {
 			first[r.Item] = r.Rater + 1
 		} else {
-			of.join(first[r.Item]-1, r.Rater)
+			joined.join(first[r.Item]-1, r.Rater)
 		}
 	}
 	at := map[int32]int{}
-	camp := make([]int32, len(g.cast)) // of each rater who voted
+	group := make([]int32, len(g.cast)) // index in list of the group of each rater who voted
 	var list []RaterGroup
 	for r, n := range g.cast {
 		if n == 0 {
 			continue
 		}
-		root := of.root(int32(r))
+		root := joined.root(int32(r))
 		k, ok := at[root]
 		if !ok {
 			k = len(list)
 			at[root] = k
 			list = append(list, RaterGroup{})
 		}
-		camp[r] = int32(k)
+		group[r] = int32(k)
 		list[k].Raters++
 		list[k].Votes += n
 		if len(list[k].Names) < listed {
@@ -136,38 +136,36 @@ func (g *RaterGraph) findGroups(ds *dataset.Dataset) {
 	}
 	for _, r := range first {
 		if r > 0 {
-			list[at[of.root(r-1)]].Items++
+			list[at[joined.root(r-1)]].Items++
 		}
 	}
-	g.choose(ds, camp, list)
+	g.choose(ds, group, list)
 	slices.SortStableFunc(list, func(a, b RaterGroup) int { return cmp.Compare(b.Raters, a.Raters) })
 	g.Components = len(list)
 	g.Groups = append(g.Groups, list[:min(listed, len(list))]...)
 }
 
-// choose finds the camps that are large enough to be modelled; see Group. camp is that of each rater
-// who voted.
-func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []RaterGroup) {
+// choose selects the groups that are large enough to be modelled; see Group. group is the index in list
+// of the group of each rater who voted.
+func (g *RaterGraph) choose(ds *dataset.Dataset, group []int32, list []RaterGroup) {
+	large := func(c RaterGroup) bool { return c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters }
 	votes := 0
-	number := make([]int32, len(list)) // among those that are modelled
-	for k := range list {
-		number[k] = -1
-		if c := &list[k]; c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters {
-			c.Modelled = true
-			number[k] = int32(g.groups)
-			g.groups++
-			g.Modelled += c.Raters
+	for _, c := range list {
+		if large(c) {
 			votes += c.Votes
 		}
 	}
-	if 2*votes < g.Votes {
-		g.groups, g.Modelled = 0, 0
-		for k := range list {
-			list[k].Modelled = false
-		}
-	}
-	if g.groups == 0 {
+	if votes == 0 || 2*votes < g.Votes {
 		return
+	}
+	number := make([]int32, len(list)) // index among the modelled groups
+	for k := range list {
+		number[k] = -1
+		if c := &list[k]; large(*c) {
+			c.Modelled, number[k] = true, int32(g.groups)
+			g.groups++
+			g.Modelled += c.Raters
+		}
 	}
 	g.group = make([]int32, len(g.cast))
 	left := &LeftRaters{Raters: g.Raters - g.Modelled, Votes: g.Votes - votes}
@@ -175,7 +173,7 @@ func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []RaterGroup
 		if n == 0 {
 			continue
 		}
-		if g.group[r] = number[camp[r]]; g.group[r] < 0 && len(left.First) < listed {
+		if g.group[r] = number[group[r]]; g.group[r] < 0 && len(left.First) < listed {
 			left.First = append(left.First, RaterVotes{raterName(ds.Raters, r), n})
 		}
 	}
@@ -184,7 +182,7 @@ func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []RaterGroup
 	}
 }
 
-// nameGroups names the two largest camps by a few of their raters, of those that are modelled if any is.
+// nameGroups names the two largest groups by a few of their raters, considering modelled groups only if any are.
 func (g *RaterGraph) nameGroups() string {
 	var list []string
 	for _, c := range g.Groups {

@@ -11,9 +11,9 @@ import (
 	"credence/head"
 )
 
-// someCrowd is a crowd of two classes: ann is like everybody, bob leans, cy guesses, and nothing is
-// known of dee.
-func someCrowd() (*head.RaterModel, []string) {
+// someRaters returns a model of two classes: ann is average, bob biased, cy guesses, and dee is
+// unknown.
+func someRaters() (*head.RaterModel, []string) {
 	return &head.RaterModel{Classes: 2, Votes: []float64{40, 50, 60, 2}, BiasSD: 0.8,
 		Bias: []float64{0.1, 1.5, -0.2, 0}, BiasSE: []float64{0.3, 0.3, 0.4, 0.8},
 		Guess: []float64{0.01, 0.02, 0.7, 0.001}, GuessLogit: []float64{-4.6, -3.9, 0.85, -6.9}, GuessLogitSE: []float64{1.5, 1.2, 0.4, 3},
@@ -21,10 +21,10 @@ func someCrowd() (*head.RaterModel, []string) {
 }
 
 func TestDescribeRaters(t *testing.T) {
-	crowd, names := someCrowd()
-	// The file has them in another order, and one whom the model does not know.
+	raterModel, names := someRaters()
+	// The file has the raters in another order, and one who is not in the model.
 	ds := ratedBy([]string{"no", "yes"}, "bob x yes", "ann x no", "eve x no", "cy y yes", "ann y yes")
-	r := DescribeRaters(ds, crowd, names)
+	r := DescribeRaters(ds, raterModel, names)
 	var got []string
 	for _, x := range r.Raters {
 		got = append(got, fmt.Sprintf("%s %v %.2f %.2f %v", x.Name, x.Votes, x.Bias.Lo, x.Guess.Hi, x.Marks()))
@@ -42,14 +42,14 @@ func TestDescribeRaters(t *testing.T) {
 			t.Errorf("others agree with %s in %v, want %v", r.Raters[i].Name, a, share)
 		}
 	}
-	if alone := DescribeRaters(nil, crowd, names); len(alone.Raters) != 4 || alone.Class != "" || alone.Raters[0].Agreement.Known() {
+	if alone := DescribeRaters(nil, raterModel, names); len(alone.Raters) != 4 || alone.Class != "" || alone.Raters[0].Agreement.Known() {
 		t.Errorf("without data: %+v", alone)
 	}
 	plain := DescribeRaters(ds, nil, nil)
 	if plain.Modelled || len(plain.Raters) != 4 || plain.Raters[1].Votes != 2 || plain.Raters[0].Bias.Value.Known() {
 		t.Errorf("without a model of raters: %+v", plain)
 	}
-	// JSON has null for what is not known, and reads back.
+	// Unknown values are null in JSON, which can be read back.
 	text, err := json.Marshal(plain)
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +60,11 @@ func TestDescribeRaters(t *testing.T) {
 	}
 }
 
-// With more than two classes there are guesses and no leans.
+// With more than two classes there are guess rates but no biases.
 func TestDescribeGuesses(t *testing.T) {
-	crowd, names := someCrowd()
-	crowd.Classes, crowd.Bias, crowd.BiasSE, crowd.BiasSD = 3, []float64{}, []float64{}, 0
-	r := DescribeRaters(nil, crowd, names)
+	raterModel, names := someRaters()
+	raterModel.Classes, raterModel.Bias, raterModel.BiasSE, raterModel.BiasSD = 3, []float64{}, []float64{}, 0
+	r := DescribeRaters(nil, raterModel, names)
 	if r.BiasSD.Known() || r.Raters[1].Bias.Value.Known() || len(r.Raters[1].Flags) != 0 || !slices.Equal(r.Raters[2].Flags, []string{FlagGuesses}) {
 		t.Errorf("report %+v", r)
 	}
@@ -81,14 +81,14 @@ func TestPseudonyms(t *testing.T) {
 			t.Errorf("pseudonym %q of %q", code, names[i])
 		}
 	}
-	// Whoever else is there, a name has the same pseudonym; with another seed it has another.
+	// A pseudonym does not depend on the other names, but does depend on the seed.
 	if again := Pseudonyms([]string{"cy", "zoe"}, 7); again[0] != got[3] {
 		t.Errorf("cy is %q among others, and %q", again[0], got[3])
 	}
 	if other := Pseudonyms(names, 8); other[0] == got[0] {
 		t.Errorf("seeds 7 and 8 both give %q", other[0])
 	}
-	// Of many names, some share five letters, and all are told apart.
+	// Of many names, some share five letters, and all are distinct.
 	var many []string
 	for i := range 50_000 {
 		many = append(many, fmt.Sprint("rater ", i))
@@ -98,8 +98,8 @@ func TestPseudonyms(t *testing.T) {
 	if n := len(slices.Compact(list)); n != len(many) {
 		t.Errorf("%d pseudonyms of %d names", n, len(many))
 	}
-	crowd, raters := someCrowd()
-	r := DescribeRaters(nil, crowd, raters)
+	raterModel, raters := someRaters()
+	r := DescribeRaters(nil, raterModel, raters)
 	r.UsePseudonyms(7)
 	text, err := json.Marshal(r)
 	if err != nil {

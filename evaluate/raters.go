@@ -15,39 +15,39 @@ import (
 	"credence/internal/words"
 )
 
-// Rater is how one rater votes compared with the others on the same items.
+// Rater describes how one rater votes compared with the others on the same items.
 //
-// If raters are exchangeable, as the likelihood of a mixture takes them to be, a
-// rater's vote on an item is any of the item's m votes with equal chance. That
-// gives the mean and the variance of what a rater does on all of her items, and
-// so two tests, of agreement and of the use of classes, by the normal
+// If raters are exchangeable, as the likelihood of a mixture assumes, a rater's
+// vote on an item is any of the item's m votes with equal probability. That gives
+// the mean and the variance of a rater's agreement and use of classes over all
+// items of the rater, and so two tests, one for each, by the normal
 // approximation.
 type Rater struct {
 	Rater int    `json:"rater"`
 	Name  string `json:"name"`
-	Votes int    `json:"votes"` // on items that others voted on too
+	Votes int    `json:"votes"` // on items that others voted on, too
 	// Agreement is the mean share of the other votes on an item that equal the
 	// rater's; Expected is the same for an exchangeable rater.
 	Agreement Number `json:"agreement"`
 	Expected  Number `json:"expected"`
-	// AgreementP and UsageP are the p-values of the two tests, adjusted after
-	// Holm for all tests of all raters; null with too few votes that could
-	// differ.
+	// AgreementP and UsageP are the p-values of the two tests, with Holm's
+	// adjustment for all tests of all raters; null if too few of the votes are on
+	// items where votes differ.
 	AgreementP Number `json:"agreement_p"`
 	UsageP     Number `json:"usage_p"`
-	// Excess is, for each class, how much more of the rater's votes go to it
-	// than an exchangeable rater's would, as a share.
+	// Excess is, for each class, the share of the rater's votes for it minus the
+	// share expected of an exchangeable rater.
 	Excess []float64 `json:"excess"`
-	// Differs is whether a p-value is below 0.05.
+	// Differs reports whether a p-value is below 0.05.
 	Differs bool `json:"differs"`
 }
 
-// informative is how many of a rater's votes must be on items where votes
-// differ for a test.
+// informative is the number of votes on items where votes differ that a rater
+// must have cast to be tested.
 const informative = 10
 
-// compareRaters describes every rater, by number; those who voted on no item
-// that others voted on are left out.
+// compareRaters describes every rater, ordered by number; raters who share no
+// item with others are left out.
 func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rater {
 	type sums struct {
 		n, mixed                  int
@@ -118,7 +118,7 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 }
 
 // usageP returns the p-value of the largest standardized excess over the
-// classes, after Bonferroni; of two classes one says all.
+// classes, after Bonferroni's correction; two classes count as one test.
 func usageP(excess, variance []float64) float64 {
 	z, classes := 0.0, 0.0
 	for c, v := range variance {
@@ -136,30 +136,30 @@ func usageP(excess, variance []float64) float64 {
 	return min(1, classes*twoSidedNormal(z))
 }
 
-// RaterReport is what is known of raters: how they vote compared with the others and, where
-// training modelled them, what it learned.
+// RaterReport describes raters: how they vote compared with the others and, if training
+// modelled them, their estimated parameters.
 type RaterReport struct {
-	// Modelled says that training modelled raters; Reason is why it did or did not, in words.
+	// Modelled reports whether training modelled raters; Reason explains why it did or did not.
 	Modelled bool   `json:"modelled"`
 	Reason   string `json:"reason"`
-	// Class is that which leans are towards, of two; empty if leans are not modelled.
+	// Class is the one of two classes that a positive bias favors; empty if biases are not modelled.
 	Class string `json:"class,omitempty"`
-	// BiasSD is the standard deviation of leans between raters, which leans of few votes are
-	// drawn to zero by.
+	// BiasSD is the standard deviation of biases between raters, by which biases from few votes
+	// are shrunk towards zero.
 	BiasSD Number `json:"lean_sd"`
-	// Raters are in the order in which they were first seen, those who are modelled first.
+	// Raters are in order of first appearance, modelled raters first.
 	Raters []RaterEstimate `json:"raters"`
-	// Pseudonymous says that names have been replaced.
+	// Pseudonymous reports whether names have been replaced by pseudonyms.
 	Pseudonymous bool `json:"pseudonymous"`
 }
 
-// RaterEstimate is what is known of one rater; what is not modelled is not known.
+// RaterEstimate describes one rater; parameters that are not modelled are unknown.
 type RaterEstimate struct {
 	Name  string `json:"rater"`
 	Votes Number `json:"votes"`
-	// Bias is how far the logit of the probability that she says Class is shifted, the mean
-	// over all votes being 0. Guess is the share of her votes that have nothing to do with the
-	// item. Both are with 95% intervals.
+	// Bias is the shift of the logit of the probability that the rater votes for Class; its mean
+	// over all votes is 0. Guess is the share of the rater's votes that do not depend on the
+	// item. Both have 95% intervals.
 	Bias  IntervalEstimate `json:"lean"`
 	Guess IntervalEstimate `json:"guess"`
 	// Agreement is the mean share of the other votes on an item that equal the rater's,
@@ -168,14 +168,14 @@ type RaterEstimate struct {
 	Expected  Number `json:"expected"`
 	// Flags are [FlagBiased] and [FlagGuesses], or [FlagDiffers] where raters are not modelled.
 	Flags []string `json:"flags"`
-	// Average is whether the rater is not modelled where others are (see [RaterGraph.Group]): votes count
-	// as cast by an average rater, and Lean is 0 with the uncertainty of the prior.
+	// Average reports whether the rater is not modelled although others are (see [RaterGraph.Group]): the
+	// votes count as cast by an average rater, and Bias is 0 with the uncertainty of the prior.
 	Average bool `json:"average,omitempty"`
-	// Like is the name of the first rater that differs from this one only in case, spaces or Unicode form.
+	// Like is the first rater whose name differs from this one only in case, spaces or Unicode form.
 	Like string `json:"like,omitempty"`
 }
 
-// Marks returns the flags, and "average" for a rater who is not modelled where others are.
+// Marks returns the flags, and "average" for a rater who is not modelled although others are.
 func (x *RaterEstimate) Marks() []string {
 	if x.Average {
 		return append(slices.Clone(x.Flags), "average")
@@ -193,18 +193,18 @@ func (r *RaterReport) MarkAlike() {
 	}
 }
 
-// AddAverage adds a rater who is not modelled where others are.
+// AddAverage adds a rater who is not modelled although others are.
 func (r *RaterReport) AddAverage(name string, votes int) {
 	r.average(r.add(name), votes)
 }
 
-// add adds a rater of whom nothing is known.
+// add adds a rater with unknown parameters.
 func (r *RaterReport) add(name string) *RaterEstimate {
 	r.Raters = append(r.Raters, RaterEstimate{Name: name, Bias: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
 	return &r.Raters[len(r.Raters)-1]
 }
 
-// average makes an estimate that of an average rater.
+// average sets x to the estimate of an average rater with the given number of votes.
 func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	x.Average, x.Votes = true, Number(votes)
 	if r.BiasSD.Known() {
@@ -212,23 +212,23 @@ func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	}
 }
 
-// What raters are flagged for.
+// The flags of raters.
 const (
-	// FlagBiased says that the lean is not 0, after Holm among all raters at 5%.
+	// FlagBiased means that the bias differs from 0, at 5% with Holm's adjustment for all raters.
 	FlagBiased = "leans"
-	// FlagGuesses says that the 95% interval of guessing lies above 5% of the votes.
+	// FlagGuesses means that the 95% interval of the guess rate lies above 5% of the votes.
 	FlagGuesses = "guesses"
-	// FlagDiffers is [Rater].Differs.
+	// FlagDiffers means that [Rater].Differs is true.
 	FlagDiffers = "differs"
 )
 
-// muchGuessing is the share of guesses above which the interval of a rater who is flagged lies.
+// muchGuessing is the guess rate that the interval of a flagged rater exceeds.
 const muchGuessing = 0.05
 
-// DescribeRaters tells what is known of the raters of ds, and of those that a model knows by
-// name: crowd is what it learned of them, nil if it did not model raters. Without ds there is
-// no agreement.
-func DescribeRaters(ds *dataset.Dataset, crowd *head.RaterModel, names []string) *RaterReport {
+// DescribeRaters describes the raters of ds and those of a model: raters holds their estimated
+// parameters, nil if the model does not have them, and names their names. ds may be nil; then
+// agreement is unknown.
+func DescribeRaters(ds *dataset.Dataset, raters *head.RaterModel, names []string) *RaterReport {
 	r := &RaterReport{BiasSD: unknown, Raters: []RaterEstimate{}}
 	at := map[string]int{}
 	add := func(name string) int {
@@ -240,29 +240,29 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.RaterModel, names []string)
 		}
 		return k
 	}
-	if crowd != nil {
+	if raters != nil {
 		r.Modelled = true
-		for i := range crowd.Votes {
+		for i := range raters.Votes {
 			x := &r.Raters[add(raterName(names, i))]
-			x.Votes = Number(crowd.Votes[i])
-			x.Bias, x.Guess = BiasOf(crowd, i), GuessOf(crowd, i)
+			x.Votes = Number(raters.Votes[i])
+			x.Bias, x.Guess = BiasOf(raters, i), GuessOf(raters, i)
 		}
-		if len(crowd.Bias) > 0 {
-			r.BiasSD = Number(crowd.BiasSD)
+		if len(raters.Bias) > 0 {
+			r.BiasSD = Number(raters.BiasSD)
 		}
 		r.flag()
 	}
 	if ds == nil {
 		return r
 	}
-	if crowd != nil && len(crowd.Bias) > 0 && len(ds.Classes) == 2 {
+	if raters != nil && len(raters.Bias) > 0 && len(ds.Classes) == 2 {
 		r.Class = ds.Classes[1]
 	}
 	r.compare(ds, add)
 	return r
 }
 
-// compare adds how raters vote compared with the others.
+// compare adds how the raters of ds vote compared with each other.
 func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 	place := make([]int, len(ds.Raters))
 	votes := make([]float64, len(ds.Raters))
@@ -292,7 +292,7 @@ func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 	}
 }
 
-// BiasOf returns the lean of a rater with its 95% interval, not known where leans are not
+// BiasOf returns the bias of rater r with its 95% interval, which is unknown if biases are not
 // modelled.
 func BiasOf(c *head.RaterModel, r int) IntervalEstimate {
 	if len(c.Bias) == 0 {
@@ -302,7 +302,7 @@ func BiasOf(c *head.RaterModel, r int) IntervalEstimate {
 	return IntervalEstimate{Estimate{Number(b), Number(se)}, Number(b - normal975*se), Number(b + normal975*se)}
 }
 
-// GuessOf returns the share of guesses of a rater with its 95% interval, which is one of its
+// GuessOf returns the guess rate of rater r with its 95% interval, which is symmetric for the
 // logit.
 func GuessOf(c *head.RaterModel, r int) IntervalEstimate {
 	u, se := c.GuessLogit[r], c.GuessLogitSE[r]
@@ -311,7 +311,7 @@ func GuessOf(c *head.RaterModel, r int) IntervalEstimate {
 	return IntervalEstimate{Estimate{g, g * (1 - g) * Number(se)}, min(g, share(u-normal975*se)), max(g, share(u+normal975*se))}
 }
 
-// flag marks raters who lean or guess.
+// flag sets the flags of raters who are biased or guess.
 func (r *RaterReport) flag() {
 	ps := make([]float64, len(r.Raters))
 	for i, x := range r.Raters {
@@ -331,11 +331,11 @@ func (r *RaterReport) flag() {
 	}
 }
 
-// Pseudonyms returns a name for each name, such as R-7KQ2M: a function of the name and the seed
-// alone (HMAC-SHA-256), so that it is the same in every report with that seed, whoever else
-// is in it, but for the rare case that two names share one, which then both have more letters.
-// Equal names have equal pseudonyms. Whoever knows the seed and suspects a name can check it, so
-// a seed that protects names is not told to those whom they are kept from.
+// Pseudonyms returns a pseudonym for each name, such as R-7KQ2M. It is a function of the name and
+// the seed alone (HMAC-SHA-256), so it is the same in every report with that seed, regardless of the
+// other raters, except in the rare case of a collision, in which both pseudonyms get more letters.
+// Equal names have equal pseudonyms. Anyone who knows the seed can check a suspected name, so a seed
+// that protects names must be kept secret from the readers.
 func Pseudonyms(names []string, seed uint64) []string {
 	key := binary.LittleEndian.AppendUint64([]byte("credence pseudonym "), seed)
 	codes := map[string]string{}
@@ -347,7 +347,7 @@ func Pseudonyms(names []string, seed uint64) []string {
 		}
 	}
 	sorted := slices.Sorted(maps.Values(codes))
-	letters := make(map[string]int, len(sorted)) // that tell a code from its neighbors
+	letters := make(map[string]int, len(sorted)) // length of the unique prefix of each code
 	for i, code := range sorted {
 		n := 5
 		for _, k := range []int{i - 1, i + 1} {

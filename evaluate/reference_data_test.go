@@ -68,8 +68,8 @@ func sizedItems(t *testing.T, n int) (*dataset.Dataset, *dataset.Transform) {
 	return ds, tr
 }
 
-// References that are scored have not seen the items that they are scored on:
-// with one part held out, they are those fitted to the rest.
+// References are scored on items that they were not fitted to: with one set held
+// out, they are those fitted to the rest.
 func TestScoreReferences(t *testing.T) {
 	ds, tr := sizedItems(t, 140)
 	scored := make([]bool, 140)
@@ -140,8 +140,8 @@ func fittedLoss(t *testing.T, ds *dataset.Dataset) float64 {
 	return sum(s.losses[refConstant]) / sum(NewVotes(ds).Counts)
 }
 
-// TestNewInput: an input has all that a data set says of its items, and true
-// probabilities that a file has rounded sum to one again.
+// TestNewInput: an input has the data of all items of a data set, and true
+// probabilities that were rounded in a file sum to one again.
 func TestNewInput(t *testing.T) {
 	ds, _ := sizedItems(t, 2)
 	ds.Truth = []float32{0.333, 0.666, 1, 0}
@@ -154,7 +154,7 @@ func TestNewInput(t *testing.T) {
 	near(t, "certain", in.Truth[2], 1, 0)
 }
 
-// All scored items are there, others evenly and within the bound, and none without votes.
+// All scored items are included, others evenly and within the bound, and none without votes.
 func TestItemsFor(t *testing.T) {
 	ds := &dataset.Dataset{Items: make([]string, 100), Classes: []string{"a", "b"}, Counts: make([]float32, 200)}
 	scored := make([]bool, 100)

@@ -9,22 +9,22 @@ import (
 	"credence/internal/logistic"
 )
 
-// References are the simple predictions that a model's scores are set beside,
-// fitted to the votes that the model was trained on: class frequencies, one
-// Dirichlet distribution for all items, and logistic regression, alone and with
-// a concentration. They are stored in the model as JSON.
+// References are the baseline predictions that a model is compared with, fitted
+// to the votes that the model was trained on: class frequencies, one Dirichlet
+// distribution for all items, and logistic regression, with and without a
+// concentration. They are stored in the model as JSON.
 type References struct {
 	Constant          constant          `json:"constant"`
 	ConstantDirichlet constantDirichlet `json:"constant_dm"`
-	// Logistic is nil if the model has no features a logistic regression could
-	// use.
+	// Logistic is nil if the model has no features that a logistic regression
+	// can use.
 	Logistic *logisticModel `json:"logistic,omitempty"`
 }
 
-// FitReferences fits the references to the votes of ds. The logistic regression
-// takes the inputs that t, the preprocessing of the model, makes of the features;
-// it is left out if t is nil or the inputs are too many. Items of a group stay
-// together when its penalty is chosen. When ctx is canceled it returns the context's error.
+// FitReferences fits the references to the votes of ds. The inputs of the logistic
+// regression are the features transformed by t, the preprocessing of the model; it is
+// left out if t is nil or there are too many inputs. Items of a group stay in one fold
+// when its penalty is chosen. When ctx is canceled it returns the context's error.
 func FitReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
 	d, err := newReferenceData(ctx, ds, t, itemsFor(ds, nil, referenceItems), true)
 	if err != nil {
@@ -33,8 +33,8 @@ func FitReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transfor
 	return fitReferences(ctx, d, seed)
 }
 
-// Score returns the losses of the items of ds, none of which the references
-// were fitted to, with features read through t.
+// Score returns the losses of the items of ds, which the references must not have
+// been fitted to, with features transformed by t.
 func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*ReferenceScores, error) {
 	if r.Logistic == nil {
 		t = nil
@@ -69,8 +69,8 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 	return r, nil
 }
 
-// losses scores votes under the references: constant, with one Dirichlet, and
-// both of the logistic regression, which are nil without features.
+// losses returns the losses of votes under each reference; those of the logistic
+// regression are nil without features.
 func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, err error) {
 	if err := votes.check(); err != nil {
 		return l, err
@@ -96,8 +96,8 @@ const (
 )
 
 // ReferenceScores are the losses of items under references that were fitted
-// without them; the fields are the means per vote, of those that were scored by
-// folds.
+// without them. The fields are means per vote; they are set by
+// [ScoreReferences] only.
 type ReferenceScores struct {
 	ConstantNLL   *float64 `json:"constant_nll_per_vote,omitempty"`
 	ConstantDMNLL *float64 `json:"constant_dm_nll_per_vote,omitempty"`
@@ -107,8 +107,8 @@ type ReferenceScores struct {
 	losses referenceLosses // by item
 }
 
-// Select returns the losses of the given items, as an [Input] of these items
-// takes them; nil if none were scored.
+// Select returns the losses of the given items, for an [Input] of these items;
+// nil if none were scored.
 func (s *ReferenceScores) Select(items []int) *ReferenceScores {
 	if s == nil || s.losses[refConstant] == nil {
 		return nil
@@ -125,28 +125,28 @@ func (s *ReferenceScores) Select(items []int) *ReferenceScores {
 	return out
 }
 
-// referenceFoldWork bounds items × columns × classes: beyond, logistic
-// regressions that score five folds would take longer than the model.
+// referenceFoldWork bounds items × columns × classes: above it, logistic
+// regressions on five folds would take longer than training the model.
 const referenceFoldWork = 2_000_000
 
-// ScoreReferences scores references on the items that a model was scored on,
-// those with a true in scored [N], each by references fitted without them: fold
-// by fold or, if the model's parts took no turns, once without the scored items.
-// When ctx is canceled it returns the context's error.
+// ScoreReferences scores references on the items that a model was scored on, those
+// that are true in scored, [N], by references fitted without them: fold by fold or, if
+// folds is false because members did not hold out items in turn, once without the
+// scored items. When ctx is canceled it returns the context's error.
 func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
 	voted := itemsFor(ds, scored, referenceItems)
 	all, err := newReferenceData(ctx, ds, t, voted, true)
 	if err != nil {
 		return nil, err
 	}
-	// Sorted lists of items to leave out in turn: five folds, or the one part that was held out.
-	parts := [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}
+	// Sorted lists of items to leave out in turn: five folds, or the items that were held out.
+	heldOut := [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}
 	if folds {
-		if parts, err = dataset.Folds(ds, voted, 5, seed); err != nil {
+		if heldOut, err = dataset.Folds(ds, voted, 5, seed); err != nil {
 			return nil, err
 		}
 	}
-	if all.x != nil && len(parts) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
+	if all.x != nil && len(heldOut) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
 		all.x = nil
 	}
 	s := &ReferenceScores{}
@@ -157,10 +157,10 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	}
 	var sums [len(s.losses)]float64
 	votes := 0.0
-	for _, part := range parts {
+	for _, fold := range heldOut {
 		var rest, test []int
 		for at, j := range voted {
-			if _, in := slices.BinarySearch(part, j); !in {
+			if _, in := slices.BinarySearch(fold, j); !in {
 				rest = append(rest, at)
 			} else if scored[j] {
 				test = append(test, at)
@@ -194,15 +194,15 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	return s, nil
 }
 
-// referenceData are items as references take them.
+// referenceData are the features, votes and groups of the items that references are fitted to.
 type referenceData struct {
-	x      *logistic.Dense // nil if there are none, or too many
+	x      *logistic.Dense // features; nil if there are none, or too many
 	votes  Votes
 	groups []int
 }
 
-// newReferenceData reads some items of ds, their features through t; training
-// says that t was fitted to ds.
+// newReferenceData reads some items of ds, with features transformed by t. training
+// reports whether t was fitted to ds.
 func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
 	var groups []string
@@ -237,12 +237,12 @@ func (d *referenceData) selected(rows []int) *referenceData {
 	return s
 }
 
-// referenceItems bounds the items that references are fitted to: what they have to learn is
-// known from fewer.
+// referenceItems bounds the number of items that references are fitted to: they have few
+// parameters, and fewer items suffice.
 const referenceItems = 1_000_000
 
-// itemsFor returns the items that have votes and are scored, and of the others at most so many,
-// evenly over the data. A nil scored means none.
+// itemsFor returns the voted items that are scored, and at most the given number of other voted
+// items, spread evenly over the data. A nil scored means none.
 func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
 	var items, rest []int
 	for j := range ds.Len() {
@@ -262,8 +262,8 @@ func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
 	return items
 }
 
-// A logistic regression is fitted up to these numbers of columns, of values of features, to fit it also of weights (columns ×
-// classes) and of values × classes.
+// The limits of the logistic regression: columns and feature values and, for fitting it, also
+// weights (columns × classes) and values × classes.
 const (
 	referenceColumns = 10000
 	referenceValues  = 20_000_000
@@ -271,9 +271,9 @@ const (
 	referenceWork    = 400_000_000
 )
 
-// referenceFeatures returns the features that the logistic regression takes, for
-// the given items: the inputs that t gives, with one column per level instead of
-// the code of an embedded category. It is nil if they are too many, or t is nil.
+// referenceFeatures returns the inputs of the logistic regression for the given items:
+// the output of t, with one column per level instead of the code of an embedded
+// category. It is nil if there are too many, or if t is nil.
 func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*logistic.Dense, error) {
 	if t == nil {
 		return nil, nil

@@ -135,7 +135,7 @@ func TestReferencesJSON(t *testing.T) {
 	}
 }
 
-// With one vote an item there is no concentration to fit: the mean is, and both
+// With one vote per item only the mean is fitted, not the concentration, and both
 // losses of the logistic regression agree.
 func TestReferencesOneVote(t *testing.T) {
 	x, v := logisticWorld(t, 200, 0, 1, 4, 4)
@@ -200,9 +200,9 @@ func TestLogisticErrors(t *testing.T) {
 	}
 }
 
-// Beyond 5,000 items the penalty is chosen by a part of them, and groups stay on
-// one side: with a label that is a property of the group, features that name the
-// group are of no use, and the penalty says so.
+// Above 5,000 items the penalty is chosen on a subset, and groups stay in one fold:
+// if the label is a property of the group, features that identify the group are of
+// no use, and the penalty reflects that.
 func TestLogisticManyItems(t *testing.T) {
 	const n, groups = 6000, 40
 	r := rand.New(rng.New(1, t.Name()))

@@ -2,17 +2,19 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 )
 
-// Result is everything that votes on held-out items tell about predictions.
-// Losses are in nats per vote; each is beside its bootstrap standard error, over
+// Result is the evaluation of predictions against the votes on held-out items.
+// Losses are in nats per vote; each comes with its bootstrap standard error, over
 // items or groups with the fitted model held fixed. The error of a dispersion
-// ratio is that of the model; see [Dispersion].
+// ratio follows from the model instead; see [Dispersion].
 type Result struct {
 	Items      int    `json:"items"`
 	VotedItems int    `json:"voted_items"` // items with at least one vote
@@ -22,35 +24,35 @@ type Result struct {
 	Replicates int    `json:"bootstrap_replicates"`
 	Seed       uint64 `json:"seed"`
 
-	// NLL is the joint likelihood of an item's votes under its mixture, the
-	// order of votes given.
+	// NLL is the negative log-likelihood of an item's votes together under its
+	// mixture, given the order of the votes.
 	NLL Estimate `json:"nll_per_vote"`
-	// MarginalNLL takes votes one by one, under the mean.
+	// MarginalNLL scores votes one by one, under the mean.
 	MarginalNLL Estimate `json:"marginal_nll_per_vote"`
-	// The references, see [References]. Constant and logistic take votes as
-	// independent; those with dm compare with NLL.
+	// The references, see [References]. Constant and logistic treat votes as
+	// independent; those with DM (Dirichlet-multinomial) are comparable with NLL.
 	ConstantNLL   Estimate `json:"constant_nll_per_vote"`
 	ConstantDMNLL Estimate `json:"constant_dm_nll_per_vote"`
 	LogisticNLL   Estimate `json:"logistic_nll_per_vote"`
 	LogisticDMNLL Estimate `json:"logistic_dm_nll_per_vote"`
-	// FloorNLL is that of each item's own vote shares; with few votes per item
-	// nothing can come near it.
+	// FloorNLL is the loss of each item's own vote shares; with few votes per item
+	// no prediction comes near it.
 	FloorNLL Estimate `json:"floor_nll_per_vote"`
 
-	// Against the references: NLL less that of the Dirichlet-multinomial
-	// references, and MarginalNLL less that of plain logistic regression.
+	// Differences from the references: NLL minus that of the Dirichlet-multinomial
+	// references, and MarginalNLL minus that of plain logistic regression.
 	LessConstantDM *Difference `json:"nll_less_constant_dm"`
 	LessLogisticDM *Difference `json:"nll_less_logistic_dm"`
 	LessLogistic   *Difference `json:"marginal_nll_less_logistic"`
 
 	// DispersionRatio is the spread of true probabilities about the predicted
-	// mean, as pairs of votes show it, over the predicted variance; its error, a
-	// 95% interval and the p-value of its being one are as in [Dispersion].
+	// mean, estimated from pairs of votes, over the predicted variance; its error,
+	// 95% interval and the p-value for a ratio of one are as in [Dispersion].
 	DispersionRatio   IntervalEstimate `json:"dispersion_ratio"`
 	DispersionP       Number           `json:"dispersion_p_value"`
 	DispersionBins    []Dispersion     `json:"dispersion_bins"`              // by predicted variance
 	DispersionClasses []Dispersion     `json:"dispersion_classes,omitempty"` // of more than two
-	// DispersionBy is the ratio by predicted spread and by the columns asked for.
+	// DispersionBy is the ratio by predicted spread and by the requested columns.
 	DispersionBy  []DispersionColumn `json:"dispersion_by"`
 	Agreement     Agreement          `json:"agreement"`
 	AgreementBins []Agreement        `json:"agreement_bins"` // by predicted agreement
@@ -61,95 +63,88 @@ type Result struct {
 	// Brier is the mean over votes of ‖p − e‖².
 	Brier Estimate `json:"brier"`
 	// ECE is the expected calibration error of the predicted class over
-	// equal-mass bins, corrected for the part that chance adds; ECEPlain is not
-	// corrected.
+	// equal-mass bins, corrected for sampling noise; ECEPlain is the uncorrected
+	// error.
 	ECE         Estimate      `json:"ece"`
 	ECEPlain    Number        `json:"ece_plain"`
 	Reliability []Reliability `json:"reliability"` // predicted class, then each class
-	// ClassCalibration compares the votes for each class with those predicted.
+	// ClassCalibration compares the votes for each class with the prediction.
 	ClassCalibration []ClassCalibration `json:"class_calibration"`
 
 	PITPValue Number `json:"pit_p_value"`
 	PIT       PIT    `json:"pit"`
 
-	// Level is that of the intervals in Widths and Abstention.
+	// Level is the level of the intervals in Widths and Abstention.
 	Level   float64      `json:"level"`
 	AtLeast int          `json:"at_least"` // items whose interval lies within the resolution of 0 or 1
 	Vacuous int          `json:"vacuous"`  // items whose interval is [0, 1]
 	Widths  []WidthGroup `json:"widths"`
-	// AbstentionBy is what Abstention goes by: p_top or width.
+	// AbstentionBy is the criterion of Abstention: p_top or width.
 	AbstentionBy     string            `json:"abstention_by,omitempty"`
 	Abstention       []AbstentionPoint `json:"abstention"`
 	AbstentionTarget *AbstentionTarget `json:"abstention_target,omitempty"`
 
-	// Curve is what fewer votes on fewer items would tell, if [Curve] was called.
+	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
 
-	// Coverage is there if true probabilities are known.
+	// Coverage is present if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`
 	CoverageStrata []Coverage `json:"coverage_strata,omitempty"`
 
-	// Warnings say, in words, what to be careful about and why a number is
+	// Warnings are caveats about the numbers, and the reasons why a number is
 	// missing.
-	Warnings []string `json:"warnings"`
+	Warnings Messages `json:"warnings"`
 }
 
-// judge adds what the numbers say to the warnings, in words. What chance does less
-// often than once in a hundred times is not taken for chance.
+// judge adds warnings about numbers that indicate a problem, at a significance
+// level of 1%.
 func (r *Result) judge() {
 	if r.PITPValue < 0.01 {
-		r.warn("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
+		r.Warnings.add("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
 	}
 	if d := r.DispersionRatio; r.DispersionP < 0.01 && !r.NearOne() {
 		how, what := "more", "too narrow or means are off"
 		if d.Value < 1 {
 			how, what = "less", "too wide"
 		}
-		r.warn("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
+		r.Warnings.add("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
 			how, d.Value, d.Lo, d.Hi, what)
 	}
 	r.judgeColumns()
 	r.judgeClasses()
 	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
-		r.warn("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.Warnings.add("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }
 
-// NearOne reports whether the dispersion ratio is near enough to one, give or take two standard
-// errors, that intervals can be called as wide as they should be: at most a fifth too wide or too
+// NearOne reports whether the dispersion ratio, plus or minus two standard errors, is close enough
+// to one to consider the width of intervals right: at most a fifth too wide or too
 // narrow.
 func (r *Result) NearOne() bool {
 	d := r.DispersionRatio
 	return d.Value-2*d.SE >= LeastNear && d.Value+2*d.SE <= MostNear
 }
 
-// LeastNear and MostNear bound what is near enough to one: intervals 16% narrower to 18% wider.
+// LeastNear and MostNear are the bounds of [Result.NearOne]: intervals 16% narrower to 18% wider.
 const LeastNear, MostNear = 0.7, 1.4
 
-// judgeColumns warns of columns between whose levels the dispersion differs.
+// judgeColumns warns about columns whose levels differ in dispersion.
 func (r *Result) judgeColumns() {
 	var differ []string
 	for _, c := range r.DispersionBy {
 		if !(c.PValue < 0.01) {
 			continue
 		}
-		lo, hi := c.Levels[0], c.Levels[0]
-		for _, l := range c.Levels {
-			if l.Shrunk.Value < lo.Shrunk.Value {
-				lo = l
-			}
-			if l.Shrunk.Value > hi.Shrunk.Value {
-				hi = l
-			}
-		}
+		byRatio := func(a, b DispersionLevel) int { return cmp.Compare(a.Shrunk.Value, b.Shrunk.Value) }
+		lo, hi := slices.MinFunc(c.Levels, byRatio), slices.MaxFunc(c.Levels, byRatio)
 		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk.Value, lo.Name, hi.Shrunk.Value, hi.Name))
 	}
 	if differ != nil {
-		r.warn("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
+		r.Warnings.add("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
 	}
 }
 
-// judgeClasses warns of classes that get more or fewer votes than predicted.
+// judgeClasses warns about classes that received more or fewer votes than predicted.
 func (r *Result) judgeClasses() {
 	var off []string
 	for _, c := range r.ClassCalibration {
@@ -158,15 +153,42 @@ func (r *Result) judgeClasses() {
 		}
 	}
 	if off != nil {
-		r.warn("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
+		r.Warnings.add("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
 	}
 }
 
-func (r *Result) warn(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+// Message is a warning or a reason: its kind, and the values that fill in its sentence. In JSON it is
+// the sentence alone, and a message read from JSON has nothing else either.
+type Message struct {
+	Kind Kind
+	Args []any
 }
 
-// Number is a float64 whose JSON is null where it is not finite: a quantity
+// Kind identifies what a message is about. It is the format string of its sentence.
+type Kind string
+
+// plain is the kind of a message read from JSON, where only the sentence is known.
+const plain Kind = "%s"
+
+// Messages is a list of messages.
+type Messages []Message
+
+// add appends a message.
+func (m *Messages) add(kind Kind, args ...any) { *m = append(*m, Message{kind, args}) }
+
+// String returns the sentence.
+func (m Message) String() string { return fmt.Sprintf(string(m.Kind), m.Args...) }
+
+// MarshalText returns the sentence.
+func (m Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText stores a sentence as a message of the kind plain.
+func (m *Message) UnmarshalText(text []byte) error {
+	*m = Message{plain, []any{string(text)}}
+	return nil
+}
+
+// Number is a float64 that is null in JSON if it is not finite: a quantity
 // that could not be computed.
 type Number float64
 
@@ -195,15 +217,15 @@ func (x Number) Known() bool {
 
 var unknown = Number(math.NaN())
 
-// Estimate is a number with its standard error. The JSON of a [Result] has no
-// objects of this type, but two keys: that of the field, and the same with _se.
+// Estimate is a number with its standard error. In the JSON of a [Result] it is
+// not an object but two keys: the key of the field, and the same with _se.
 type Estimate struct {
 	Value Number `json:"value"`
 	SE    Number `json:"se"`
 }
 
-// IntervalEstimate is an estimate with the ends of its 95% interval, which a
-// [Result] has under the keys with _lo and _hi.
+// IntervalEstimate is an estimate with the ends of its 95% interval, which the
+// JSON of a [Result] has under the keys with _lo and _hi.
 type IntervalEstimate struct {
 	Estimate
 	Lo Number `json:"lo"`
@@ -213,11 +235,11 @@ type IntervalEstimate struct {
 // unknownInterval is an estimate that could not be computed.
 var unknownInterval = IntervalEstimate{Estimate{unknown, unknown}, unknown, unknown}
 
-// MarshalJSON writes estimates flat: see [Estimate].
+// MarshalJSON writes estimates as flat keys: see [Estimate].
 func (r Result) MarshalJSON() ([]byte, error) {
 	b := &bytes.Buffer{}
 	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false) // that is up to the encoder of what the result is part of
+	e.SetEscapeHTML(false) // left to the encoder of the enclosing value
 	err := e.Encode(flat(&r))
 	return b.Bytes(), err
 }
@@ -225,19 +247,22 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes.
 func (r *Result) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, flat(r)) }
 
-// flat returns the struct that p points to as one without estimates, for
-// encoding/json: it shares the memory of *p, in which the numbers of an estimate
-// stand one after the other.
+// flat returns a pointer to *p seen as a struct without estimates, for
+// encoding/json. It shares the memory of *p, in which the numbers of an estimate
+// are adjacent.
 func flat(p any) any {
 	v := reflect.ValueOf(p)
 	return reflect.NewAt(flatType(v.Type().Elem()), v.UnsafePointer()).Interface()
 }
 
-// flatType returns t with a Number in place of each number of an estimate, also in
-// the structs that t refers to.
+// flatType returns t with every estimate replaced by its Numbers, also in the
+// structs that t refers to.
 func flatType(t reflect.Type) reflect.Type {
 	switch t.Kind() {
 	case reflect.Slice:
+		if t == reflect.TypeFor[Messages]() {
+			return t
+		}
 		return reflect.SliceOf(flatType(t.Elem()))
 	case reflect.Pointer:
 		return reflect.PointerTo(flatType(t.Elem()))
@@ -251,9 +276,9 @@ func flatType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// flatFields returns what takes the place of a field: the fields of an embedded
-// struct; the numbers of an estimate, the value under the name and the key of the
-// field, the others with their own added; or the field itself.
+// flatFields returns the fields that replace f: the fields of an embedded
+// struct; the numbers of an estimate, the value under the name and key of f and
+// the others with their own name and key appended; or f itself.
 func flatFields(f reflect.StructField) []reflect.StructField {
 	estimate := f.Type == reflect.TypeFor[Estimate]() || f.Type == reflect.TypeFor[IntervalEstimate]()
 	f.Type = flatType(f.Type)

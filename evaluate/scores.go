@@ -17,7 +17,7 @@ func brierScore(p, votes []float64) float64 {
 	return sum(votes)*(1+kernel.Dot64(p, p)) - 2*kernel.Dot64(p, votes)
 }
 
-// MajorityCredit is 1 if the class has most votes, 1/t if it shares them with
+// MajorityCredit returns 1 if the class has the most votes, 1/t if it is tied with
 // t − 1 others, and 0 otherwise.
 func MajorityCredit(class int, votes []float64) float64 {
 	most, tied := 0.0, 0.0
@@ -53,8 +53,8 @@ func tallyScores(t *tally, s *sample, r *Result) {
 	t.ratio(&r.Brier.Value, &r.Brier.SE, brier, votes)
 }
 
-// tallyLosses adds the loss per vote of losses summed over each item's votes.
-// Losses that are nil leave it unknown.
+// tallyLosses adds the loss per vote. losses, [N], are sums over each item's votes;
+// if they are nil, the loss is unknown.
 func tallyLosses(t *tally, s *sample, losses []float64, e *Estimate) {
 	*e = Estimate{unknown, unknown}
 	if losses == nil {
@@ -75,14 +75,14 @@ func tallyLosses(t *tally, s *sample, losses []float64, e *Estimate) {
 //
 //	−ln Σ_k w_k B(α_k + S)/B(α_k),
 //
-// or by who cast the votes where that is known. Their sum over the number of votes
-// is the joint NLL per vote.
+// or under the raters' parameters if they are known. The sum of the losses over the
+// number of votes is the joint NLL per vote.
 func (s *sample) jointLosses() ([]float64, error) {
 	losses := make([]float64, s.n)
 	return losses, tryItems(s.ctx, s.n, func(j int) (err error) {
 		l := 0.0
-		if s.crowd != nil {
-			l, err = s.crowd.LogVotes(s.answers[j].Dist, s.ratings[j])
+		if s.raterModel != nil {
+			l, err = s.raterModel.LogVotes(s.predictions[j].Dist, s.ratings[j])
 		} else {
 			l, err = s.mixtures[j].LogVotes(s.votes.Item(j))
 		}
@@ -109,7 +109,7 @@ func marginalLosses(means []float64, votes Votes) []float64 {
 
 // floorLosses returns, for every item, the loss under its own vote shares,
 // −Σ_i S_i ln(S_i/m): no prediction that treats votes as independent can score
-// better, and with few votes none can come near.
+// better, and with few votes none comes near.
 func floorLosses(votes Votes) []float64 {
 	p := make([]float64, votes.Classes)
 	return lossesOf(votes, func(_ int, s []float64) float64 {
@@ -132,8 +132,8 @@ func independentLoss(p, s []float64) float64 {
 	return l
 }
 
-// forItems calls body once for each of n items, on all cores. Once ctx is canceled it calls it no
-// more: callers check ctx before they use what it computed.
+// forItems calls body once for each of n items, on all cores. It stops early when ctx is canceled:
+// callers check ctx before they use the results.
 func forItems(ctx context.Context, n int, body func(j int)) {
 	par.Chunks(n, 64, func(lo, hi int) {
 		for j := lo; j < hi && ctx.Err() == nil; j++ {
@@ -143,7 +143,7 @@ func forItems(ctx context.Context, n int, body func(j int)) {
 }
 
 // tryItems calls body once for each of n items, on all cores, and returns the
-// error of the first item that has one, or that of ctx.
+// error of the first item that failed, or that of ctx.
 func tryItems(ctx context.Context, n int, body func(j int) error) error {
 	errs := make([]error, n)
 	forItems(ctx, n, func(j int) { errs[j] = body(j) })
@@ -155,21 +155,21 @@ func tryItems(ctx context.Context, n int, body func(j int) error) error {
 	return ctx.Err()
 }
 
-// Difference compares the losses of two models on the same items: first less
-// second, so a negative value says that the first is better.
+// Difference compares the losses of two models on the same items: first minus
+// second, so a negative value means that the first is better.
 type Difference struct {
 	IntervalEstimate
-	// PValue is that of no difference, two-sided: twice the share of replicates
+	// PValue is the two-sided p-value for no difference: twice the share of replicates
 	// on the other side of zero, and never below 2/(replicates + 1).
 	PValue Number `json:"p_value"`
 }
 
-// compare has a Difference set to that of two models' losses per vote,
+// compare returns the difference of two models' losses per vote, which is set when t is run,
 //
 //	Σ_j (first_j − second_j) / Σ_j votes_j,
 //
 // first and second being summed over the votes of each item ([N] each, as
-// jointLosses returns them). Items or groups are drawn together for both models.
+// jointLosses returns them). Each replicate uses the same items for both models.
 func (s *sample) compare(t *tally, first, second []float64) *Difference {
 	loss, weight := t.column(1), t.column(1)
 	for j := range first {

@@ -22,7 +22,7 @@ func dirichlet(t testing.TB, alpha ...float64) *mixture.Dirichlet {
 func TestLossesClosedForm(t *testing.T) {
 	v := votesOf(t, [][]float64{{2, 1}, {0, 0}, {0, 4}})
 	uniform := dirichlet(t, 1, 1)
-	sample, err := newSample(t.Context(), &Input{Predictions: answersOf([]*mixture.Dirichlet{uniform, uniform, uniform}), Votes: v})
+	sample, err := newSample(t.Context(), &Input{Predictions: predictionsOf([]*mixture.Dirichlet{uniform, uniform, uniform}), Votes: v})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestMajorityCredit(t *testing.T) {
 // Σp² and Σ(p − μ)², exactly.
 func TestPairMomentsUnbiased(t *testing.T) {
 	p, mu := []float64{.2, .7, .1}, []float64{.3, .3, .4}
-	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{mu})
+	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{mu})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestPairMomentsUnbiased(t *testing.T) {
 			s[o%3]++
 		}
 		agreement += prob * PairAgreement(s)
-		d, err := law.PairError(s)
+		d, err := dist.PairError(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,12 +52,12 @@ func vote(counts, p []float64, m int, r *rand.Rand) {
 	}
 }
 
-// Where predictions are right, every diagnostic says so: within 4.5 bootstrap
+// If predictions are right, all diagnostics agree: within 4.5 bootstrap
 // standard errors, and for the p-value above 1e-3. Some 40 numbers are looked
 // at, so the false-alarm rate is about 2e-3; the seed is fixed.
 func TestDiagnosticsOnRightPredictions(t *testing.T) {
 	w := simulate(t, 4000, 3, 6, 1)
-	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 200}})
+	r, err := Evaluate(Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestDiagnosticsOnRightPredictions(t *testing.T) {
 	}
 }
 
-// Predictions four times too sure of themselves are found out.
+// Predictions that are overconfident by a factor of four are detected.
 func TestDiagnosticsOnWrongPredictions(t *testing.T) {
 	w := simulate(t, 2000, 3, 20, 2)
 	for j, m := range w.mixtures {
@@ -106,7 +106,7 @@ func TestDiagnosticsOnWrongPredictions(t *testing.T) {
 		}
 		w.mixtures[j], _ = mixture.NewDirichlet(weights, alpha)
 	}
-	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 100}})
+	r, err := Evaluate(Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPITFalseAlarms(t *testing.T) {
 	alarms := 0
 	for i := range sets {
 		w := simulate(t, 60, 3, 5, 100+uint64(i))
-		s, err := newSample(t.Context(), &Input{Predictions: answersOf(w.mixtures), Votes: w.votes})
+		s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,8 +175,8 @@ func calibrationErrors(t *testing.T, sets, items, votes int, gap func(q float64)
 	return corrected, plain, truth
 }
 
-// The correction takes off most of what chance adds when predictions are
-// calibrated, and next to nothing when they are far from it. The standard
+// The correction removes most of the sampling noise if predictions are
+// calibrated, and almost nothing if they are far from it. The standard
 // errors of the means are about 5e-4.
 func TestECECorrection(t *testing.T) {
 	corrected, plain, _ := calibrationErrors(t, 200, 600, 3, func(q float64) float64 { return 0 })

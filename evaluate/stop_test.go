@@ -11,7 +11,7 @@ import (
 	"credence/internal/logistic"
 )
 
-// countdown is a context that is canceled once it was asked so many times.
+// countdown is a context that is canceled after a number of calls of Err.
 type countdown struct {
 	context.Context
 	left atomic.Int64
@@ -30,10 +30,10 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// An evaluation that is stopped, whenever that is, returns the error of its context and nothing else.
+// An evaluation that is canceled at any time returns the error of its context and nothing else.
 func TestEvaluateStopped(t *testing.T) {
 	w := simulate(t, 120, 3, 4, 1)
-	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
+	in := Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes}
 	const plenty = 1 << 40
 	ctx := newCountdown(t, plenty)
 	want, err := EvaluateContext(ctx, in, Options{})

@@ -1,12 +1,12 @@
-// Package report writes what is known about a trained model and its predictions
-// as one HTML page: for people who have to decide whether to rely on it, doctors
-// before statisticians.
+// Package report writes a report on a trained model and its predictions as one
+// HTML page, for people who have to decide whether to rely on the model: doctors
+// first, then statisticians.
 //
-// Fill an [Input] and call [Write]. The page is one file that refers to nothing
-// outside itself: no fonts, scripts or images are loaded, figures are SVG by
-// internal/plot. It follows the reader's preference for light or dark pages and
-// prints. Whatever is missing from the input is left out of the page, with the
-// exception of numbers that could not be computed, which are shown as a dash.
+// Fill in an [Input] and call [Write]. The page is a single self-contained file:
+// it loads no fonts, scripts or images; figures are inline SVG from
+// internal/plot. It follows the reader's preference for light or dark mode and can
+// be printed. Sections without input are left out; numbers that could not be
+// computed are shown as a dash.
 //
-// Equal input gives equal bytes. There is no clock in the page.
+// Equal input gives equal bytes. The page contains no time stamp.
 package report

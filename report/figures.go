@@ -14,22 +14,22 @@ import (
 	"credence/internal/words"
 )
 
-// figure is one picture of the page, with a sentence on how to read it.
+// figure is one figure of the page, with a sentence on how to read it.
 type figure struct {
 	Number int
 	Help   string
 	SVG    template.HTML
 }
 
-// gallery numbers the figures of a page and takes the style sheet that all of
-// them carry out, to have it once.
+// gallery numbers the figures of a page. It removes the style sheet that each of
+// them contains, so that the page has it only once.
 type gallery struct {
 	count int
 	style string
 	err   error // the first
 }
 
-// draw returns the picture, for wide and for narrow screens, or nil after an error.
+// draw returns the figure, for wide and for narrow screens, or nil after an error.
 func (g *gallery) draw(f plot.Figure, help string) *figure {
 	svg := g.picture(plot.WriteSVG, f, "wide") + g.picture(plot.WriteNarrow, f, "narrow")
 	if g.err != nil {
@@ -39,7 +39,7 @@ func (g *gallery) draw(f plot.Figure, help string) *figure {
 	return &figure{g.count, help, template.HTML(svg)}
 }
 
-// picture returns the element of a figure, of a class by which the page shows it or not.
+// picture returns the SVG element of a figure with a CSS class by which the page shows or hides it.
 func (g *gallery) picture(write func(io.Writer, plot.Figure) error, f plot.Figure, class string) string {
 	var b bytes.Buffer
 	if err := write(&b, f); err != nil {
@@ -51,11 +51,11 @@ func (g *gallery) picture(write func(io.Writer, plot.Figure) error, f plot.Figur
 	before, rest, _ := strings.Cut(b.String(), "<style>")
 	style, after, _ := strings.Cut(rest, "</style>\n")
 	g.style = style
-	// HTML knows the namespace.
+	// Inline SVG in HTML needs no namespace.
 	return strings.Replace(before, ` xmlns="http://www.w3.org/2000/svg" class="credence"`, ` class="credence `+class+`"`, 1) + after
 }
 
-// training draws the curves of all runs.
+// training draws the loss curves of all runs.
 func (g *gallery) training(in *Input) *figure {
 	if in.Provenance == nil {
 		return nil
@@ -81,8 +81,8 @@ func (g *gallery) training(in *Input) *figure {
 		"memorizes, and the epoch before that (the dot) is kept.")
 }
 
-// reliability draws how predicted probabilities compare with shares of votes:
-// of the second of two classes, or of the predicted class and of every class.
+// reliability draws shares of votes against predicted probabilities: for the
+// second of two classes, or for the predicted class and for every class.
 func (g *gallery) reliability(in *Input) []*figure {
 	points := func(r evaluate.Reliability) (p []plot.IntervalPoint) {
 		for _, b := range r.Bins {
@@ -129,10 +129,10 @@ func (g *gallery) reliability(in *Input) []*figure {
 	return figures
 }
 
-// mostSeries is how many classes a figure tells apart.
+// mostSeries is the maximum number of classes in a figure.
 const mostSeries = 6
 
-// notShown says which classes a figure lacks: those of which there is nothing to show,
+// notShown returns a sentence on the classes that a figure omits: those without data,
 // and those for which there is no room.
 func notShown(classes, shown int, empty []string) string {
 	text := ""
@@ -172,12 +172,12 @@ func (g *gallery) pit(in *Input) *figure {
 		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted."+missing)
 }
 
-// known returns those of the points that are known.
+// known returns the points with known coordinates.
 func known(points []plot.IntervalPoint) []plot.IntervalPoint {
 	return slices.DeleteFunc(points, func(p plot.IntervalPoint) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
 }
 
-// compare draws those of the points that are known against the diagonal, or nothing if none is.
+// compare draws the known points with the diagonal, or returns nil if there are none.
 func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help string) *figure {
 	if points = known(points); len(points) == 0 {
 		return nil
@@ -186,7 +186,7 @@ func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help s
 	return g.draw(c, help)
 }
 
-// dispersion draws the spread seen in pairs of votes against the predicted.
+// dispersion draws the spread observed in pairs of votes against the predicted variance.
 func (g *gallery) dispersion(in *Input) *figure {
 	var points []plot.IntervalPoint
 	for _, b := range in.Result.DispersionBins {
@@ -200,7 +200,7 @@ func (g *gallery) dispersion(in *Input) *figure {
 			"(and so intervals) are too narrow, below they are too wide. D is an estimate and can be negative.")
 }
 
-// agreement draws how often two votes agree against the prediction.
+// agreement draws the observed against the predicted agreement of two votes.
 func (g *gallery) agreement(in *Input) *figure {
 	var points []plot.IntervalPoint
 	for _, b := range in.Result.AgreementBins {
@@ -214,8 +214,8 @@ func (g *gallery) agreement(in *Input) *figure {
 			"told from hard ones.")
 }
 
-// scatterPoints is how many items a scatter shows: more would only hide each
-// other.
+// scatterPoints is the maximum number of items in a scatter plot: more would only
+// hide each other.
 const scatterPoints = 3000
 
 // scatter draws probability against width, by agreement of the votes.
@@ -256,7 +256,7 @@ func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
 func (g *gallery) coverage(in *Input) *figure {
 	classes := in.Classes
 	if len(classes) == 2 {
-		classes = classes[1:] // the other's is the same
+		classes = classes[1:] // the coverage of the other is the same
 	}
 	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?",
 		XLabel: "level of the interval",
@@ -284,8 +284,8 @@ func (g *gallery) coverage(in *Input) *figure {
 		notShown(len(classes), len(c.Series), empty))
 }
 
-// densities draws some items of each kind: of two classes two or three
-// in a figure, of more the classes of one.
+// densities draws some items of each kind: with two classes, two or three items
+// per figure; with more, the classes of a single item.
 func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 	if len(items) == 0 {
 		return nil

@@ -14,54 +14,54 @@ import (
 	"credence/model"
 )
 
-// Input is everything a report may tell. Classes are needed; Provenance, Result
-// and the items each have a part of the page that is left out without them.
+// Input is the content of a report. Classes are required; Provenance, Result and
+// the items each have a section of the page that is left out without them.
 type Input struct {
-	// Title is the name of the page, "Report of a Credence model" if empty.
+	// Title is the title of the page; "" means "Report of a Credence model".
 	Title string
-	// Author and Date are shown below it, where given. Date is any text: the package
-	// asks no clock.
+	// Author and Date are shown below the title, if given. Date is any text: the
+	// package does not read the clock.
 	Author, Date string
-	// Subject is what was learned, in words that continue "… was trained on",
-	// such as "the LIDC lung nodules".
+	// Subject names the data as the object of "… was trained on", such as "the LIDC
+	// lung nodules".
 	Subject string
 	Classes []string // [d]
-	// Network and Parameters describe the model: "mlp 64-64", and how many
-	// numbers were fitted.
+	// Network describes the architecture, such as "mlp 64-64"; Parameters is the
+	// number of fitted parameters.
 	Network    string
-	Members    int // networks of the ensemble
+	Members    int // number of networks in the ensemble
 	Method     head.Method
 	Parameters int
 
-	// Provenance is that of the model file.
+	// Provenance is the provenance stored in the model file.
 	Provenance *model.Provenance
 
-	// Result is the evaluation of the items below, and Evaluated says which they
-	// are: "items held out", "items with out-of-fold predictions"; it follows
+	// Result is the evaluation of the items below. Evaluated names them, such as
+	// "items held out" or "items with out-of-fold predictions"; it is printed after
 	// their number.
 	Result      *evaluate.Result
 	Evaluated   string
 	Items       []string       // ids, [N]; numbers if nil
-	Predictions []head.Decoded // predictions, [N]
+	Predictions []head.Decoded // [N]
 	Votes       evaluate.Votes // [N × d]; the zero value if there are none
 
-	// Raters are shown where training modelled them, by the names given here.
+	// Raters are shown if training modelled them, by the names given here.
 	Raters *evaluate.RaterReport
 
-	// Commands repeat the run, one per line; Config is the complete configuration
-	// as a file.
+	// Commands reproduce the run, one per line; Config is the complete configuration
+	// as the text of a file.
 	Commands []string
 	Config   string
-	// Files are what the run read and wrote, with their hashes.
+	// Files are the files that the run read and wrote, with their hashes.
 	Files []File
-	// Warnings are further ones, beside those of Provenance and Result.
+	// Warnings are shown in addition to those of Provenance and Result.
 	Warnings []string
 }
 
 // File is a file and its SHA-256.
 type File struct{ Name, SHA256 string }
 
-// check reports the first way in which the input contradicts itself.
+// check returns an error if the input is inconsistent.
 func (in *Input) check() error {
 	d, n := len(in.Classes), len(in.Predictions)
 	if d < 2 {
@@ -82,20 +82,20 @@ func (in *Input) check() error {
 	return nil
 }
 
-// item is what the page needs of one prediction.
+// item holds the quantities of one prediction that the page shows.
 type item struct {
 	id         string
 	m          *mixture.Dirichlet
 	votes      []float64 // nil if there are none
 	total      float64
 	mean       []float64
-	class      int     // in focus: the second of two, otherwise the predicted one
+	class      int     // the class shown: the second of two, otherwise the predicted one
 	width      float64 // of its two-sided interval
-	disagree   float64 // predicted chance that two votes differ
+	disagree   float64 // predicted probability that two votes differ
 	resolution float64 // of its intervals
 }
 
-// itemsOf looks at all predictions, at the level of the intervals.
+// itemsOf returns the items of all predictions, with intervals at the given level.
 func itemsOf(in *Input, level float64) []item {
 	items := make([]item, len(in.Predictions))
 	par.Chunks(len(items), 64, func(lo, hi int) {
@@ -124,10 +124,10 @@ func itemsOf(in *Input, level float64) []item {
 	return items
 }
 
-// argmax returns the place of the largest number, the first of equals.
+// argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 
-// agreement is how the votes on an item agree about its class in focus.
+// agreement classifies an item by how its votes agree about the class shown.
 type agreement int
 
 const (
@@ -152,7 +152,7 @@ func (x *item) agreement() agreement {
 }
 
 // certain returns the item with the narrowest interval and, among equals, the least predicted
-// disagreement. Of two classes it is one item for each, as far as
+// disagreement. With two classes it returns one item for each predicted class, as far as
 // there are any.
 func certain(items []item) []item {
 	if len(items) == 0 {
@@ -174,8 +174,8 @@ func certain(items []item) []item {
 	return chosen
 }
 
-// contested returns n of the items on which votes agree least and, among equals,
-// most disagreement is predicted. Items with fewer than two votes come last.
+// contested returns n of the items with the least agreement between votes and, among
+// equals, the most predicted disagreement. Items with fewer than two votes come last.
 func contested(items []item, n int) []item {
 	observed := func(x item) float64 {
 		if x.total < 2 {
@@ -188,8 +188,8 @@ func contested(items []item, n int) []item {
 	})
 }
 
-// typical returns n of the items whose probability and width are closest to those
-// in the middle.
+// typical returns n of the items with a probability and width closest to the
+// medians.
 func typical(items []item, n int) []item {
 	middle := func(of func(item) float64) (m, scale float64) {
 		v := make([]float64, len(items))
@@ -207,8 +207,8 @@ func typical(items []item, n int) []item {
 	return spread(items, n, func(a, b item) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
-// spread returns the first item and n − 1 others from the first twentieth whose
-// means are far from each other: neighbors in a ranking may be alike.
+// spread returns the first item and n − 1 others from the first twentieth that have
+// very different means, since neighbors in a ranking may be alike.
 func spread(items []item, n int, compare func(a, b item) int) []item {
 	candidates := first(items, max(n, len(items)/20), compare)
 	var chosen []item
@@ -229,14 +229,14 @@ func spread(items []item, n int, compare func(a, b item) int) []item {
 	return chosen
 }
 
-// first returns the n items that come first.
+// first returns the first n items in the order of compare.
 func first(items []item, n int, compare func(a, b item) int) []item {
 	sorted := slices.Clone(items)
 	slices.SortStableFunc(sorted, compare)
 	return sorted[:min(n, len(sorted))]
 }
 
-// label names an item and its votes: "nodule 12 (2 of 3 votes for yes)".
+// label returns a label with the item and its votes: "nodule 12 (2 of 3 votes for yes)".
 func (x *item) label(classes []string) string {
 	switch {
 	case x.total == 0:

@@ -13,14 +13,14 @@ import (
 	"credence/internal/plot"
 )
 
-// raterRows is how many raters the table of a page has; the figure of more shows how the others
-// lie.
+// raterRows is the maximum number of raters in the table of a page; the figure summarizes the
+// others.
 const raterRows = 40
 
 // raterRow is a row of the table of raters.
 type raterRow struct{ Name, Votes, Lean, Guess, Agreement, Flags string }
 
-// WriteRaters draws what was learned of raters as an SVG file: leans and shares of guesses with
+// WriteRaters draws the estimated parameters of raters as an SVG file: biases and guess rates with
 // their intervals.
 func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 	f := raterForest(r)
@@ -30,9 +30,9 @@ func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 	return plot.WriteSVG(w, f)
 }
 
-// byWorth returns raters with those first who differ most from the others.
-func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
-	worth := func(x evaluate.RaterEstimate) float64 {
+// byDifference returns the raters, those who differ most from the others first.
+func byDifference(r *evaluate.RaterReport) []evaluate.RaterEstimate {
+	difference := func(x evaluate.RaterEstimate) float64 {
 		w := 100 * float64(len(x.Flags))
 		if x.Bias.SE > 0 {
 			w += math.Abs(float64(x.Bias.Value / x.Bias.SE))
@@ -43,19 +43,19 @@ func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
 		return w
 	}
 	list := slices.Clone(r.Raters)
-	slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(worth(b), worth(a)) })
+	slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(difference(b), difference(a)) })
 	return list
 }
 
-// raterForest returns the figure, nil if raters are not modelled.
+// raterForest returns the figure of the raters, nil if they are not modelled.
 func raterForest(r *evaluate.RaterReport) plot.Figure {
 	if !r.Modelled || len(r.Raters) == 0 {
 		return nil
 	}
-	leans := r.BiasSD.Known()
+	biased := r.BiasSD.Known()
 	d := plot.Forest{Title: "Raters: leans and guesses, with 95% intervals", Noun: "raters", Notes: "votes",
 		Groups: []string{"as everybody", "leans", "guesses"}}
-	if leans {
+	if biased {
 		d.Panels = append(d.Panels, plot.ForestPanel{Label: "lean towards " + cmp.Or(r.Class, "the second class") + " (logit)"})
 	} else {
 		d.Title = "Raters: guesses, with 95% intervals"
@@ -64,9 +64,9 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 	of := func(e evaluate.IntervalEstimate) plot.ForestEstimate {
 		return plot.ForestEstimate{Value: float64(e.Value), Lo: float64(e.Lo), Hi: float64(e.Hi)}
 	}
-	for _, x := range byWorth(r) {
+	for _, x := range byDifference(r) {
 		if !x.Guess.Value.Known() {
-			continue // of a rater whom training did not see
+			continue // a rater who is not in the training data
 		}
 		row := plot.ForestRow{Name: x.Name, Note: count(float64(x.Votes))}
 		switch {
@@ -75,7 +75,7 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 		case slices.Contains(x.Flags, evaluate.FlagBiased):
 			row.Group = 1
 		}
-		if leans {
+		if biased {
 			row.Estimates = append(row.Estimates, of(x.Bias))
 		}
 		row.Estimates = append(row.Estimates, of(x.Guess))
@@ -87,7 +87,7 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 	return d
 }
 
-// raters draws what was learned of raters, and returns their table.
+// raters draws the estimated parameters of raters, and returns their table.
 func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	if in.Raters == nil {
 		return nil, nil
@@ -102,9 +102,9 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	if len(in.Raters.Raters) > raterRows {
 		help += " Of many raters those who differ most are drawn one by one, and how the others lie below."
 	}
-	list := in.Raters.Raters // as they first appear, without rank
+	list := in.Raters.Raters // in order of first appearance
 	if len(list) > raterRows {
-		list = byWorth(in.Raters)[:raterRows]
+		list = byDifference(in.Raters)[:raterRows]
 	}
 	var rows []raterRow
 	for _, x := range list {
@@ -114,7 +114,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	return g.draw(f, help), rows
 }
 
-// interval writes an estimate with its interval.
+// interval formats an estimate with its interval.
 func interval(e evaluate.IntervalEstimate, decimals int) string {
 	if !e.Value.Known() {
 		return dash
@@ -122,7 +122,7 @@ func interval(e evaluate.IntervalEstimate, decimals int) string {
 	return fmt.Sprintf("%s (%s to %s)", number(e.Value, decimals), number(e.Lo, decimals), number(e.Hi, decimals))
 }
 
-// othersAgree writes how often others agree with a rater, and how often with an exchangeable one.
+// othersAgree formats the share of others who agree with a rater, and that for an exchangeable rater.
 func othersAgree(x evaluate.RaterEstimate) string {
 	if !x.Agreement.Known() {
 		return dash

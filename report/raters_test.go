@@ -10,7 +10,7 @@ import (
 	"credence/head"
 )
 
-// raterReport is what was learned of n raters, of whom every fifth leans and every seventh guesses.
+// raterReport returns a report on n raters; every fifth is biased and every seventh guesses.
 func raterReport(n, classes int) *evaluate.RaterReport {
 	c := &head.RaterModel{Classes: classes, BiasSD: 0.7}
 	var names []string
@@ -36,8 +36,8 @@ func raterReport(n, classes int) *evaluate.RaterReport {
 	return r
 }
 
-// Raters have a part of the page with a figure and a table, under the names they are given, and
-// nothing of them is left where they are not modelled.
+// Raters have a section of the page with a figure and a table, under the names they are given, and
+// no section if they are not modelled.
 func TestRaters(t *testing.T) {
 	in := made(t, 60, []string{"benign", "malignant"}, false)
 	in.Raters = raterReport(12, 2)

@@ -27,13 +27,13 @@ var (
 	//go:embed page.css
 	pageCSS string
 
-	// pageTemplate is parsed when a page is made, so that no start of a program waits for it.
+	// pageTemplate is parsed on first use, so that it does not delay the start of a program.
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		return template.Must(template.New("page").Parse(pageHTML))
 	})
 )
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Lead string
 	Byline      string // author and date
@@ -48,19 +48,19 @@ type page struct {
 	Evaluated   string
 	Losses      []row
 	Further     []row
-	Footing     string // of the standard errors
-	Guessing    string // the loss of a blind guess
+	Footing     string // explains the standard errors
+	Guessing    string // the loss of guessing at random
 	Widths      []widthRow
 	Resolution  string
 	Calibration []*figure
 	Use         []*figure
 	Examples    []*figure
-	Reading     string // how to read them
+	Reading     string // how to read the examples
 
 	Raters      *figure
 	RaterRows   []raterRow
-	RatersMore  string // how many are not in the table
-	RatersNamed string // what their names are
+	RatersMore  string // number of raters that are not in the table
+	RatersNamed string // a note if names are pseudonyms
 
 	Training *figure
 	Runs     []runRow
@@ -71,7 +71,7 @@ type page struct {
 	Version    string
 }
 
-// pair is a name and what it stands for; Code is set in a fixed-width font.
+// pair is a name and a value; Code selects a fixed-width font.
 type pair struct {
 	Name, Value string
 	Code        bool
@@ -86,7 +86,7 @@ type runRow struct {
 	Items, Held, Epochs, Kept string
 }
 
-// Write writes the report to w. Nothing is written if it fails.
+// Write writes the report to w. If the report cannot be made, nothing is written.
 func Write(w io.Writer, in Input) error {
 	p, err := newPage(&in)
 	if err != nil {
@@ -121,7 +121,7 @@ func newPage(in *Input) (*page, error) {
 			words.Plural(r.Replicates, "sample"), words.Thousands(r.Units)+" items or groups")
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
-		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.apart(in), g.agreement(in), g.coverage(in))
+		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.levels(in), g.agreement(in), g.coverage(in))
 		p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
 		p.Widths = widths(r)
 		p.Resolution = resolved(r, level)
@@ -162,7 +162,7 @@ func newPage(in *Input) (*page, error) {
 	return p, nil
 }
 
-// lead says in words what was trained on what and how it was judged.
+// lead returns the opening paragraph: what was trained on what, and how it was evaluated.
 func lead(in *Input) string {
 	var s strings.Builder
 	what := "A network"
@@ -191,14 +191,14 @@ func lead(in *Input) string {
 	return s.String()
 }
 
-// warnings are all there are, each once, as sentences.
+// warnings returns all warnings as sentences, without duplicates.
 func warnings(in *Input) []string {
 	var all []string
 	if in.Provenance != nil {
 		all = words.Each(in.Provenance.Warnings, evaluate.Message.String)
 	}
 	if in.Result != nil {
-		all = append(all, in.Result.Warnings...)
+		all = append(all, words.Each(in.Result.Warnings, evaluate.Message.String)...)
 	}
 	var once []string
 	for _, w := range append(all, in.Warnings...) {
@@ -209,7 +209,7 @@ func warnings(in *Input) []string {
 	return once
 }
 
-// turns returns how many networks held out a part of the items.
+// turns returns the number of networks that held out some of the items.
 func turns(p *model.Provenance) int {
 	n := 0
 	for _, r := range p.Runs {
@@ -220,7 +220,7 @@ func turns(p *model.Provenance) int {
 	return n
 }
 
-// data describes the items and votes.
+// data returns the table that describes the items and votes.
 func data(in *Input) []pair {
 	var rows []pair
 	add := func(name, value string) { rows = append(rows, pair{Name: name, Value: value}) }
@@ -268,7 +268,7 @@ func data(in *Input) []pair {
 	return rows
 }
 
-// classTable counts the votes for each class beside the mean prediction.
+// classTable returns the votes for each class and the mean prediction.
 func classTable(in *Input, items []item) []classRow {
 	if len(items) == 0 {
 		return nil
@@ -277,7 +277,7 @@ func classTable(in *Input, items []item) []classRow {
 	total, mean := make([]float64, len(in.Classes)), make([]float64, len(in.Classes))
 	for _, x := range items {
 		weight := 1.0
-		if voted { // by votes, to be comparable with the share of votes
+		if voted { // weighted by votes, to be comparable with the share of votes
 			weight = x.total
 			kernel.Axpy64(1, x.votes, total)
 		}
@@ -301,7 +301,7 @@ func classTable(in *Input, items []item) []classRow {
 	return rows
 }
 
-// widths is the table of interval widths by agreement.
+// widths returns the table of interval widths by agreement.
 func widths(r *evaluate.Result) []widthRow {
 	var rows []widthRow
 	for _, g := range r.Widths {
@@ -316,7 +316,7 @@ func widths(r *evaluate.Result) []widthRow {
 	return rows
 }
 
-// resolved says how many intervals say little.
+// resolved returns sentences on the intervals that carry little information.
 func resolved(r *evaluate.Result, level float64) string {
 	var parts []string
 	if r.AtLeast > 0 {
@@ -329,7 +329,7 @@ func resolved(r *evaluate.Result, level float64) string {
 	return strings.Join(parts, " ")
 }
 
-// runs lists the training runs.
+// runs returns the table of training runs.
 func runs(in *Input) []runRow {
 	if in.Provenance == nil {
 		return nil
@@ -342,7 +342,7 @@ func runs(in *Input) []runRow {
 	return rows
 }
 
-// provenance is everything that identifies the run.
+// provenance returns the table that identifies the run.
 func provenance(in *Input) []pair {
 	var rows []pair
 	add := func(name, value string, code bool) {

@@ -23,8 +23,8 @@ import (
 	"credence/model"
 )
 
-// made returns n items of some classes whose predictions are right, with 0 to 4
-// votes each, and a made-up training.
+// made returns n items of some classes with correct predictions, 0 to 4 votes
+// each, and an invented training run.
 func made(t testing.TB, n int, classes []string, truth bool) Input {
 	t.Helper()
 	r := rand.New(rng.New(7, "report.test"))
@@ -191,7 +191,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestParts leaves out one thing after another.
+// TestParts leaves out one input after another.
 func TestParts(t *testing.T) {
 	full := made(t, 120, []string{"no", "yes"}, true)
 	for name, change := range map[string]func(in *Input){
@@ -220,7 +220,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNothingKnown: an evaluation of one item without votes leaves next to every
+// TestNothingKnown: an evaluation of one item without votes leaves almost every
 // number unknown.
 func TestNothingKnown(t *testing.T) {
 	m, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 3}})
@@ -262,7 +262,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Fewer networks than parts leave items that none of them held out.
+// Fewer networks than folds leave items that none of them held out.
 func TestFewerNetworksThanParts(t *testing.T) {
 	in := made(t, 60, []string{"a", "b"}, false)
 	p := *in.Provenance

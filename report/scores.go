@@ -11,7 +11,7 @@ import (
 	"credence/evaluate"
 )
 
-// Verdict answers a question about a model, as a page tells it in short.
+// Verdict is the short answer to a question about a model, as shown on its page.
 type Verdict struct {
 	Mark     string `json:"mark" enum:"good,careful,bad,unknown"`
 	Question string `json:"question"`
@@ -20,8 +20,8 @@ type Verdict struct {
 
 var verdictLine = regexp.MustCompile(`(?m)^<li><span class="mark (\w+)">[^<]*</span><span><b>([^<]*)</b> ([^<]*)</span></li>$`)
 
-// Verdicts returns the verdicts of a page that [Write] wrote: what is known of a model for good is in
-// its page, and others can tell it without the data. There are none if the page is not one of ours.
+// Verdicts parses the verdicts of a page written by [Write]: the page is stored with the model, so
+// they can be shown without the data. It returns nil for any other page.
 func Verdicts(page []byte) []Verdict {
 	var list []Verdict
 	for _, m := range verdictLine.FindAllSubmatch(page, -1) {
@@ -30,21 +30,21 @@ func Verdicts(page []byte) []Verdict {
 	return list
 }
 
-// row is a line of a table.
+// row is a row of a table of scores.
 type row struct {
 	Name, Value, Meaning string
 	Strong               bool
-	// Bar is the length of a bar beside the value, from 0 to 100; negative for
+	// Bar is the length of the bar next to the value, from 0 to 100; negative for
 	// none.
 	Bar float64
 }
 
-// Symbol is the mark without color.
+// Symbol returns a character for the mark, which does not depend on color.
 func (v Verdict) Symbol() string {
 	return map[string]string{"good": "✓", "careful": "!", "bad": "✗", "unknown": "?"}[v.Mark]
 }
 
-// verdicts answers what a reader wants to know first.
+// verdicts returns the answers that a reader looks for first.
 func verdicts(r *evaluate.Result) []Verdict {
 	vs := []Verdict{better(r), probabilities(r), intervals(r), distributions(r)}
 	if v, ok := covered(r); ok {
@@ -151,7 +151,7 @@ func intervals(r *evaluate.Result) Verdict {
 	return v
 }
 
-// alike reports whether nothing speaks against one ratio for all items.
+// alike reports whether the data are consistent with one ratio for all items.
 func alike(r *evaluate.Result) bool {
 	return !slices.ContainsFunc(r.DispersionBy, func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 })
 }
@@ -170,8 +170,8 @@ func distributions(r *evaluate.Result) Verdict {
 	return v
 }
 
-// covered judges the coverage at the lowest and the highest level, over all
-// classes.
+// covered returns the verdict on the coverage at the lowest and the highest level,
+// over all classes.
 func covered(r *evaluate.Result) (Verdict, bool) {
 	v := Verdict{Mark: "good", Question: "Do its intervals hold the true probability (known here) as often as they say?"}
 	low, high := 1.0, 0.0
@@ -195,7 +195,7 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 	if low < high {
 		said += fmt.Sprintf(", %s intervals for %s%%", percent(low), number(100*mean(low), 1))
 	}
-	// In parts of what intervals are allowed to miss: 5% of a level of 95%.
+	// Relative to the share that intervals may miss: 5% for a level of 95%.
 	gap := func(level float64) float64 { return (float64(mean(level)) - level) / (1 - level) }
 	switch worst := min(gap(low), gap(high)); {
 	case worst < -2:
@@ -210,7 +210,7 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 	return v, true
 }
 
-// losses is the table of the likelihood of votes beside the references.
+// losses returns the table of the losses of the model and of the references.
 func losses(r *evaluate.Result) []row {
 	var rows []row
 	most := 0.0
@@ -242,7 +242,7 @@ func losses(r *evaluate.Result) []row {
 	return rows
 }
 
-// further is the table of the other scores.
+// further returns the table of the other scores.
 func further(r *evaluate.Result) []row {
 	return []row{
 		{Name: "Accuracy", Value: withError(r.Accuracy, 3),

@@ -45,7 +45,7 @@ func simulated(n, m int, seed uint64) (*dataset.Dataset, []float64) {
 	return ds, truth
 }
 
-// TestTrained takes the whole way from votes to a page. REPORT_OUT=file keeps
+// TestTrained goes all the way from votes to a page. REPORT_OUT=file keeps
 // the page, of a larger training, to look at.
 func TestTrained(t *testing.T) {
 	out := os.Getenv("REPORT_OUT")

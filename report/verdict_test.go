@@ -8,8 +8,8 @@ import (
 	"credence/evaluate"
 )
 
-// Intervals get a tick only if the ratio is surely near one; too wide is no better
-// than too narrow, and what cannot be told is said so.
+// Intervals get a check mark only if the ratio is near one with certainty; too wide is no
+// better than too narrow, and an undetermined ratio is reported as such.
 func TestVerdictOnIntervals(t *testing.T) {
 	for _, c := range []struct {
 		ratio, se float64
@@ -64,7 +64,7 @@ func TestVerdictOnProbabilities(t *testing.T) {
 	}
 }
 
-// What a page tells in short can be read from it again.
+// The verdicts of a page can be parsed from it.
 func TestVerdictsOfPage(t *testing.T) {
 	in := made(t, 120, []string{"no", `<yes> & "so"`}, true)
 	got := Verdicts(written(t, in))

@@ -11,10 +11,10 @@ import (
 	"credence/internal/words"
 )
 
-// dash stands for a number that could not be computed.
+// dash is shown for a number that could not be computed.
 const dash = "—"
 
-// number writes x with some decimals, or a dash.
+// number formats x with the given number of decimals, or returns a dash.
 func number(x evaluate.Number, decimals int) string {
 	if !x.Known() {
 		return dash
@@ -26,7 +26,7 @@ func number(x evaluate.Number, decimals int) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// withError writes an estimate and its standard error, value ± se.
+// withError formats an estimate with its standard error, value ± se.
 func withError(e evaluate.Estimate, decimals int) string {
 	s := number(e.Value, decimals)
 	if e.Value.Known() && e.SE.Known() {
@@ -35,7 +35,7 @@ func withError(e evaluate.Estimate, decimals int) string {
 	return s
 }
 
-// pValue writes a p-value: two digits, or a bound.
+// pValue formats a p-value with three decimals, or as a bound.
 func pValue(x evaluate.Number) string {
 	switch {
 	case !x.Known():
@@ -46,7 +46,7 @@ func pValue(x evaluate.Number) string {
 	return number(x, 3)
 }
 
-// count writes a count with commas between thousands.
+// count formats a count with commas between thousands.
 func count(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return dash
@@ -54,7 +54,7 @@ func count(v float64) string {
 	return words.Count(v)
 }
 
-// sentence gives a warning the form of one.
+// sentence returns s with a capital letter and a period.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -69,13 +69,13 @@ func sentence(s string) string {
 	return s
 }
 
-// percent writes a level.
+// percent formats a level as a percentage.
 func percent(level float64) string { return strconv.FormatFloat(100*level, 'g', 4, 64) + "%" }
 
-// sigma is half of a 95% interval in standard errors.
+// sigma is half the width of a 95% interval in standard errors.
 const sigma = 1.96
 
-// around returns the ends of the 95% interval x ± 1.96 se, kept within bounds.
+// around returns the ends of the 95% interval x ± 1.96 se, clipped to [least, most].
 func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
 	if !x.Known() || !se.Known() {
 		return math.NaN(), math.NaN()
@@ -83,7 +83,7 @@ func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
 	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
 }
 
-// some lists the first of many things.
+// some joins a list, with at most shown elements and the number of others.
 func some(things []string, shown int) string {
 	if n := len(things); n > shown+1 {
 		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))

@@ -149,7 +149,7 @@ func (r *checkReport) verdict(w *printout.Page) {
 	verdict := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
 	w.Heading("Can these votes support intervals?  %s", verdict)
 	for _, reason := range r.Support.Reasons {
-		w.Paragraph("  - ", reason)
+		w.Paragraph("  - ", reason.String())
 	}
 }
 
@@ -351,8 +351,9 @@ func (r *checkReport) excessClass(x evaluate.Rater) string {
 
 // warn prints the warnings, except for reasons that the verdict lists already.
 func (r *checkReport) warn(w *printout.Page) {
-	given := func(text string) bool { return slices.Contains(r.Support.Reasons, text) }
-	w.Bullets(slices.DeleteFunc(slices.Clone(r.Warnings), given))
+	reasons := words.Each(r.Support.Reasons, evaluate.Message.String)
+	given := func(text string) bool { return slices.Contains(reasons, text) }
+	w.Bullets(slices.DeleteFunc(words.Each(r.Warnings, evaluate.Message.String), given))
 }
 
 // between formats the interval of an estimate.

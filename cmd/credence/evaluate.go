@@ -221,7 +221,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	case n == ds.Len():
 		warning = "the model has seen these items in training: every number flatters it"
 	}
-	r.Warnings = slices.Insert(r.Warnings, 0, warning)
+	r.Warnings = slices.Insert(r.Warnings, 0, evaluate.Message{Kind: "%s", Args: []any{warning}})
 	return in, r, nil
 }
 

@@ -167,7 +167,7 @@ func (r *evaluateReport) coverage(w *printout.Page) {
 }
 
 func (r *evaluateReport) warnings(w *printout.Page) {
-	all := slices.Clone(r.result.Warnings)
+	all := words.Each(r.result.Warnings, evaluate.Message.String)
 	for _, text := range r.model.Provenance.Warnings {
 		all = append(all, "from training: "+text.String())
 	}

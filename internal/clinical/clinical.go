@@ -1,9 +1,9 @@
-// Package clinical turns the columns of a clinical table into votes: a
-// diagnosis, a test score and a rating scale each become a voter that puts an
-// item into a class.
+// Package clinical converts the columns of a clinical table to votes: a
+// diagnosis, a test score and a rating scale each become a voter that assigns an
+// item to a class.
 //
-// [Rules] say how, in YAML that a clinician can read ([Default] are those of Wu
-// et al., ICML 2019):
+// [Rules] specify how, in YAML that a clinician can read ([Default] are the rules
+// of Wu et al., ICML 2019):
 //
 //	classes:
 //	  NC+MCI: [NC, MCI]
@@ -14,9 +14,9 @@
 //	    MCI: 24-27
 //	    AD: 0-23
 //
-// Any columns and any classes will do. [Rules.Apply] reads a table by them: a
-// missing score is a vote less, a score that no condition takes is an error
-// that names its line.
+// Columns and classes are arbitrary. [Rules.Apply] applies rules to a table: a
+// missing score gives no vote, and a score that matches no condition is an error
+// with its line number.
 package clinical
 
 import (
@@ -30,31 +30,31 @@ import (
 	"credence/internal/table"
 )
 
-// Rules say how the columns of a table become votes.
+// Rules specify how the columns of a table are converted to votes.
 type Rules struct {
-	// Items are the names that the column of items may have.
+	// Items are the possible names of the column of items.
 	Items []string
-	// Classes are the labels, each with the levels that it takes in.
+	// Classes are the labels, each with the levels that belong to it.
 	Classes []Class
 	Voters  []Voter
 }
 
-// Class is a label and the levels that mean it.
+// Class is a label and the levels that belong to it.
 type Class struct {
 	Name   string
 	Levels []string
 }
 
-// Voter is one column of scores.
+// Voter specifies the votes from one column of scores.
 type Voter struct {
-	Name string // that votes carry
+	Name string // the rater of the votes
 	From []string
-	// Levels [of Rules.Levels] are the conditions; nil where the voter has none.
+	// Levels are the conditions of each of Rules.Levels; nil if the voter has none.
 	Levels  []*Condition
-	Missing *Condition // scores that mean there is none; may be nil
+	Missing *Condition // scores that count as missing; may be nil
 }
 
-// Levels returns the levels of all classes, in order.
+// Levels returns the levels of all classes, in the order of the rules.
 func (r *Rules) Levels() []string {
 	var all []string
 	for _, c := range r.Classes {
@@ -66,11 +66,11 @@ func (r *Rules) Levels() []string {
 //go:embed default.yaml
 var defaultText []byte
 
-// DefaultText is the YAML of the rules of [Default].
+// DefaultText returns the YAML text of the rules of [Default].
 func DefaultText() string { return string(defaultText) }
 
-// Default returns the thresholds of the paper: AD against NC and MCI by
-// diagnosis, CDR and MMSE.
+// Default returns rules with the thresholds of the paper: AD against NC and MCI,
+// by diagnosis, CDR and MMSE.
 func Default() *Rules {
 	r, err := Parse("default rules", defaultText)
 	if err != nil {
@@ -84,16 +84,16 @@ type Vote struct {
 	Item, Rater, Label string
 }
 
-// Result is what rules make of a table.
+// Result is the result of applying rules to a table.
 type Result struct {
 	Votes []Vote // by item, in the order of the table
 
 	Items    int
 	ItemName string   // of the column of items
-	Columns  []string // [of Rules.Voters] where the scores were found
+	Columns  []string // [voters] the columns of the scores
 	Counts   [][]int  // [voters × levels]
 	Missing  []int    // [voters]
-	// Unvoted are the items without any score.
+	// Unvoted are the items without any vote.
 	Unvoted []string
 }
 
@@ -106,8 +106,8 @@ func (r *Rules) ApplyFile(ctx context.Context, path, item string) (*Result, erro
 	return r.Apply(t, item)
 }
 
-// Apply reads a table by the rules. item names the column of items where that is
-// not left to the rules.
+// Apply applies the rules to a table. item names the column of items; if it is
+// empty, the rules do.
 func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	names := r.Items
 	if item != "" || len(names) == 0 {

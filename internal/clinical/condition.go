@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// Condition says which values of a column are meant. Written out, it is one or
-// more of these, with commas between them:
+// Condition is a set of values of a column. Its text is one or more of these,
+// separated by commas:
 //
 //	24-27           numbers from 24 to 27, both included; also "24 to 27"
 //	0.5             a number
 //	>= 1            numbers compared: >, >=, <, <= and =
 //	> 0 and < 1     both
 //	CN              a name, in any case
-//	'1st visit'     a name in quotes, for one that begins like a number or
-//	                holds a comma
-//	otherwise       whatever no other condition of the column takes
+//	'1st visit'     a name in quotes, if it begins like a number or contains
+//	                a comma
+//	otherwise       all values that match no other condition of the column
 type Condition struct {
 	ranges    []span
 	names     []string
@@ -31,15 +31,15 @@ type Condition struct {
 // span is a range of numbers.
 type span struct {
 	lo, hi         float64
-	loOpen, hiOpen bool // without the end itself
+	loOpen, hiOpen bool // the end itself is excluded
 }
 
-func (s span) holds(x float64) bool {
+func (s span) contains(x float64) bool {
 	return (x > s.lo || x == s.lo && !s.loOpen) && (x < s.hi || x == s.hi && !s.hiOpen)
 }
 
-// meet is the range of numbers in both a and b.
-func (a span) meet(b span) span {
+// intersect returns the range of numbers in both a and b.
+func (a span) intersect(b span) span {
 	if b.lo > a.lo || b.lo == a.lo && b.loOpen {
 		a.lo, a.loOpen = b.lo, b.loOpen
 	}
@@ -51,14 +51,14 @@ func (a span) meet(b span) span {
 
 func (s span) empty() bool { return s.lo > s.hi || s.lo == s.hi && (s.loOpen || s.hiOpen) }
 
-// Matches reports whether a value is meant: text as it stands in the table, and
-// its number if it is one.
+// Matches reports whether a value meets the condition: text is the cell of the
+// table, and x its value if isNumber is true.
 func (c *Condition) Matches(text string, x float64, isNumber bool) bool {
 	return slices.ContainsFunc(c.names, func(n string) bool { return strings.EqualFold(n, text) }) ||
-		isNumber && slices.ContainsFunc(c.ranges, func(s span) bool { return s.holds(x) })
+		isNumber && slices.ContainsFunc(c.ranges, func(s span) bool { return s.contains(x) })
 }
 
-// overlap returns an example of a value that both conditions take.
+// overlap returns an example of a value that meets both conditions, if there is one.
 func (c *Condition) overlap(d *Condition) (string, bool) {
 	if c.otherwise && d.otherwise {
 		return "otherwise", true
@@ -72,7 +72,7 @@ func (c *Condition) overlap(d *Condition) (string, bool) {
 	}
 	for _, a := range c.ranges {
 		for _, b := range d.ranges {
-			if m := a.meet(b); !m.empty() {
+			if m := a.intersect(b); !m.empty() {
 				return formatNumber(m.example()), true
 			}
 		}
@@ -80,7 +80,7 @@ func (c *Condition) overlap(d *Condition) (string, bool) {
 	return "", false
 }
 
-// example is a number of a range that is not empty.
+// example returns a number in a range that is not empty.
 func (s span) example() float64 {
 	switch {
 	case !s.loOpen && !math.IsInf(s.lo, 0):
@@ -99,14 +99,14 @@ func (s span) example() float64 {
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// SyntaxError is what is wrong with the text of a condition, and where.
+// SyntaxError describes an error in the text of a condition, and its position.
 type SyntaxError struct {
 	Text   string
 	Offset int // in bytes
 	Msg    string
 }
 
-// Error shows the text from the place on.
+// Error includes the text from the position of the error onwards.
 func (e *SyntaxError) Error() string {
 	rest := e.Text[e.Offset:]
 	if rest == "" {
@@ -115,7 +115,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%q: %s at %q", e.Text, e.Msg, rest)
 }
 
-// ParseCondition reads a condition.
+// ParseCondition parses the text of a condition.
 func ParseCondition(text string) (*Condition, error) {
 	p := &conditionParser{text: text}
 	c := &Condition{}
@@ -134,7 +134,7 @@ func ParseCondition(text string) (*Condition, error) {
 	}
 }
 
-// conditionParser goes through the text of a condition.
+// conditionParser parses the text of a condition from left to right.
 type conditionParser struct {
 	text string
 	at   int
@@ -159,7 +159,7 @@ func (p *conditionParser) take(s string) bool {
 	return true
 }
 
-// word takes a word of letters that ends there.
+// word consumes the word w if it is next and ends there, and reports whether it did.
 func (p *conditionParser) word(w string) bool {
 	r := p.rest()
 	if len(r) < len(w) || !strings.EqualFold(r[:len(w)], w) {
@@ -173,10 +173,10 @@ func (p *conditionParser) word(w string) bool {
 	return true
 }
 
-// operators, the longer of two that begin alike first.
+// operators are the comparison operators; the longer of two with a common prefix comes first.
 var operators = []string{">=", "<=", "≥", "≤", ">", "<", "="}
 
-// term reads what stands between two commas.
+// term parses the text between two commas.
 func (p *conditionParser) term(c *Condition) error {
 	start := p.at
 	if p.done() || strings.HasPrefix(p.rest(), ",") {
@@ -196,7 +196,7 @@ func (p *conditionParser) term(c *Condition) error {
 			if more, ok, err = p.comparison(); err == nil && !ok {
 				err = p.errorf("expected a comparison such as < 1")
 			}
-			s = s.meet(more)
+			s = s.intersect(more)
 		}
 		if err == nil && s.empty() {
 			p.at = start
@@ -224,13 +224,13 @@ func (p *conditionParser) term(c *Condition) error {
 	return nil
 }
 
-// numeric reports whether a number stands here.
+// numeric reports whether a number is next.
 func (p *conditionParser) numeric() bool {
 	r := strings.TrimLeft(p.rest(), "+-.")
 	return r != "" && r[0] >= '0' && r[0] <= '9'
 }
 
-// quoted reads a name in quotes.
+// quoted parses a name in quotes.
 func (p *conditionParser) quoted(c *Condition, q byte) error {
 	end := strings.IndexByte(p.rest()[1:], q)
 	if end < 0 {
@@ -245,7 +245,7 @@ func (p *conditionParser) quoted(c *Condition, q byte) error {
 	return nil
 }
 
-// comparison reads an operator and its number, if there is an operator.
+// comparison parses an operator and its number, and reports whether an operator was next.
 func (p *conditionParser) comparison() (span, bool, error) {
 	for _, op := range operators {
 		if !p.take(op) {
@@ -271,7 +271,7 @@ func (p *conditionParser) comparison() (span, bool, error) {
 	return span{}, false, nil
 }
 
-// numbers reads a number or a range.
+// numbers parses a number or a range.
 func (p *conditionParser) numbers(start int) (span, error) {
 	x, err := p.number()
 	if err != nil {
@@ -298,7 +298,7 @@ func (p *conditionParser) numbers(start int) (span, error) {
 
 var decimal = regexp.MustCompile(`^[+-]?[0-9.]*`)
 
-// number reads a decimal number.
+// number parses a decimal number.
 func (p *conditionParser) number() (float64, error) {
 	text := decimal.FindString(p.rest())
 	x, err := strconv.ParseFloat(text, 64)
@@ -309,7 +309,7 @@ func (p *conditionParser) number() (float64, error) {
 	return x, nil
 }
 
-// String writes the range as a condition.
+// String returns the range as the text of a condition.
 func (s span) String() string {
 	lo, hi := formatPlain(s.lo), formatPlain(s.hi)
 	switch {
@@ -328,11 +328,11 @@ func (s span) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// formatPlain writes a number without an exponent, which conditions do not have.
+// formatPlain formats a number without an exponent, which conditions do not support.
 func formatPlain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// quoteName puts a name in quotes if it would be read as something else. One
-// that needs them came in quotes, so it does not hold both kinds.
+// quoteName quotes a name if it would be parsed as something else. A name that
+// needs quotes was read in quotes, so it does not contain both kinds.
 func quoteName(n string) string {
 	p := &conditionParser{text: n}
 	plain := !p.numeric() && !strings.Contains(n, ",") && !strings.EqualFold(n, "otherwise")

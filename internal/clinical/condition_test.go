@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// matches looks a value up as a table would.
+// matches reports whether a cell of a table meets the condition.
 func matches(c *Condition, value string) bool {
 	x, err := strconv.ParseFloat(value, 64)
 	return c.Matches(value, x, err == nil)
@@ -103,8 +103,8 @@ func TestConditionErrors(t *testing.T) {
 	}
 }
 
-// Whatever is taken is taken again as it is written out, means the same, and
-// never overlaps itself less than itself.
+// A condition that is accepted is also accepted in its printed form, which means
+// the same and overlaps the original.
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{"24-27", ">= 1 and <= 3", "CN, 'a,b', otherwise", "-3--1", "≥.5", "\"", "1to2", "\xff", "0-0", "> 1 and", "'", "\" '\"", "A\"'", "\v"} {
 		f.Add(s, "0.5")

@@ -22,7 +22,7 @@ func Read(path string) (*Rules, error) {
 	return Parse(path, text)
 }
 
-// Parse reads rules; name is what errors call the text.
+// Parse parses rules; name identifies the text in errors.
 func Parse(name string, text []byte) (r *Rules, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*yamltext.Error](err); ok && e.Line > 0 {
@@ -42,20 +42,20 @@ func Parse(name string, text []byte) (r *Rules, err error) {
 	return (&reader{name: name}).rules(bodies[0])
 }
 
-// reader makes rules of YAML.
+// reader converts YAML nodes to rules.
 type reader struct {
 	name   string
-	levels []string // of the classes
+	levels []string // of all classes
 	class  map[string]string
 }
 
-// errorAt is an error at the place of a node, moved on by some bytes of its text.
+// errorAt returns an error at the position of a node, plus an offset in bytes.
 func (r *reader) errorAt(n ast.Node, offset int, format string, args ...any) error {
 	p := n.GetToken().Position
 	return fmt.Errorf("%s:%d:%d: %s", r.name, p.Line, p.Column+offset, fmt.Sprintf(format, args...))
 }
 
-// entries visits the keys of a mapping in order, until one fails.
+// entries calls visit for the keys of a mapping in order, and returns the first error.
 func (r *reader) entries(n ast.Node, what string, visit func(key string, k *ast.MappingValueNode) error) error {
 	var keys []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -78,7 +78,7 @@ func (r *reader) entries(n ast.Node, what string, visit func(key string, k *ast.
 	return nil
 }
 
-// scalar returns the text of a plain value.
+// scalar returns the text of a scalar node.
 func (r *reader) scalar(n ast.Node) (string, error) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -89,7 +89,7 @@ func (r *reader) scalar(n ast.Node) (string, error) {
 	return "", r.errorAt(n, 0, "expected a plain value")
 }
 
-// list returns the nodes of a list, or the node itself where one will do.
+// list returns the elements of a sequence, or the node itself if it is not one.
 func list(n ast.Node) []ast.Node {
 	if s, ok := n.(*ast.SequenceNode); ok {
 		return s.Values
@@ -97,7 +97,7 @@ func list(n ast.Node) []ast.Node {
 	return []ast.Node{n}
 }
 
-// names reads one name or a list of them.
+// names reads a name or a list of names.
 func (r *reader) names(n ast.Node, what string) ([]string, error) {
 	var names []string
 	for _, v := range list(n) {
@@ -243,7 +243,7 @@ func (r *reader) voter(n ast.Node) (*Voter, error) {
 	return v, r.disjoint(v, n, places)
 }
 
-// condition reads a condition, or a list of them any of which will do.
+// condition reads a condition, or a list of alternative conditions.
 func (r *reader) condition(n ast.Node) (*Condition, error) {
 	all := &Condition{}
 	for _, v := range list(n) {
@@ -273,7 +273,7 @@ func (r *reader) condition(n ast.Node) (*Condition, error) {
 	return all, nil
 }
 
-// disjoint makes sure that no score means two things.
+// disjoint returns an error if a score meets two conditions, or if there is no condition.
 func (r *reader) disjoint(v *Voter, n ast.Node, places []ast.Node) error {
 	given := 0
 	for l, c := range v.Levels {
@@ -301,8 +301,8 @@ func (r *reader) disjoint(v *Voter, n ast.Node, places []ast.Node) error {
 	return nil
 }
 
-// Level returns the level of a score: an index of Rules.Levels, or −1 where the
-// score counts as missing, and false where no condition takes it.
+// Level returns the level of a score: an index of Rules.Levels, or −1 if the score
+// counts as missing. It returns false if the score meets no condition.
 func (v *Voter) Level(text string, x float64, isNumber bool) (int, bool) {
 	if text == "" || v.Missing != nil && v.Missing.Matches(text, x, isNumber) {
 		return -1, true
@@ -322,7 +322,7 @@ func (v *Voter) Level(text string, x float64, isNumber bool) (int, bool) {
 	return rest, rest >= 0
 }
 
-// describe lists what a voter takes, for messages.
+// describe lists the conditions of a voter, for error messages.
 func (v *Voter) describe(levels []string) string {
 	var parts []string
 	for l, c := range v.Levels {
@@ -333,7 +333,7 @@ func (v *Voter) describe(levels []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// String writes the condition as ParseCondition reads it.
+// String returns the text of the condition, which ParseCondition accepts.
 func (c *Condition) String() string {
 	parts := append(words.Each(c.ranges, span.String), words.Each(c.names, quoteName)...)
 	if c.otherwise {

@@ -9,8 +9,8 @@ import (
 	"credence/mixture"
 )
 
-// askCrowd is of two classes: raters 0 and 1 are good, 2 guesses nearly always, 3 leans far.
-func askCrowd(t testing.TB) *head.RaterModel {
+// planRaters returns a model of two classes: raters 0 and 1 are good, 2 almost always guesses, 3 has a strong bias.
+func planRaters(t testing.TB) *head.RaterModel {
 	c := &head.RaterModel{Classes: 2, Votes: []float64{30, 30, 30, 30}, Bias: []float64{-1, -1, -1, 3}, BiasSE: []float64{.1, .1, .1, .1}, BiasSD: 1,
 		Guess: []float64{.001, .001, .95, .001}, GuessLogit: []float64{-6.9, -6.9, 2.9, -6.9}, GuessLogitSE: []float64{1, 1, 1, 1}}
 	if err := c.Finalize(); err != nil {
@@ -19,29 +19,29 @@ func askCrowd(t testing.TB) *head.RaterModel {
 	return c
 }
 
-func askLaws(t testing.TB, alpha ...[]float64) (laws []*mixture.Dirichlet) {
+func planDists(t testing.TB, alpha ...[]float64) (dists []*mixture.Dirichlet) {
 	for _, a := range alpha {
 		m, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
 		if err != nil {
 			t.Fatal(err)
 		}
-		laws = append(laws, m)
+		dists = append(dists, m)
 	}
-	return laws
+	return dists
 }
 
 func TestAsk(t *testing.T) {
-	crowd, laws := askCrowd(t), askLaws(t, []float64{1, 1}, []float64{400, 400})
+	raterModel, dists := planRaters(t), planDists(t, []float64{1, 1}, []float64{400, 400})
 	alike := []Cost{{0, 1}, {1, 1}, {2, 1}, {3, 1}}
 	ask := func(costs []Cost, o PlanOptions) []PlannedVote {
 		t.Helper()
-		list, err := PlanVotes(laws, crowd, costs, o)
+		list, err := PlanVotes(dists, raterModel, costs, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list
 	}
-	// Good raters on the item of which little is known; each once, and then the item has its share.
+	// Good raters on the uncertain item; each once, up to the limit per item.
 	got := ask(alike, PlanOptions{Budget: 2, Most: 3})
 	if len(got) != 2 || got[0].Item != 0 || got[1].Item != 0 || got[0].Rater+got[1].Rater != 1 {
 		t.Errorf("two votes: %+v", got)
@@ -54,12 +54,12 @@ func TestAsk(t *testing.T) {
 			t.Errorf("a second vote on item 0, at most one: %+v", a)
 		}
 	}
-	// What a vote gains is what its outcomes say.
-	gain, err := crowd.Gain(laws[0], got[0].Rater)
+	// The gain of a vote is the mean over its outcomes.
+	gain, err := raterModel.Gain(dists[0], got[0].Rater)
 	if err != nil || math.Abs(gain-got[0].Gain) > 1e-12 {
 		t.Errorf("the first vote gains %v, want %v, %v", got[0].Gain, gain, err)
 	}
-	// A good rater who is dear is passed by for one who is not; who has voted is not asked again.
+	// A cheaper rater is preferred to an expensive good one; nobody votes twice on an item.
 	if dear := ask([]Cost{{0, 50}, {1, 1}}, PlanOptions{Budget: 50, Most: 1}); dear[0].Rater != 1 {
 		t.Errorf("a dear rater is asked: %+v", dear)
 	}
@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 	if guesser := ask([]Cost{{2, 1}, {0, 1}}, PlanOptions{Budget: 1, Most: 1}); guesser[0].Rater != 0 {
 		t.Errorf("a guesser is asked first: %+v", guesser)
 	}
-	// Costs that are rounded still add up to the budget, and no more is spent.
+	// Rounded costs still add up to the budget, and no more is spent.
 	if tenths := ask([]Cost{{0, 0.1}, {1, 0.1}, {3, 0.1}}, PlanOptions{Budget: 0.3, Most: 3}); len(tenths) != 3 {
 		t.Errorf("three votes of 0.1 of 0.3: %+v", tenths)
 	}
@@ -82,18 +82,20 @@ func TestAsk(t *testing.T) {
 }
 
 func TestAskErrors(t *testing.T) {
-	crowd, laws := askCrowd(t), askLaws(t, []float64{1, 1})
+	raterModel, dists := planRaters(t), planDists(t, []float64{1, 1})
 	good := PlanOptions{Budget: 1, Most: 1}
 	for want, ask := range map[string]func() ([]PlannedVote, error){
-		"raters are not modelled":               func() ([]PlannedVote, error) { return PlanVotes(laws, nil, nil, good) },
-		"a cost of rater 4: there are 4":        func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{4, 1}}, good) },
-		"a vote of rater 0 costs -1: expected":  func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, -1}}, good) },
-		"a vote of rater 0 costs NaN: expected": func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, math.NaN()}}, good) },
-		"rater 0 has two costs":                 func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, 1}, {0, 2}}, good) },
-		"a budget of NaN":                       func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{math.NaN(), 1, nil}) },
-		"up to 0 votes on an item":              func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{1, 0, nil}) },
-		"may come out in":                       func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{1, 30, nil}) },
-		"item 0 has no distribution":            func() ([]PlannedVote, error) { return PlanVotes(make([]*mixture.Dirichlet, 1), crowd, nil, good) },
+		"raters are not modelled":               func() ([]PlannedVote, error) { return PlanVotes(dists, nil, nil, good) },
+		"a cost of rater 4: there are 4":        func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{4, 1}}, good) },
+		"a vote of rater 0 costs -1: expected":  func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, -1}}, good) },
+		"a vote of rater 0 costs NaN: expected": func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, math.NaN()}}, good) },
+		"rater 0 has two costs":                 func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, 1}, {0, 2}}, good) },
+		"a budget of NaN": func() ([]PlannedVote, error) {
+			return PlanVotes(dists, raterModel, nil, PlanOptions{math.NaN(), 1, nil})
+		},
+		"up to 0 votes on an item":   func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 0, nil}) },
+		"may come out in":            func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 30, nil}) },
+		"item 0 has no distribution": func() ([]PlannedVote, error) { return PlanVotes(make([]*mixture.Dirichlet, 1), raterModel, nil, good) },
 	} {
 		if _, err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -8,11 +8,11 @@ import (
 	"credence/internal/plot"
 )
 
-// apartLevels is how many levels of a column the figure shows.
-const apartLevels = 12
+// shownLevels is the maximum number of levels of a column in the figure.
+const shownLevels = 12
 
-// apart draws the dispersion ratio class by class and by the levels of columns.
-func (g *gallery) apart(in *Input) *figure {
+// levels draws the dispersion ratio by class and by the levels of columns.
+func (g *gallery) levels(in *Input) *figure {
 	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
 		Reference: 1, Mark: "drawn towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
@@ -20,7 +20,7 @@ func (g *gallery) apart(in *Input) *figure {
 			Hi: float64(x.Ratio.Hi), Mark: shrunk}
 	}
 	r := in.Result
-	if n := len(r.DispersionClasses); n > 0 && n <= apartLevels {
+	if n := len(r.DispersionClasses); n > 0 && n <= shownLevels {
 		group := plot.BarGroup{Label: "class"}
 		for _, x := range r.DispersionClasses {
 			if x.Ratio.Value.Known() {
@@ -39,7 +39,7 @@ func (g *gallery) apart(in *Input) *figure {
 			group.Label += ": all alike? p " + pValue(c.PValue)
 		}
 		for i, l := range c.Levels {
-			if cut = cut || i == apartLevels; i < apartLevels && l.Ratio.Value.Known() {
+			if cut = cut || i == shownLevels; i < shownLevels && l.Ratio.Value.Known() {
 				group.Rows = append(group.Rows, row(l.Dispersion, float64(l.Shrunk.Value)))
 			}
 		}
@@ -55,12 +55,12 @@ func (g *gallery) apart(in *Input) *figure {
 	help := "Bars to the right of the dashed line are items on which intervals are too narrow, to the left too wide; numbers of items are in brackets. " +
 		"Levels with few votes come out far from one by chance: what is left of that after comparing all levels is the tick."
 	if cut {
-		help += fmt.Sprintf(" The first %d levels of a column are shown.", apartLevels)
+		help += fmt.Sprintf(" The first %d levels of a column are shown.", shownLevels)
 	}
 	return g.draw(d, help)
 }
 
-// abstention draws accuracy and loss of what is left and of what is handed on.
+// abstention draws accuracy and loss of the predictions that are given and of those that are withheld.
 func (g *gallery) abstention(in *Input) []*figure {
 	r := in.Result
 	if len(r.Abstention) < 2 {
@@ -96,7 +96,7 @@ func (g *gallery) abstention(in *Input) []*figure {
 	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. What is left to a person should be harder to predict.")}
 }
 
-// reached says at which threshold the wanted accuracy is reached.
+// reached returns a sentence on the threshold at which the target accuracy is reached.
 func reached(r *evaluate.Result) string {
 	x := r.AbstentionTarget
 	if !x.Threshold.Known() {
