@@ -35,9 +35,10 @@ type Array struct {
 	loss    loss
 }
 
-// header is what a file says of its array before the elements.
+// header describes an array, as the file does before its elements.
 type header struct {
 	dt      dtype
+	fields  []Field // of records, which have no dtype
 	fortran bool
 	shape   []int
 	size    int64 // in bytes

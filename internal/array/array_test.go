@@ -138,7 +138,7 @@ func FuzzIDs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
-		h, err := readNPYHeader("x", r)
+		h, err := readNPYHeader("x", r, false)
 		if err != nil {
 			return
 		}

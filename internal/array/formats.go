@@ -190,12 +190,12 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 }
 
 // openEntry opens an array of an archive and reads its header.
-func openEntry(file string, e *zip.File) (io.ReadCloser, *npyHeader, error) {
+func openEntry(file string, e *zip.File) (io.ReadCloser, *header, error) {
 	r, err := e.Open()
 	if err != nil {
 		return nil, nil, fault.Of(file, err)
 	}
-	h, err := readNPYHeader(file, r)
+	h, err := readNPYHeader(file, r, false)
 	if err != nil {
 		r.Close()
 		return nil, nil, err
@@ -283,7 +283,7 @@ func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, 
 }
 
 // texts reads the elements that follow the header.
-func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
+func (h *header) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
 	if len(h.shape) != 1 {
 		return nil, fault.Malformed(file, "an array of shape %s, but a vector with one id per item is expected", words.Shape(h.shape))
 	}

@@ -289,8 +289,7 @@ func (t *csvTable) parseError(err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
-	var pe *csv.ParseError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {

@@ -67,9 +67,9 @@ type jsonTable struct {
 	unread []error
 	at     map[string]int // column of a name
 
-	queue []*jsonItem // the first items of a stream
-	item  *jsonItem   // of the last record
-	votes []jsonVote  // of it, not handed out yet
+	first *jsonItem  // of a stream, until Next returns it
+	item  *jsonItem  // of the last record
+	votes []jsonVote // of it, not handed out yet
 }
 
 // openJSON reads a JSON text once for its columns, and opens it again for its records.
@@ -103,10 +103,8 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	t, err := newJSON(ctx, src, file, false, opts)
 	if err == nil {
-		var it *jsonItem
-		if it, err = t.read(); err == nil {
-			err = t.add(it)
-			t.queue = append(t.queue, it)
+		if t.first, err = t.read(); err == nil {
+			err = t.add(t.first)
 		}
 		if err == io.EOF {
 			err = t.empty()
@@ -291,9 +289,8 @@ func (t *jsonTable) Next() ([]Cell, error) {
 }
 
 func (t *jsonTable) nextItem() (*jsonItem, error) {
-	if len(t.queue) > 0 {
-		it := t.queue[0]
-		t.queue = t.queue[1:]
+	if it := t.first; it != nil {
+		t.first = nil
 		return it, nil
 	}
 	for {

@@ -118,24 +118,27 @@ func (x *xmlScanner) next() error {
 		}
 	}
 	x.tag = false
-	tag, err := x.until('>', x.buf[:0])
+	tag, err := x.tagEnd("unexpected end", x.buf[:0])
 	if err == nil && len(tag) > 0 && (tag[0] == '!' || tag[0] == '?') {
 		return x.special(tag)
 	}
 	for quote, seen := byte(0), 0; err == nil; { // the value of an attribute may hold ">"
 		if quote = quoted(quote, tag[seen:]); quote == 0 {
-			break
+			return x.element(tag)
 		}
 		seen = len(tag)
-		tag, err = x.more(tag)
+		tag, err = x.more("unexpected end", tag)
 	}
+	return err
+}
+
+// tagEnd is until for ">", where the end of the part is a syntax error with the given message.
+func (x *xmlScanner) tagEnd(atEnd string, before []byte) ([]byte, error) {
+	tag, err := x.until('>', before)
 	if err == io.EOF {
-		return x.syntax("unexpected end")
+		err = x.syntax("%s", atEnd)
 	}
-	if err != nil {
-		return err
-	}
-	return x.element(tag)
+	return tag, err
 }
 
 // until appends what comes before a byte to what was read, and passes over the byte. The result is valid until the next call.
@@ -160,13 +163,13 @@ func (x *xmlScanner) until(end byte, before []byte) ([]byte, error) {
 	}
 }
 
-// more adds ">" and what comes before the next to a tag that until has returned.
-func (x *xmlScanner) more(tag []byte) ([]byte, error) {
+// more adds ">" and what comes before the next to a tag that tagEnd has returned.
+func (x *xmlScanner) more(atEnd string, tag []byte) ([]byte, error) {
 	if len(tag) == 0 || len(x.buf) != len(tag) || &x.buf[0] != &tag[0] {
 		x.buf = append(x.buf[:0], tag...)
 	}
 	x.buf = append(x.buf, '>')
-	return x.until('>', x.buf)
+	return x.tagEnd(atEnd, x.buf)
 }
 
 // bound refuses a tag or text that takes too much memory.
@@ -242,9 +245,7 @@ func (x *xmlScanner) special(tag []byte) error {
 		x.kind = xmlText
 		for len(tag) < len("![CDATA[]]") || !bytes.HasSuffix(tag, []byte("]]")) {
 			var err error
-			if tag, err = x.more(tag); err == io.EOF {
-				return x.syntax("unexpected end of CDATA")
-			} else if err != nil {
+			if tag, err = x.more("unexpected end of CDATA", tag); err != nil {
 				return err
 			}
 		}
@@ -267,9 +268,7 @@ func (x *xmlScanner) special(tag []byte) error {
 			return nil
 		}
 		var err error
-		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
-			return x.syntax("unexpected end")
-		} else if err != nil {
+		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
 			return err
 		}
 	}
@@ -279,9 +278,7 @@ func (x *xmlScanner) special(tag []byte) error {
 func (x *xmlScanner) pass(tag []byte, end string) error {
 	for !bytes.HasSuffix(tag, []byte(end)) {
 		var err error
-		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
-			return x.syntax("unexpected end")
-		} else if err != nil {
+		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
 			return err
 		}
 	}
