@@ -16,8 +16,8 @@ import (
 
 const npyMagic = "\x93NUMPY"
 
-// maxNPYHeader bounds the header of an NPY file; numpy itself reads 10,000
-// bytes at most unless told to trust the file.
+// maxNPYHeader limits the header of an NPY file. By default numpy reads at most
+// 10,000 bytes.
 const maxNPYHeader = 1 << 16
 
 // OpenNPY opens an NPY file of versions 1 to 3: bool, integers and floats of
@@ -26,7 +26,7 @@ func OpenNPY(path string) (*Array, error) {
 	return open(path, func(f io.ReaderAt, size int64) (*Array, error) { return npyArray(path, f, 0, size) })
 }
 
-// npyArray reads the header of an NPY file that lies from start to end of src.
+// npyArray returns the array of an NPY file that extends from start to end in src.
 func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	h, err := readNPYHeader(file, io.NewSectionReader(src, start, end-start), false)
 	if err == nil {
@@ -38,7 +38,7 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	return h.newArray(file, src, start+h.size, end)
 }
 
-// numbers refuses an array of texts.
+// numbers returns an error if the elements are texts.
 func (h *header) numbers(file string) error {
 	if h.dt.text() {
 		return fault.Malformed(file, "an array of texts, but one of numbers is expected")
@@ -84,7 +84,7 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 	return h, nil
 }
 
-// parse reads the Python dictionary of the header:
+// parse parses the Python dictionary of the header:
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 func (h *header) parse(s string, records bool) error {
@@ -132,12 +132,12 @@ func (h *header) parse(s string, records bool) error {
 	return nil
 }
 
-// literal reads the Python literals of an NPY header.
+// literal parses the Python literals of an NPY header.
 type literal struct{ s string }
 
 func (p *literal) blanks() { p.s = strings.TrimLeft(p.s, " \t\n") }
 
-// skip drops blanks, then c if it comes next.
+// skip skips blanks, then c if it comes next, and reports whether it did.
 func (p *literal) skip(c byte) bool {
 	p.blanks()
 	if p.s == "" || p.s[0] != c {
@@ -160,8 +160,8 @@ func (p *literal) quoted() (string, error) {
 	return "", errors.New("a string is expected")
 }
 
-// each reads values between two brackets with commas between them, and perhaps behind the last. none is what
-// is wrong without the first bracket, and closing what the last is called.
+// each parses comma-separated values between two brackets, with an optional comma after the last. none is the
+// error message for a missing first bracket, and closing is the name of the last bracket in messages.
 func (p *literal) each(from, to byte, none, closing string, value func() error) error {
 	if !p.skip(from) {
 		return errors.New(none)
@@ -237,10 +237,10 @@ type Field struct {
 	Shape []int // of one record; nil for a single value
 }
 
-// Len returns how many values of a record the field holds.
+// Len returns the number of values of the field in a record.
 func (f *Field) Len() int { return product(f.Shape) }
 
-// tuple writes a shape as Python does.
+// tuple formats a shape like Python.
 func tuple(shape []int) string {
 	text := strings.Join(words.Each(shape, strconv.Itoa), ", ")
 	if len(shape) == 1 {
@@ -249,8 +249,8 @@ func tuple(shape []int) string {
 	return "(" + text + ")"
 }
 
-// HeaderRecords returns the header of an NPY file of n records, a structured array of numpy: the
-// records follow, each with its fields one after the other, without gaps.
+// HeaderRecords returns the header of an NPY file of n records, a structured array of numpy. The
+// records must follow it, each with its fields one after another, without gaps.
 func HeaderRecords(fields []Field, n int) ([]byte, error) {
 	var list []string
 	for _, f := range fields {
@@ -276,17 +276,17 @@ func AppendNumbers(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// Records are those of an NPY file, in memory.
+// Records are the records of an NPY file, in memory.
 type Records struct {
 	Fields []Field
 	N      int
 
 	offsets []int // of the fields in a record
-	size    int   // bytes of a record
+	size    int   // bytes per record
 	data    []byte
 }
 
-// maxFields bounds the fields of a record.
+// maxFields limits the number of fields of a record.
 const maxFields = 64
 
 // ReadRecords reads an NPY file of records whose fields are float64.
@@ -330,7 +330,7 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	return r, nil
 }
 
-// Field returns the number of a field, -1 if there is none of that name.
+// Field returns the index of the field with the given name, or -1 if there is none.
 func (r *Records) Field(name string) int {
 	return slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == name })
 }
@@ -344,7 +344,7 @@ func (r *Records) Append(dst []float64, i, field int) []float64 {
 	return dst
 }
 
-// fields reads the type of records:
+// fields parses the type of records:
 //
 //	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
 func (p *literal) fields() ([]Field, error) {
