@@ -151,7 +151,7 @@ func (a *Array) ReadRow(i int, dst []float32) error {
 		return err
 	}
 	a.dt.decode(dst, row)
-	return a.judge(i, dst, row)
+	return a.checkLoss(i, dst, row)
 }
 
 // Close closes the file, if any.

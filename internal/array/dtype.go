@@ -180,10 +180,10 @@ func (a *Array) Lost() error {
 	return nil
 }
 
-// judge returns an error if elements of row i are out of the range of float32, and counts
+// checkLoss returns an error if elements of row i are out of the range of float32, and counts
 // those that are not exact: whole numbers that are rounded, and small numbers that become
 // 0. Rounding of other numbers is ignored.
-func (a *Array) judge(i int, row []float32, b []byte) error {
+func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 	if !a.Loses() {
 		return nil
 	}

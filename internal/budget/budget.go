@@ -73,33 +73,33 @@ func (m *Meter) Keep(n int64, what func() string) error {
 type Pool struct {
 	limit, free int64
 	mu          sync.Mutex
-	back        sync.Cond
+	freed       sync.Cond
 }
 
 // NewPool returns a pool of limit bytes.
 func NewPool(limit int64) *Pool {
 	p := &Pool{limit: limit, free: limit}
-	p.back.L = &p.mu
+	p.freed.L = &p.mu
 	return p
 }
 
 // Take waits until n bytes are free and takes them out of the pool. It returns a function
 // that gives them back. More bytes than the limit are an error, as in [Check].
-func (p *Pool) Take(n int64, file, format string, args ...any) (giveBack func(), err error) {
+func (p *Pool) Take(n int64, file, format string, args ...any) (release func(), err error) {
 	if err := Check(p.limit, n, file, format, args...); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.free < n {
-		p.back.Wait()
+		p.freed.Wait()
 	}
 	p.free -= n
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.free += n
-		p.back.Broadcast()
+		p.freed.Broadcast()
 	}, nil
 }
 

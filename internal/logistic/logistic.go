@@ -100,7 +100,7 @@ func (p *Problem) Solve(ctx context.Context, s *Solution) {
 	x := &solver{Problem: p, Solution: s, weights: size - p.Outputs,
 		grad: make([]float64, size), step: make([]float64, size), stepZ: make([]float64, outputs),
 		residual: make([]float64, size), dir: make([]float64, size), dirZ: make([]float64, outputs),
-		turned: make([]float64, size), prob: make([]float64, outputs), slope: make([]float64, outputs)}
+		hessianDir: make([]float64, size), prob: make([]float64, outputs), slope: make([]float64, outputs)}
 	// The approximate norm of the gradient at 0.
 	total := special.Sum(p.Weights)
 	scale := math.Sqrt(total) + total/100
@@ -125,7 +125,7 @@ type solver struct {
 	weights int // the length of W, which is the offset of b in Theta
 
 	grad, step, residual, dir []float64
-	turned                    []float64 // the product of the Hessian and dir
+	hessianDir                []float64 // the product of the Hessian and dir
 	stepZ, dirZ               []float64 // the logits of step and dir
 	prob                      []float64 // class probabilities of the outputs at Z
 	slope                     []float64 // derivatives with respect to the logits
@@ -158,11 +158,11 @@ func (x *solver) gradient() {
 			r[k] = w * (p[k] - y[k])
 		}
 	})
-	x.back(x.grad, x.Theta)
+	x.backward(x.grad, x.Theta)
 }
 
-// back sets out to Σ_i slope_i ⊗ (x_i, 1) plus the product of the Hessian of the penalty and v.
-func (x *solver) back(out, v []float64) {
+// backward sets out to Σ_i slope_i ⊗ (x_i, 1) plus the product of the Hessian of the penalty and v.
+func (x *solver) backward(out, v []float64) {
 	w, b := out[:x.weights], out[x.weights:]
 	x.X.MultiplyTransposed(w, x.slope, x.Outputs)
 	clear(b)
@@ -185,11 +185,11 @@ func (x *solver) conjugate(ctx context.Context, tolerance float64) {
 	}
 	rr := kernel.Dot64(x.residual, x.residual)
 	for range cgSteps {
-		x.turn()
-		t := rr / kernel.Dot64(x.dir, x.turned)
+		x.multiplyHessian()
+		t := rr / kernel.Dot64(x.dir, x.hessianDir)
 		kernel.Axpy64(t, x.dir, x.step)
 		kernel.Axpy64(t, x.dirZ, x.stepZ)
-		kernel.Axpy64(-t, x.turned, x.residual)
+		kernel.Axpy64(-t, x.hessianDir, x.residual)
 		next := kernel.Dot64(x.residual, x.residual)
 		if math.Sqrt(next) <= tolerance || ctx.Err() != nil {
 			return
@@ -201,12 +201,12 @@ func (x *solver) conjugate(ctx context.Context, tolerance float64) {
 	}
 }
 
-// turn sets dirZ to the logits of dir, and turned to the product of dir and the Hessian
+// multiplyHessian sets dirZ to the logits of dir, and hessianDir to the product of dir and the Hessian
 //
 //	Σ_i w_i (diag p_i − p_i p_i') ⊗ (x_i, 1)(x_i, 1)'
 //
 // plus that of the penalty.
-func (x *solver) turn() {
+func (x *solver) multiplyHessian() {
 	x.X.Multiply(x.dirZ, x.dir[:x.weights], x.Outputs)
 	b := x.dir[x.weights:]
 	x.each(func(i, from, to int) {
@@ -230,7 +230,7 @@ func (x *solver) turn() {
 			out[k] = w * p[k] * (v - mean)
 		}
 	})
-	x.back(x.turned, x.dir)
+	x.backward(x.hessianDir, x.dir)
 }
 
 // search does a backtracking line search: it takes a step that decreases the objective

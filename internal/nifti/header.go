@@ -185,10 +185,10 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	if err := h.place(offset, len(b)); err != nil {
 		return nil, err
 	}
-	if h.Slope == 0 || bad(h.Slope) {
+	if h.Slope == 0 || notFinite(h.Slope) {
 		h.Slope, h.Inter = 1, 0
 	}
-	if bad(h.Inter) {
+	if notFinite(h.Inter) {
 		h.Inter = 0
 	}
 	place.q.face = 1
@@ -197,7 +197,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	}
 	for i := range 3 {
 		place.q.spacing[i] = 1
-		if s := math.Abs(pixdim[1+i]); s > 0 && !bad(s) {
+		if s := math.Abs(pixdim[1+i]); s > 0 && !notFinite(s) {
 			place.q.spacing[i] = s
 		}
 	}
@@ -206,7 +206,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	return h, err
 }
 
-func bad(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // size checks the dimensions and the type.
 func (h *Header) size(dim [8]int64) error {
@@ -240,7 +240,7 @@ func (h *Header) size(dim [8]int64) error {
 
 // place sets the offset of the voxels, after checking it.
 func (h *Header) place(offset float64, header int) error {
-	if bad(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
+	if notFinite(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
 		return fmt.Errorf("its header says that voxels begin at byte %v: the file is damaged", offset)
 	}
 	h.Offset = int64(offset)
@@ -294,7 +294,7 @@ func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err er
 	}
 	for _, row := range m {
 		for _, x := range row {
-			if bad(x) {
+			if notFinite(x) {
 				return m, oriented, fmt.Errorf("the matrix of its orientation has the element %v: the file is damaged", x)
 			}
 		}

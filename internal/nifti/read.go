@@ -142,9 +142,9 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	return s, nil
 }
 
-// holds returns the largest possible number of bytes after decompression. Deflate
+// maxBytes returns the largest possible number of bytes after decompression. Deflate
 // expands one byte to at most 1,032.
-func (s *source) holds() int64 {
+func (s *source) maxBytes() int64 {
 	if s.packed {
 		return 1032*s.size + 1032
 	}
@@ -154,11 +154,11 @@ func (s *source) holds() int64 {
 // read fills b. Errors mention what is read and its size need.
 func (s *source) read(b []byte, what string, need int64) error {
 	n, err := io.ReadFull(s.r, b)
-	return s.took(int64(n), err, what, need)
+	return s.advance(int64(n), err, what, need)
 }
 
-// took counts n bytes, and wraps the error that followed them.
-func (s *source) took(n int64, err error, what string, need int64) error {
+// advance counts n bytes, and wraps the error that followed them.
+func (s *source) advance(n int64, err error, what string, need int64) error {
 	s.at += n
 	switch {
 	case err == nil:
@@ -206,7 +206,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
-	if need > s.holds() {
+	if need > s.maxBytes() {
 		found := fmt.Sprint(s.size)
 		if s.packed {
 			found += " compressed ones"
@@ -215,7 +215,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)
-		if err := s.took(k, err, what, need); err != nil {
+		if err := s.advance(k, err, what, need); err != nil {
 			return nil, err
 		}
 	}

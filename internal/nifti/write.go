@@ -79,7 +79,7 @@ func check(v *Volume) error {
 	}
 	for _, row := range v.Affine {
 		for _, a := range row {
-			if bad(a) {
+			if notFinite(a) {
 				return fmt.Errorf("an affine with the element %v", a)
 			}
 		}
@@ -106,7 +106,7 @@ func write(to io.Writer, v *Volume, o WriteOptions) error {
 	slope, inter = float64(float32(slope)), float64(float32(inter))
 	var b [4]byte
 	for _, x := range v.Data {
-		if o.Type != Float32 && bad(float64(x)) {
+		if o.Type != Float32 && notFinite(float64(x)) {
 			x = 0
 		}
 		switch o.Type {
@@ -139,7 +139,7 @@ func scaling(data []float32, t Type) (slope, inter float64) {
 	lo, hi, whole := math.Inf(1), math.Inf(-1), true
 	for _, x := range data {
 		y := float64(x)
-		if bad(y) {
+		if notFinite(y) {
 			y = 0
 		}
 		lo, hi = min(lo, y), max(hi, y)

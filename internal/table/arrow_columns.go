@@ -98,7 +98,7 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 			return err
 		}
 	}
-	l.hold(t.leaves[from:])
+	l.setElement(t.leaves[from:])
 	t.leaves = append(t.leaves[:from], l)
 	return nil
 }
@@ -136,8 +136,8 @@ func (l *arrowLeaf) describe(details flatTable) {
 // arrowWidths lists the supported sizes of numbers by type, in bytes.
 var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, arrowDecimal: {4, 8, 16, 32}, arrowDate: {4, 8}, arrowTime: {4, 8}}
 
-// hold sets the element of a column of lists, given the columns within it.
-func (l *arrowLeaf) hold(inner []arrowLeaf) {
+// setElement sets the element of a column of lists, given the columns within it.
+func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 	if l.typ != arrowList && l.typ != arrowLargeList && l.typ != arrowFixedList {
 		return
 	}
@@ -170,17 +170,17 @@ func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
 	case l.typ == arrowFixedList:
 		return int64(n)*int64(l.size) <= elements && l.element.fits(buffers, int(elements), 0)
 	case l.element != nil:
-		return elements >= 0 && elements < math.MaxInt32 && l.rising(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
+		return elements >= 0 && elements < math.MaxInt32 && l.ascending(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
 	case l.texts:
-		return l.rising(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
+		return l.ascending(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
 	case l.typ == arrowBool:
 		return len(buffers[l.first+1]) >= (n+7)/8
 	}
 	return len(buffers[l.first+1])/l.width >= n
 }
 
-// rising reports whether the offsets of n ranges do not decrease and end within the limit.
-func (l *arrowLeaf) rising(offsets []byte, n int, limit int64) bool {
+// ascending reports whether the offsets of n ranges do not decrease and end within the limit.
+func (l *arrowLeaf) ascending(offsets []byte, n int, limit int64) bool {
 	if n == 0 {
 		return true
 	}
@@ -205,13 +205,13 @@ func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
 }
 
-// there reports whether bit i is set. An empty bitmap means that all are.
-func there(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
+// bitSet reports whether bit i is set. An empty bitmap means that all are.
+func bitSet(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
 
 // has reports whether row i has a value, not a null.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
 	for _, b := range l.valid {
-		if !there(buffers[b], i) {
+		if !bitSet(buffers[b], i) {
 			return false
 		}
 	}

@@ -257,8 +257,8 @@ func TestArrowMutants(t *testing.T) {
 	}
 }
 
-// TestArrowFields checks that too many or too deeply nested fields are an error before all of them are read: they may refer to
-// one another without end.
+// TestArrowFields checks that too many or too deeply nested fields are an error before all of them are read: they may
+// refer to one another without end.
 func TestArrowFields(t *testing.T) {
 	field := flatFields{0: "x", 1: int8(1), 2: int8(arrowBool), 3: flatFields{}}
 	deep := field

@@ -41,10 +41,10 @@ type csvTable struct {
 	base
 	r *csv.Reader
 
-	above  int      // lines above the header
-	blanks []blanks // blank records that were read but not returned yet
-	ahead  *record  // the record after them, or nil
-	handed int      // number of records returned
+	above    int      // lines above the header
+	blanks   []blanks // blank records that were read but not returned yet
+	ahead    *record  // the record after them, or nil
+	returned int      // number of records returned
 }
 
 // record is one line of a text table.
@@ -261,7 +261,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 	}
 	rec := r.fields
 	t.line = r.line
-	t.handed++
+	t.returned++
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
 			return nil, t.ErrorAt(i, "the text is not UTF-8: %s", saveUTF8)
@@ -273,7 +273,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 			t.cells[i] = Cell{Kind: MissingCell}
 		}
 		msg := fmt.Sprintf("%s, but the header has %d", words.Plural(len(rec), "field"), len(t.names))
-		if t.handed == 1 && len(rec) == len(t.names)+1 {
+		if t.returned == 1 && len(rec) == len(t.names)+1 {
 			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
 		}
 		return t.cells, &fault.Error{File: t.file, Line: t.line, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}

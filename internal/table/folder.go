@@ -84,7 +84,7 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	// A few at a time: a file with many pages takes memory.
 	for some := range slices.Chunk(files, 64) {
 		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
-		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
+		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
@@ -100,8 +100,8 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	return f, f.begin(0)
 }
 
-// lookAt reads the metadata of a file, and closes it.
-func lookAt(ctx context.Context, path string, memory int64) (*parquetTable, int64, error) {
+// readMetadata reads the metadata of a file, and closes it.
+func readMetadata(ctx context.Context, path string, memory int64) (*parquetTable, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}

@@ -57,10 +57,10 @@ type jsonFlavor interface {
 // jsonTable is a JSON text as a table.
 type jsonTable struct {
 	base
-	items  *jsonItems
-	flavor jsonFlavor
-	lines  bool // according to the file name there is one object per line
-	perOne bool // records are items, not votes
+	items     *jsonItems
+	flavor    jsonFlavor
+	lines     bool // according to the file name there is one object per line
+	itemsOnly bool // records are items, not votes
 
 	roles  []Role
 	unread []error
@@ -122,7 +122,7 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
-	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t := &jsonTable{base: base{file: file}, lines: lines, itemsOnly: opts.Items, at: map[string]int{}}
 	t.kept = "what is kept of the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
@@ -265,7 +265,7 @@ func (t *jsonTable) Next() ([]Cell, error) {
 		if err := t.fill(it); err != nil {
 			return nil, err
 		}
-		if t.perOne || t.flavor.rater() == "" {
+		if t.itemsOnly || t.flavor.rater() == "" {
 			return t.cells, nil
 		}
 		t.votes = it.votes
@@ -296,7 +296,7 @@ func (t *jsonTable) nextItem() (*jsonItem, error) {
 		it, err := t.read()
 		// Annotations of the same item are adjacent.
 		_, minimal := t.flavor.(*minimal)
-		if err != nil || !(minimal && t.perOne && t.item != nil && t.item.id == it.id) {
+		if err != nil || !(minimal && t.itemsOnly && t.item != nil && t.item.id == it.id) {
 			return it, err
 		}
 	}
@@ -332,7 +332,7 @@ func (t *jsonTable) Unread(col int) error { return t.unread[col] }
 
 // Notes returns warnings, all of which concern votes.
 func (t *jsonTable) Notes() []error {
-	if t.perOne {
+	if t.itemsOnly {
 		return nil
 	}
 	return t.flavor.notes()

@@ -21,11 +21,11 @@ import (
 // cutting the scale. The class of each label is then inferred from the items.
 type lewidi struct {
 	plain
-	values   map[string]string // first value of each column that may be constant
-	varied   map[string]bool   // columns that are not
-	examples map[string]softExample
-	softs    map[string]bool   // classes of soft labels
-	class    map[string]string // by label, if soft labels have other classes
+	values      map[string]string // first value of each column that may be constant
+	varied      map[string]bool   // columns that are not
+	examples    map[string]softExample
+	softClasses map[string]bool   // classes of soft labels
+	class       map[string]string // by label, if soft labels have other classes
 
 	miscounted tally  // items with another number of annotations than stated
 	several    tally  // annotations with several labels
@@ -43,7 +43,7 @@ const maxExamples = 10_000
 
 func newLeWiDi(file string) *lewidi {
 	return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
-		examples: map[string]softExample{}, softs: map[string]bool{}}
+		examples: map[string]softExample{}, softClasses: map[string]bool{}}
 }
 
 // isLeWiDi reports whether an item has annotations together with the fields that belong to
@@ -85,7 +85,7 @@ func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 			it.flatten(name, kid, NoteRole)
 		case "lang":
 			it.flatten(name, kid, DataRole)
-			l.see(name, kid)
+			l.compareValue(name, kid)
 		case "otherinfo":
 		case "text":
 			it.flatten(name, conversation(kid), DataRole)
@@ -114,8 +114,8 @@ func conversation(v *jsonValue) *jsonValue {
 	return &turns
 }
 
-// see records whether a value differs between items.
-func (l *lewidi) see(name string, v *jsonValue) {
+// compareValue records whether a value differs between items.
+func (l *lewidi) compareValue(name string, v *jsonValue) {
 	text := v.plain()
 	if first, ok := l.values[name]; !ok {
 		l.values[name] = text
@@ -205,7 +205,7 @@ func (l *lewidi) info(it *jsonItem, v *jsonValue) {
 		default:
 			name = "other_info." + name
 			it.flatten(name, kid, DataRole)
-			l.see(name, kid)
+			l.compareValue(name, kid)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (l *lewidi) learn(labels []string, soft *jsonValue) {
 			return // from a test set whose labels are kept secret
 		}
 		e.shares[class] = x
-		l.softs[class] = true
+		l.softClasses[class] = true
 	}
 	l.examples[strings.Join(e.labels, ",")] = e
 }
@@ -270,7 +270,7 @@ func (l *lewidi) classes() map[string]string {
 	for label := range seen {
 		identity[label] = label
 	}
-	two := slices.Sorted(maps.Keys(l.softs))
+	two := slices.Sorted(maps.Keys(l.softClasses))
 	if len(two) != 2 || l.fits(identity) {
 		return map[string]string{}
 	}

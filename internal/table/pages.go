@@ -54,9 +54,9 @@ type plainPage struct {
 	dictionary bool
 	crc        uint32 // of the packed bytes; 0 if there is none
 
-	says  format.PageHeader // of the uncompressed page
-	start int64             // offset in the uncompressed view
-	shown []byte            // the header there
+	plainHeader      format.PageHeader // of the uncompressed page
+	start            int64             // offset in the uncompressed view
+	plainHeaderBytes []byte            // the header there
 }
 
 // pageAt reads the page header at offset at, in a column chunk that ends at
@@ -75,7 +75,7 @@ func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 		}
 		p := plainPage{at: at, header: int64(w.at)}
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.says)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.plainHeader)
 		}
 		if err == nil {
 			err = p.describe()
@@ -86,7 +86,7 @@ func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 
 // describe sets the fields of p from its header, and changes the header to that of an uncompressed page.
 func (p *plainPage) describe() error {
-	h := &p.says
+	h := &p.plainHeader
 	p.packed, p.unpacked, p.crc = int64(h.CompressedPageSize), int64(h.UncompressedPageSize), uint32(h.CRC)
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:

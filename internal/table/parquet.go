@@ -36,7 +36,7 @@ type parquetTable struct {
 
 	free, ready chan *parquetBlock
 	quit        chan struct{}
-	hand        *parquetBlock // the block that Next returns rows of
+	current     *parquetBlock // the block that Next returns rows of
 	at          int           // its next row
 }
 

@@ -79,18 +79,18 @@ func (t *parquetTable) Next() ([]Cell, error) {
 	if t.ready == nil {
 		t.start()
 	}
-	for t.hand == nil || t.at == t.hand.rows {
-		if t.hand != nil {
-			if t.hand.err != nil {
-				return nil, t.hand.err
+	for t.current == nil || t.at == t.current.rows {
+		if t.current != nil {
+			if t.current.err != nil {
+				return nil, t.current.err
 			}
-			t.free <- t.hand
+			t.free <- t.current
 		}
-		t.hand, t.at = <-t.ready, 0
+		t.current, t.at = <-t.ready, 0
 	}
 	for i := range t.cells {
 		if t.wanted[i] {
-			t.hand.columns[i].get(t.at, &t.cells[i])
+			t.current.columns[i].get(t.at, &t.cells[i])
 		}
 	}
 	t.at++
@@ -277,14 +277,14 @@ func (t *parquetTable) pause() (rows int, err error) {
 	if t.ready == nil {
 		return 0, nil
 	}
-	if t.hand != nil {
-		rows, err = t.hand.rows-t.at, t.hand.err
+	if t.current != nil {
+		rows, err = t.current.rows-t.at, t.current.err
 	}
 	close(t.quit)
 	for block := range t.ready {
 		rows, err = rows+block.rows, block.err
 	}
-	t.ready, t.hand = nil, nil
+	t.ready, t.current = nil, nil
 	return rows, err
 }
 

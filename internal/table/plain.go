@@ -157,12 +157,12 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 		case page.plain < 0 || page.plain > min(page.packed, page.unpacked):
 			return bad(": %s bytes of levels in a page of %s", thousands(page.plain), thousands(page.packed))
 		}
-		if page.shown, err = thrift.Marshal(new(thrift.CompactProtocol), page.says); err != nil {
+		if page.plainHeaderBytes, err = thrift.Marshal(new(thrift.CompactProtocol), page.plainHeader); err != nil {
 			return bad(": %v", err)
 		}
 		page.start = chunk.end
 		chunk.pages = append(chunk.pages, page)
-		if chunk.end += int64(len(page.shown)) + page.unpacked; chunk.end > math.MaxInt64/2 {
+		if chunk.end += int64(len(page.plainHeaderBytes)) + page.unpacked; chunk.end > math.MaxInt64/2 {
 			return 0, damaged(p.file, "%s: it unpacks to more than any file holds", chunk.name)
 		}
 		at += page.header + page.packed
@@ -246,15 +246,15 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	if page.raw {
 		codec = format.Uncompressed
 	}
-	held := make([]byte, int64(len(page.shown))+page.unpacked)
-	data := held[copy(held, page.shown):]
+	held := make([]byte, int64(len(page.plainHeaderBytes))+page.unpacked)
+	data := held[copy(held, page.plainHeaderBytes):]
 	copy(data[:page.plain], packed)
 	err := errors.New("its checksum does not fit")
 	if page.crc == 0 || page.crc == crc32.ChecksumIEEE(packed) {
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
 	}
 	if err == nil {
-		err = c.levels.check(&page.says, data, p.memory)
+		err = c.levels.check(&page.plainHeader, data, p.memory)
 	}
 	if err != nil {
 		return nil, damaged(p.file, "%s: the page at byte %s: %v", c.name, thousands(page.at), err)

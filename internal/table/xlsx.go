@@ -261,7 +261,7 @@ func (b *workbook) shared(part string) error {
 			b.texts = append(b.texts, text.end())
 			return x.keep(textCost + len(b.texts[len(b.texts)-1]))
 		}
-		return text.see(x)
+		return text.token(x)
 	})
 }
 
@@ -275,7 +275,7 @@ type richText struct {
 
 func (r *richText) begin() { r.b.Reset(); r.in, r.read, r.phonetic = true, false, false }
 
-func (r *richText) see(x *xmlScanner) error {
+func (r *richText) token(x *xmlScanner) error {
 	switch {
 	case !r.in:
 	case x.opens("rPh"):

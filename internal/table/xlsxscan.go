@@ -240,7 +240,7 @@ func (x *xmlScanner) special(tag []byte) error {
 	x.kind = xmlOther
 	switch {
 	case bytes.HasPrefix(tag, []byte("!--")):
-		return x.pass(tag[3:], "--")
+		return x.skipPast(tag[3:], "--")
 	case bytes.HasPrefix(tag, []byte("![CDATA[")):
 		x.kind = xmlText
 		for len(tag) < len("![CDATA[]]") || !bytes.HasSuffix(tag, []byte("]]")) {
@@ -259,7 +259,7 @@ func (x *xmlScanner) special(tag []byte) error {
 				return errors.New("the encoding " + name + " is not read")
 			}
 		}
-		return x.pass(tag[1:], "?")
+		return x.skipPast(tag[1:], "?")
 	}
 	// A document type may contain declarations, which are nested tags.
 	for depth := 1; ; {
@@ -274,8 +274,8 @@ func (x *xmlScanner) special(tag []byte) error {
 	}
 }
 
-// pass skips the input up to end and ">", given the tag that was read already.
-func (x *xmlScanner) pass(tag []byte, end string) error {
+// skipPast skips the input up to end and ">", given the tag that was read already.
+func (x *xmlScanner) skipPast(tag []byte, end string) error {
 	for !bytes.HasSuffix(tag, []byte(end)) {
 		var err error
 		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {

@@ -24,17 +24,17 @@ const (
 
 // sheetReader collects the cells of a sheet.
 type sheetReader struct {
-	b      *workbook
-	t      *xlsx
-	row    int        // number of the present row
-	cells  []xlsxCell // of the row
-	col    int        // of the cell
-	kind   string     // of the cell, as in the file
-	style  int
-	value  []byte // of the cell
-	reads  bool   // within its value
-	inline richText
-	merged [][4]int // first row and column, last row and column
+	b       *workbook
+	t       *xlsx
+	row     int        // number of the present row
+	cells   []xlsxCell // of the row
+	col     int        // of the cell
+	kind    string     // of the cell, as in the file
+	style   int
+	value   []byte // of the cell
+	inValue bool   // within its value
+	inline  richText
+	merged  [][4]int // first row and column, last row and column
 }
 
 // read reads the cells of a sheet.
@@ -43,7 +43,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", sheet.part)
 	}
 	r := &sheetReader{b: b, t: t, col: -1}
-	if err := b.scan(sheet.part, r.see); err != nil {
+	if err := b.scan(sheet.part, r.token); err != nil {
 		return err
 	}
 	if len(t.rows) == 0 {
@@ -59,7 +59,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 	return r.merge()
 }
 
-func (r *sheetReader) see(x *xmlScanner) error {
+func (r *sheetReader) token(x *xmlScanner) error {
 	switch {
 	case x.opens("row"):
 		return r.beginRow(x)
@@ -70,9 +70,9 @@ func (r *sheetReader) see(x *xmlScanner) error {
 	case x.closes("c"):
 		return r.endCell(x)
 	case x.opens("v"):
-		r.reads = true
+		r.inValue = true
 	case x.closes("v"):
-		r.reads = false
+		r.inValue = false
 	case x.opens("is"):
 		r.inline.begin()
 	case x.closes("is"):
@@ -82,11 +82,11 @@ func (r *sheetReader) see(x *xmlScanner) error {
 			r.merged = append(r.merged, area)
 			return x.keep(64)
 		}
-	case r.reads:
+	case r.inValue:
 		r.value = append(r.value, x.chars()...)
 		return x.bound(len(r.value))
 	default:
-		return r.inline.see(x)
+		return r.inline.token(x)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	if col >= maxSheetColumns {
 		return fault.Malformed(r.b.file, "%s: more than %d columns", x.part, maxSheetColumns)
 	}
-	r.col, r.kind, r.value, r.reads = col, x.attr("t"), r.value[:0], false
+	r.col, r.kind, r.value, r.inValue = col, x.attr("t"), r.value[:0], false
 	r.style = 0
 	if style := x.attr("s"); style != "" {
 		r.style, _ = strconv.Atoi(style)

@@ -316,25 +316,25 @@ func percentiles(values []float32, at ...float64) []float64 {
 	for _, x := range values {
 		count[sortable(x)>>16]++
 	}
-	drawers := map[int][]uint32{}
+	buckets := map[int][]uint32{}
 	rank := func(k int) float64 {
 		d := 0
 		for k >= count[d] {
 			k -= count[d]
 			d++
 		}
-		drawer, ok := drawers[d]
+		bucket, ok := buckets[d]
 		if !ok {
-			drawer = make([]uint32, 0, count[d])
+			bucket = make([]uint32, 0, count[d])
 			for _, x := range values {
 				if b := sortable(x); int(b>>16) == d {
-					drawer = append(drawer, b)
+					bucket = append(bucket, b)
 				}
 			}
-			slices.Sort(drawer)
-			drawers[d] = drawer
+			slices.Sort(bucket)
+			buckets[d] = bucket
 		}
-		return float64(unsortable(drawer[k]))
+		return float64(unsortable(bucket[k]))
 	}
 	out := make([]float64, len(at))
 	for i, p := range at {

@@ -49,16 +49,16 @@ type appender interface {
 // disk is the file of votes at a path. It contains the acknowledged votes and, after them, at most the
 // remains of a failed write. It is used by one goroutine.
 type disk struct {
-	path  string
-	file  *os.File
-	info  os.FileInfo             // identifies file, independently of its names
-	wrap  func(*os.File) appender // set by tests
-	out   appender
-	end   int64  // end of the acknowledged votes
-	tried []byte // text of the last write, if it failed
+	path       string
+	file       *os.File
+	info       os.FileInfo             // identifies file, independently of its names
+	wrap       func(*os.File) appender // set by tests
+	out        appender
+	end        int64  // end of the acknowledged votes
+	failedText []byte // text of the last write, if it failed
 
-	rejected os.FileInfo // the file at the path when loading failed
-	why      error       // of that failure
+	rejected  os.FileInfo // the file at the path when loading failed
+	rejectErr error       // of that failure
 }
 
 // load opens and locks the file at the path and returns its votes. They must begin with had, the votes
@@ -70,7 +70,7 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 		return nil, err
 	}
 	if !create && d.rejected != nil && unchanged(now, d.rejected) {
-		return nil, d.why
+		return nil, d.rejectErr
 	}
 	f, info := d.file, d.info
 	if f == nil || create || !os.SameFile(now, info) {
@@ -85,7 +85,7 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 	}
 	all, end, err := d.read(f, info, had)
 	if err != nil {
-		d.rejected, d.why = now, err
+		d.rejected, d.rejectErr = now, err
 		return nil, err
 	}
 	if end == 0 {
@@ -194,15 +194,15 @@ func (d *disk) check(end int64) error {
 	return nil
 }
 
-// left reports whether everything after the acknowledged votes was left by the failed write.
-func (d *disk) left() bool {
+// onlyFailedWrite reports whether everything after the acknowledged votes was left by the failed write.
+func (d *disk) onlyFailedWrite() bool {
 	now, err := os.Stat(d.path)
-	if err != nil || !os.SameFile(now, d.info) || now.Size() < d.end || now.Size() > d.end+int64(len(d.tried)) {
+	if err != nil || !os.SameFile(now, d.info) || now.Size() < d.end || now.Size() > d.end+int64(len(d.failedText)) {
 		return false
 	}
 	tail := make([]byte, now.Size()-d.end)
 	n, _ := d.file.ReadAt(tail, d.end)
-	return bytes.Equal(tail, d.tried[:n])
+	return bytes.Equal(tail, d.failedText[:n])
 }
 
 // append writes text after the votes, syncs it, and checks that it is in the file at the path.
@@ -216,25 +216,25 @@ func (d *disk) append(text []byte) error {
 		err = d.check(end)
 	}
 	if err != nil {
-		d.tried = text
+		d.failedText = text
 		return err
 	}
-	d.end, d.tried = end, nil
+	d.end, d.failedText = end, nil
 	return nil
 }
 
 // probe writes the first line of the failed write again and removes it. In between the file ends with a
 // complete line, so that it stays readable.
 func (d *disk) probe() error {
-	end, tried := d.end, d.tried
-	if err := d.append(tried[:bytes.IndexByte(tried, '\n')+1]); err != nil {
+	end, failed := d.end, d.failedText
+	if err := d.append(failed[:bytes.IndexByte(failed, '\n')+1]); err != nil {
 		return err
 	}
-	d.end, d.tried = end, tried
+	d.end, d.failedText = end, failed
 	if err := d.cut(d.info, end); err != nil {
 		return err
 	}
-	d.tried = nil
+	d.failedText = nil
 	return nil
 }
 

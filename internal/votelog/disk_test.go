@@ -17,10 +17,10 @@ import (
 // program at the same time.
 type faulty struct {
 	*os.File
-	mu     sync.Mutex
-	room   int    // bytes that fit; −1: all
-	broken error  // of Sync
-	beside func() // runs before a sync
+	mu         sync.Mutex
+	room       int    // bytes that fit; −1: all
+	broken     error  // of Sync
+	beforeSync func() // runs before a sync
 }
 
 func (f *faulty) Write(text []byte) (int, error) {
@@ -36,16 +36,16 @@ func (f *faulty) Write(text []byte) (int, error) {
 func (f *faulty) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.beside != nil {
-		f.beside()
+	if f.beforeSync != nil {
+		f.beforeSync()
 	}
 	return errors.Join(f.broken, f.File.Sync())
 }
 
-func (f *faulty) set(room int, broken error, beside func()) {
+func (f *faulty) set(room int, broken error, beforeSync func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.room, f.broken, f.beside = room, broken, beside
+	f.room, f.broken, f.beforeSync = room, broken, beforeSync
 }
 
 // openFaulty opens a log with a disk that can be made to fail. States are the reported errors.
@@ -249,7 +249,7 @@ func TestAppended(t *testing.T) {
 		t.Errorf("reported %v", got)
 	}
 
-	f.set(-1, nil, func() { other(Vote{"d", "bob", "yes", noon, "4"}); f.beside = nil })
+	f.set(-1, nil, func() { other(Vote{"d", "bob", "yes", noon, "4"}); f.beforeSync = nil })
 	vote := Vote{"e", "ann", "yes", noon, "5"}
 	refused(t, l, vote, "another program writes into the file")
 	if known, err := l.Add(vote); !known || err != nil {
@@ -266,7 +266,7 @@ func TestAppended(t *testing.T) {
 		if err := errors.Join(os.WriteFile(path+".new", whole, 0o666), os.Rename(path+".new", path)); err != nil {
 			t.Error(err)
 		}
-		f.beside = nil
+		f.beforeSync = nil
 	})
 	refused(t, l, Vote{"g", "ann", "yes", noon, "7"}, errReplaced.Error())
 	add(t, l, Vote{"g", "ann", "yes", noon, "7"})

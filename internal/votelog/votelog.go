@@ -117,14 +117,14 @@ func (l *Log) Add(v Vote) (known bool, err error) {
 	l.mu.Unlock()
 	l.signal()
 	err = <-p.ack
-	if err == errTwin {
+	if err == errDuplicate {
 		return true, nil
 	}
 	return false, err
 }
 
-// errTwin means that the same vote, with the same key, is already in the file.
-var errTwin = errors.New("written already")
+// errDuplicate means that the same vote, with the same key, is already in the file.
+var errDuplicate = errors.New("written already")
 
 // signal wakes the writing goroutine.
 func (l *Log) signal() {
@@ -165,7 +165,7 @@ func (l *Log) commit() {
 // process writes the votes of a batch. If the batch is empty, it checks whether votes can be written.
 func (l *Log) process(batch []pending) {
 	err := l.settle()
-	if err == nil && len(batch) == 0 && l.disk.tried != nil {
+	if err == nil && len(batch) == 0 && l.disk.failedText != nil {
 		err = l.disk.probe()
 	}
 	l.mu.Lock()
@@ -189,7 +189,7 @@ func (l *Log) settle() error {
 	if change == nil {
 		return nil
 	}
-	if d.left() {
+	if d.onlyFailedWrite() {
 		return d.cut(d.info, d.end)
 	}
 	all, err := d.load(l.votes)
@@ -223,12 +223,12 @@ func (l *Log) lines(batch []pending) (text []byte, results []error) {
 	first := map[string]Vote{}
 	for i, p := range batch {
 		v := p.vote
-		twin, ok := first[v.Key]
+		earlier, ok := first[v.Key]
 		if at, there := l.keys[v.Key]; there {
-			twin, ok = l.votes[at], true
+			earlier, ok = l.votes[at], true
 		}
 		if ok && v.Key != "" {
-			if results[i] = errTwin; !twin.same(v) {
+			if results[i] = errDuplicate; !earlier.same(v) {
 				results[i] = ErrKeyReused
 			}
 			continue
@@ -250,7 +250,7 @@ func (l *Log) finish(batch []pending, results []error, err error) {
 		}
 	}
 	l.mu.Unlock()
-	if err != nil || l.disk.tried == nil {
+	if err != nil || l.disk.failedText == nil {
 		l.note(err)
 	}
 	for i, p := range batch {
