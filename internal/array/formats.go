@@ -61,6 +61,7 @@ func OpenIDX(ctx context.Context, path string, opts Options) (*Array, error) {
 	})
 }
 
+// idxArray returns the array of an IDX file, in place or unpacked.
 func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*Array, error) {
 	whole := bufio.NewReader(io.NewSectionReader(src, 0, size))
 	if magic, _ := whole.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {

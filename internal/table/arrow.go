@@ -57,6 +57,7 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 	return t, nil
 }
 
+// newArrow reads the schema of a stream.
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
 	t := &arrowTable{ctx: ctx, rowBase: newRowBase(file), r: r, memory: memory}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}

@@ -169,6 +169,7 @@ func ungroup(s, sep, decimal string) (string, bool) {
 	return sign + strings.Join(groups, "") + "." + fraction, true
 }
 
+// digits reports whether s has no characters other than decimal digits.
 func digits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }

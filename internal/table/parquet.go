@@ -82,6 +82,7 @@ func guard(file string, err *error) {
 	}
 }
 
+// newParquet checks all page headers of a file and reads its schema.
 func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
 	plain, size, err := newPlainParquet(ctx, file, src, size, memory)
