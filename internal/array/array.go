@@ -1,6 +1,6 @@
-// Package array reads arrays of numbers whose first axis counts items: NPY and NPZ
-// files of numpy, and the IDX format of MNIST. Rows are read where they lie, as far
-// as the format allows it. Sizes that a header states are checked before anything is
+// Package array reads arrays of numbers whose first axis is the items: NPY and NPZ
+// files of numpy, and the IDX format of MNIST. Rows are read in place, as far as the
+// format allows it. Sizes stated in a header are checked before anything is
 // allocated.
 package array
 
@@ -18,9 +18,9 @@ import (
 	"credence/internal/words"
 )
 
-// Array is an array of numbers whose first axis counts items. Rows are read
-// where they lie, in a file or in memory; an array in a file needs no memory
-// but a buffer a reader.
+// Array is an array of numbers whose first axis is the items. Rows are read in
+// place, from a file or from memory. An array in a file only needs memory for
+// one buffer per reader.
 type Array struct {
 	Shape []int // [N, …]
 
@@ -35,30 +35,31 @@ type Array struct {
 	loss    loss
 }
 
-// header is what a file says of its array before the elements.
+// header describes an array, as the file does before its elements.
 type header struct {
 	dt      dtype
+	fields  []Field // of records, which have no dtype
 	fortran bool
 	shape   []int
 	size    int64 // in bytes
 }
 
-// maxDims bounds the rank of an array.
+// maxDims limits the rank of an array.
 const maxDims = 8
 
-// MaxRow bounds the values of one item: a volume of 512³ has 2²⁷.
+// MaxRow limits the number of values per item. A volume of 512³ has 2²⁷.
 const MaxRow = 1 << 29
 
-// Options says where an array goes that cannot be read in place.
+// Options configures where arrays are stored that cannot be read in place.
 type Options struct {
-	// Memory is how many bytes are held in memory.
+	// Memory is the largest array, in bytes, that is stored in memory.
 	Memory int64
-	// Dir returns the folder for temporary files, beyond that.
+	// Dir returns the folder for temporary files, which hold larger ones.
 	Dir func() (string, error)
 }
 
-// open opens a file for a reader of its format. The array closes it, unless it was
-// unpacked and needs the file no more.
+// open opens a file and reads it with read. The array closes the file, unless it was
+// unpacked and does not need the file any more.
 func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*Array, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
@@ -76,7 +77,7 @@ func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*A
 	return a, nil
 }
 
-// newArray checks that the elements are there before anything is allocated.
+// newArray returns the array with elements at the given offset of src, after checking that src is large enough.
 func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Array, error) {
 	need, err := h.bytes(file)
 	if err != nil {
@@ -89,7 +90,7 @@ func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Ar
 	return &Array{Shape: h.shape, file: file, src: src, offset: offset, dt: h.dt, fortran: h.fortran && len(h.shape) > 1}, nil
 }
 
-// bytes returns the size of the elements.
+// bytes returns the total size of the elements.
 func (h *header) bytes(file string) (int64, error) {
 	shape := h.shape
 	if len(shape) == 0 {
@@ -120,7 +121,7 @@ func (a *Array) Len() int { return a.Shape[0] }
 // Width returns the number of values per item.
 func (a *Array) Width() int { return product(a.Shape[1:]) }
 
-// product returns how many elements an array of the given shape has.
+// product returns the number of elements of an array of the given shape.
 func product(shape []int) int {
 	n := 1
 	for _, s := range shape {
@@ -129,13 +130,13 @@ func product(shape []int) int {
 	return n
 }
 
-// Bytes returns the size of all elements.
+// Bytes returns the total size of the elements.
 func (a *Array) Bytes() int64 { return int64(a.Len()) * int64(a.Width()) * int64(a.dt.size) }
 
-// Fortran reports whether the values of an item lie apart; see [Array.RowMajor].
+// Fortran reports whether the array is in Fortran order; see [Array.RowMajor].
 func (a *Array) Fortran() bool { return a.fortran }
 
-// ReadRow fills dst with the values of item i, in row-major order.
+// ReadRow sets dst to the values of item i, in row-major order.
 func (a *Array) ReadRow(i int, dst []float32) error {
 	if err := CheckRow(a.Len(), a.Width(), i, dst); err != nil {
 		return err
@@ -150,10 +151,10 @@ func (a *Array) ReadRow(i int, dst []float32) error {
 		return err
 	}
 	a.dt.decode(dst, row)
-	return a.judge(i, dst, row)
+	return a.checkLoss(i, dst, row)
 }
 
-// Close closes the file, if there is one.
+// Close closes the file, if any.
 func (a *Array) Close() error {
 	if a.closer == nil {
 		return nil
@@ -161,7 +162,7 @@ func (a *Array) Close() error {
 	return a.closer.Close()
 }
 
-// CheckRow refuses a row number and a buffer that do not fit rows of w values.
+// CheckRow returns an error unless i is one of n rows and dst has room for exactly w values.
 func CheckRow(n, w, i int, dst []float32) error {
 	if i < 0 || i >= n {
 		return fmt.Errorf("row %d of %d rows", i, n)
@@ -175,9 +176,9 @@ func CheckRow(n, w, i int, dst []float32) error {
 // File returns the name of the file, for messages.
 func (a *Array) File() string { return a.file }
 
-// RowMajor returns an array in Fortran order, in which the values of an item
-// lie far apart, as one in C order, held in memory or, above the limit, in a
-// temporary file. It takes over from a.
+// RowMajor converts an array in Fortran order, in which the values of an item
+// are far apart, to C order, in memory or, above the limit, in a temporary
+// file. It closes a unless it returns it.
 func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	if !a.fortran {
 		return a, nil
@@ -195,10 +196,10 @@ func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	return &Array{Shape: a.Shape, file: a.file, src: out, dt: a.dt, closer: out}, nil
 }
 
-// writeRows writes the elements of an array in Fortran order in C order.
+// writeRows writes the elements of an array in Fortran order to out in C order.
 func (a *Array) writeRows(ctx context.Context, out io.Writer) error {
 	n, w, size := a.Len(), a.Width(), a.dt.size
-	// Place of element j, counted in Fortran order, in a row in C order.
+	// Position in a row in C order of element j in Fortran order.
 	place := make([]int, w)
 	index := make([]int, len(a.Shape)-1)
 	for j := range place {
@@ -236,7 +237,7 @@ func (a *Array) writeRows(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// spool takes elements that cannot be read in place.
+// spool stores elements that cannot be read in place.
 type spool interface {
 	io.WriteCloser
 	io.ReaderAt
@@ -251,7 +252,7 @@ func (m *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(m.Bytes()).ReadAt(p, off)
 }
 
-// tempFile is a file without a name: it is gone when it is closed.
+// tempFile is a temporary file that is removed when it is closed.
 type tempFile struct{ *os.File }
 
 func (t tempFile) Close() error {
@@ -262,12 +263,12 @@ func (t tempFile) Close() error {
 	return err
 }
 
-// newSpool returns one in memory or, above the limit, in a temporary file of the cache folder.
+// newSpool returns a spool in memory or, above the limit, in a temporary file of the cache folder.
 func newSpool(need int64, opts Options) (spool, error) {
 	if need <= opts.Memory {
 		return &memoryFile{}, nil
 	}
-	dir := "" // the system's, if no other is given
+	dir := "" // the system's default
 	if opts.Dir != nil {
 		var err error
 		if dir, err = opts.Dir(); err != nil {
@@ -278,22 +279,22 @@ func newSpool(need int64, opts Options) (spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary file for features: %w", err)
 	}
-	// Where the system allows it the name goes at once, so that a process that is
-	// killed leaves nothing; elsewhere when the file is closed.
+	// Where the system allows it the name is removed at once, so that a killed
+	// process leaves nothing behind. Elsewhere Close removes it.
 	_ = os.Remove(f.Name())
 	return tempFile{f}, nil
 }
 
-// blockBytes is how much is read at a time of rows that follow each other, and blockGap how many of these others
-// may have read in between.
+// blockBytes is the size of a read of consecutive rows. blockGap is the number of rows in between that other
+// readers may have read.
 const blockBytes, blockGap = 1 << 16, 64
 
-// rowBlock is what one goroutine has read of a file: whoever goes from row to row, alone or beside others, reads
-// many at a time, whoever picks rows at random reads each alone.
+// rowBlock is a read buffer for one goroutine. Sequential readers, alone or with others, read many rows at a
+// time. Random access reads one row at a time.
 type rowBlock struct {
 	buf      []byte
 	from, to int // the rows in buf
-	next     int // the one after that which was asked for last
+	next     int // the row after the last one requested
 }
 
 // read returns row i, of n bytes.

@@ -69,8 +69,8 @@ func fuzzFiles(f *testing.F, pattern string) {
 	}
 }
 
-// readSome reads the first rows of an array that was opened. What may be wrong with them is a number that
-// 32 bits cannot hold.
+// readSome reads the first rows of an open array. The only error allowed is a number that does not fit into
+// 32 bits.
 func readSome(t *testing.T, a *Array, err error) {
 	if err != nil {
 		return
@@ -104,8 +104,8 @@ func FuzzNPY(f *testing.F) {
 
 func FuzzNPZ(f *testing.F) {
 	fuzzFiles(f, "*.npz")
-	// The array itself, packed into an archive whose checksums fit: damage to an archive
-	// hardly ever gets that far.
+	// The array itself, in an archive with valid checksums: mutations of an archive
+	// hardly ever get that far.
 	paths, _ := filepath.Glob("../../dataset/testdata/*.npy")
 	for _, p := range paths {
 		b, err := os.ReadFile(p)
@@ -138,7 +138,7 @@ func FuzzIDs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
-		h, err := readNPYHeader("x", r)
+		h, err := readNPYHeader("x", r, false)
 		if err != nil {
 			return
 		}
@@ -157,7 +157,7 @@ func FuzzIDX(f *testing.F) {
 	})
 }
 
-// countingReader counts how often it is read from.
+// countingReader counts the calls of ReadAt.
 type countingReader struct {
 	*bytes.Reader
 	reads atomic.Int64
@@ -168,11 +168,11 @@ func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
 	return c.Reader.ReadAt(p, at)
 }
 
-// poolsForget says that a pool may lose what it was given at any time.
+// poolsForget is true if a pool may drop objects at any time.
 var poolsForget bool
 
-// TestRowBlocks: rows are the same in any order of reading, by one goroutine or several, and those in a row take
-// few reads.
+// TestRowBlocks checks that rows are the same in any order of reading, by one goroutine or several, and that
+// sequential rows take few reads.
 func TestRowBlocks(t *testing.T) {
 	const n, w = 5000, 7
 	values := make([]float32, n*w)

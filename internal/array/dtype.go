@@ -14,7 +14,7 @@ import (
 	"credence/internal/words"
 )
 
-// dtype is the type of an array's elements: kind b (bool), i, u or f, or of texts U
+// dtype is the type of an array's elements: kind b (bool), i, u or f, or for texts U
 // (UTF-32) or S (bytes), and the size in bytes.
 type dtype struct {
 	kind byte
@@ -22,7 +22,7 @@ type dtype struct {
 	big  bool // most significant byte first
 }
 
-// parseDtype reads numpy's short form, such as <f4 or |u1.
+// parseDtype parses numpy's short form, such as <f4 or |u1.
 func parseDtype(s string) (dtype, error) {
 	bad := fmt.Errorf("elements of type %q: only bool, integers and float16, 32 and 64 are read", s)
 	if len(s) < 2 {
@@ -51,7 +51,7 @@ func parseDtype(s string) (dtype, error) {
 	return d, nil
 }
 
-// maxText bounds the letters of a text.
+// maxText limits the number of characters of a text.
 const maxText = 1 << 20
 
 // text reports whether the elements are texts.
@@ -75,7 +75,7 @@ func (d dtype) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// whole returns the whole number at the beginning of b; a negative one in two's complement.
+// whole returns the integer at the beginning of b, in two's complement if it is signed.
 func (d dtype) whole(b []byte, order binary.ByteOrder) (u uint64) {
 	switch d.size {
 	case 1:
@@ -94,7 +94,7 @@ func (d dtype) whole(b []byte, order binary.ByteOrder) (u uint64) {
 	return u
 }
 
-// digits writes a whole number.
+// digits formats an integer returned by whole.
 func (d dtype) digits(u uint64) string {
 	if d.kind == 'i' {
 		return strconv.FormatInt(int64(u), 10)
@@ -102,7 +102,7 @@ func (d dtype) digits(u uint64) string {
 	return strconv.FormatUint(u, 10)
 }
 
-// decode converts len(dst) elements.
+// decode converts len(dst) elements to float32.
 func (d dtype) decode(dst []float32, b []byte) {
 	order, size := d.order(), d.size
 	switch {
@@ -141,32 +141,32 @@ func (d dtype) decode(dst []float32, b []byte) {
 	}
 }
 
-// Half converts an IEEE 754 binary16 number; every one is exact in float32.
+// Half converts an IEEE 754 binary16 number. The result is always exact.
 func Half(u uint16) float32 {
 	sign, rest := uint32(u&0x8000)<<16, uint32(u&0x7fff)<<13
 	if rest >= 0x7c00<<13 { // infinite, or not a number
 		return math.Float32frombits(sign | 0x7f800000 | rest)
 	}
-	// The bits lie where float32 has them, with an exponent that is 112 too
+	// The bits are where float32 has them, with an exponent that is 112 too
 	// small, also for subnormal numbers.
 	return math.Float32frombits(sign | math.Float32bits(math.Float32frombits(rest)*0x1p112))
 }
 
-// loss counts what float32 does not hold of the elements that were read.
+// loss counts elements that lost precision in the conversion to float32.
 type loss struct {
 	rounded, vanished int64
 	whole             string  // the first number that was rounded
 	small             float64 // the first that became 0
 }
 
-// Loses reports whether elements may be of a size or precision that float32 does not
-// have.
+// Loses reports whether elements may exceed the range or precision of
+// float32.
 func (a *Array) Loses() bool {
 	return a.dt.size == 8 || a.dt.size == 4 && a.dt.kind != 'f'
 }
 
-// Lost tells of whole numbers that were rounded and of small ones that became 0, among the
-// rows that were read so far; nil means that there are none.
+// Lost returns a warning about whole numbers that were rounded or small numbers that became
+// 0, among the rows read so far, or nil if there are none.
 func (a *Array) Lost() error {
 	a.lossMu.Lock()
 	defer a.lossMu.Unlock()
@@ -180,10 +180,10 @@ func (a *Array) Lost() error {
 	return nil
 }
 
-// judge refuses elements of row i that float32 cannot hold, and counts those it does not
-// hold exactly: whole numbers that are rounded, and small ones that become 0. The digits
-// that other numbers lose are nothing to tell of.
-func (a *Array) judge(i int, row []float32, b []byte) error {
+// checkLoss returns an error if elements of row i are out of the range of float32, and counts
+// those that are not exact: whole numbers that are rounded, and small numbers that become
+// 0. Rounding of other numbers is ignored.
+func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 	if !a.Loses() {
 		return nil
 	}
@@ -223,8 +223,8 @@ func (a *Array) judge(i int, row []float32, b []byte) error {
 	return nil
 }
 
-// exact reports whether v is the whole number at the beginning of b, which it returns as
-// text if not.
+// exact reports whether v equals the integer at the beginning of b. If not, it returns the
+// integer as text.
 func (d dtype) exact(v float32, b []byte, order binary.ByteOrder) (string, bool) {
 	x := float64(v) // whole, and no larger than 2⁶⁴
 	u := d.whole(b, order)

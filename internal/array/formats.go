@@ -21,16 +21,16 @@ import (
 	"credence/internal/words"
 )
 
-// Format is a file format of arrays. A new one is a row of formats and a reader.
+// Format is a file format for arrays. To add one, write a reader and append it to formats.
 type Format struct {
-	// Several says that a file may hold several arrays, which have names: see [EntriesNPZ] and
+	// Several reports whether a file may contain several named arrays: see [EntriesNPZ] and
 	// [ReadTexts].
 	Several bool
-	// Open opens the array of a file or, where there are several, the one of this name.
+	// Open opens the array of a file or, if there are several, the one with the given name.
 	Open func(ctx context.Context, path, name string, opts Options) (*Array, error)
 
 	extensions []string // in lower case
-	within     []string // what names of files may contain instead of an extension
+	within     []string // alternatives to an extension, anywhere in the file name
 }
 
 var formats = []Format{
@@ -42,7 +42,7 @@ var formats = []Format{
 		}},
 }
 
-// FormatOf returns the format of a file by its name; nil means that it is no array.
+// FormatOf returns the format of a file by its name, or nil if it is not an array.
 func FormatOf(path string) *Format {
 	ext, base := fault.Extension(path), strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".gz")
 	for i, f := range formats {
@@ -61,6 +61,7 @@ func OpenIDX(ctx context.Context, path string, opts Options) (*Array, error) {
 	})
 }
 
+// idxArray returns the array of an IDX file, in place or unpacked.
 func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*Array, error) {
 	whole := bufio.NewReader(io.NewSectionReader(src, 0, size))
 	if magic, _ := whole.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -117,19 +118,19 @@ func readIDXHeader(file string, r io.Reader) (*header, error) {
 	return h, nil
 }
 
-// OpenNPZ opens one array of an NPZ file; name "" takes the only one, or the
-// one called x, X, data or features. An array stored without compression is
-// read in place; another is unpacked.
+// OpenNPZ opens one array of an NPZ file. Name "" selects the only one, or the
+// one named x, X, data or features. An array stored without compression is
+// read in place, others are unpacked.
 func OpenNPZ(ctx context.Context, path, name string, opts Options) (*Array, error) {
 	return open(path, func(f io.ReaderAt, size int64) (*Array, error) {
 		return npzArray(ctx, path, f, size, name, opts)
 	})
 }
 
-// ErrWhich is the cause when an NPZ file has several arrays and none is named.
+// ErrWhich is the cause if an NPZ file has several arrays and none is selected.
 var ErrWhich = errors.New("several arrays")
 
-// npzEntries returns the arrays of the archive src by their names, which are sorted.
+// npzEntries returns the arrays of the archive src by name, and the sorted names.
 func npzEntries(file string, src io.ReaderAt, size int64) (names []string, entries map[string]*zip.File, err error) {
 	z, err := zip.NewReader(src, size)
 	if err != nil {
@@ -146,7 +147,7 @@ func npzEntries(file string, src io.ReaderAt, size int64) (names []string, entri
 	return names, entries, nil
 }
 
-// npzArray finds and opens one array of the archive src.
+// npzArray opens one array of the archive src.
 func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, name string, opts Options) (*Array, error) {
 	names, entries, err := npzEntries(file, src, size)
 	if err != nil {
@@ -190,12 +191,12 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 }
 
 // openEntry opens an array of an archive and reads its header.
-func openEntry(file string, e *zip.File) (io.ReadCloser, *npyHeader, error) {
+func openEntry(file string, e *zip.File) (io.ReadCloser, *header, error) {
 	r, err := e.Open()
 	if err != nil {
 		return nil, nil, fault.Of(file, err)
 	}
-	h, err := readNPYHeader(file, r)
+	h, err := readNPYHeader(file, r, false)
 	if err != nil {
 		r.Close()
 		return nil, nil, err
@@ -203,8 +204,8 @@ func openEntry(file string, e *zip.File) (io.ReadCloser, *npyHeader, error) {
 	return r, h, nil
 }
 
-// unpack reads the elements of an array from a stream, into memory or, above the limit, into a
-// temporary file. No more is kept than the header announces.
+// unpack reads the elements of an array from a stream into memory or, above the limit, into a
+// temporary file. It reads no more than the header announces.
 func (h *header) unpack(ctx context.Context, file string, r io.Reader, opts Options) (*Array, error) {
 	need, err := h.bytes(file)
 	if err != nil {
@@ -226,15 +227,15 @@ func (h *header) unpack(ctx context.Context, file string, r io.Reader, opts Opti
 	return a, nil
 }
 
-// Entry is an array of an NPZ file, as its header describes it.
+// Entry describes an array of an NPZ file.
 type Entry struct {
 	Name  string
 	Shape []int
-	Text  bool // its elements are texts
+	Text  bool // whether its elements are texts
 }
 
-// EntriesNPZ returns the arrays of an NPZ file, sorted by name. One whose header is
-// not understood has no shape: whoever opens it is told why.
+// EntriesNPZ returns the arrays of an NPZ file, sorted by name. An array with an invalid
+// header has no shape. Opening it returns the reason.
 func EntriesNPZ(path string) ([]Entry, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
@@ -257,8 +258,8 @@ func EntriesNPZ(path string) ([]Entry, error) {
 	return list, nil
 }
 
-// ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts, of
-// which no more than opts.Memory bytes are kept.
+// ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts. They may
+// take at most opts.Memory bytes.
 func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
@@ -283,7 +284,7 @@ func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, 
 }
 
 // texts reads the elements that follow the header.
-func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
+func (h *header) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
 	if len(h.shape) != 1 {
 		return nil, fault.Malformed(file, "an array of shape %s, but a vector with one id per item is expected", words.Shape(h.shape))
 	}
@@ -294,13 +295,13 @@ func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Op
 	if err != nil {
 		return nil, err
 	}
-	// A text keeps 16 bytes besides its own letters.
+	// A string takes 16 bytes in addition to its contents.
 	if err := budget.Check(budget.Of(opts.Memory), need+16*int64(h.shape[0]), file, "%s ids of %d bytes", words.Thousands(h.shape[0]), h.dt.size); err != nil {
 		return nil, err
 	}
 	in := bufio.NewReader(fault.Reader(ctx, r))
 	element := make([]byte, h.dt.size)
-	var list []string // grows with what is there, whatever the header says
+	var list []string // grows with the data, whatever the header states
 	for i := range h.shape[0] {
 		if _, err := io.ReadFull(in, element); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// idArrays are vectors as numpy 2.2 writes them; see numpy.lib.format.
+// idArrays are vectors written by numpy 2.2; see numpy.lib.format.
 var idArrays = []struct {
 	descr string
 	bytes []byte

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 
 const npyMagic = "\x93NUMPY"
 
-// maxNPYHeader bounds the header of an NPY file; numpy itself reads 10,000
-// bytes at most unless told to trust the file.
+// maxNPYHeader limits the header of an NPY file. By default numpy reads at most
+// 10,000 bytes.
 const maxNPYHeader = 1 << 16
 
 // OpenNPY opens an NPY file of versions 1 to 3: bool, integers and floats of
@@ -25,9 +26,9 @@ func OpenNPY(path string) (*Array, error) {
 	return open(path, func(f io.ReaderAt, size int64) (*Array, error) { return npyArray(path, f, 0, size) })
 }
 
-// npyArray reads the header of an NPY file that lies from start to end of src.
+// npyArray returns the array of an NPY file that extends from start to end in src.
 func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
-	h, err := readNPYHeader(file, io.NewSectionReader(src, start, end-start))
+	h, err := readNPYHeader(file, io.NewSectionReader(src, start, end-start), false)
 	if err == nil {
 		err = h.numbers(file)
 	}
@@ -37,75 +38,71 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	return h.newArray(file, src, start+h.size, end)
 }
 
-// npyHeader is what stands before the elements of an NPY file.
-type npyHeader struct {
-	header
-	records bool    // whether elements may be records
-	fields  []Field // of them
-}
-
-// numbers refuses an array of texts.
-func (h *npyHeader) numbers(file string) error {
+// numbers returns an error if the elements are texts.
+func (h *header) numbers(file string) error {
 	if h.dt.text() {
 		return fault.Malformed(file, "an array of texts, but one of numbers is expected")
 	}
 	return nil
 }
 
-func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {
-	h := &npyHeader{}
-	return h, h.read(file, r)
-}
-
-func (h *npyHeader) read(file string, r io.Reader) error {
+// readNPYHeader reads the header of an NPY file, whose elements are records or plain numbers and texts.
+func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
+	fail := func(format string, args ...any) (*header, error) { return nil, fault.Malformed(file, format, args...) }
 	var head [12]byte
 	if n, err := io.ReadFull(r, head[:10]); err != nil {
 		if n == 0 {
-			return fault.Malformed(file, "the file is empty")
+			return fail("the file is empty")
 		}
-		return fault.Malformed(file, "the file is cut short: %d bytes of a header", n)
+		return fail("the file is cut short: %d bytes of a header", n)
 	}
 	if string(head[:6]) != npyMagic {
-		return fault.Malformed(file, "this is not an NPY file: it begins with %q", head[:6])
+		return fail("this is not an NPY file: it begins with %q", head[:6])
 	}
 	size, length := int64(10), int64(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return fault.Malformed(file, "the header is cut short")
+			return fail("the header is cut short")
 		}
 		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return fault.Malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+		return fail("NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return fault.Malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
+		return fail("a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return fault.Malformed(file, "the header is cut short")
+		return fail("the header is cut short")
 	}
-	h.size = size + length
-	if err := h.parse(string(text)); err != nil {
-		return fault.Malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
+	h := &header{size: size + length}
+	if err := h.parse(string(text), records); err != nil {
+		return fail("header %.80q: %v", strings.TrimSpace(string(text)), err)
 	}
-	return nil
+	return h, nil
 }
 
-// parse reads the Python dictionary of the header:
+// parse parses the Python dictionary of the header:
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-func (h *npyHeader) parse(s string) error {
+func (h *header) parse(s string, records bool) error {
 	p := &literal{s: s}
 	var descr, order, shape bool
-	err := p.dict(func(key string) error {
-		var err error
+	err := p.each('{', '}', "a dictionary is expected", "brace", func() error {
+		key, err := p.quoted()
+		if err != nil {
+			return err
+		}
+		if !p.skip(':') {
+			return errors.New("a colon is expected")
+		}
 		switch key {
 		case "descr":
 			var text string
 			descr = true
-			if h.records {
+			if records {
 				h.fields, err = p.fields()
 				return err
 			}
@@ -124,18 +121,23 @@ func (h *npyHeader) parse(s string) error {
 		}
 		return err
 	})
-	if err == nil && !(descr && order && shape) {
-		err = errors.New("descr, fortran_order and shape are expected")
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(p.s) != "":
+		return errors.New("text after the dictionary")
+	case !descr || !order || !shape:
+		return errors.New("descr, fortran_order and shape are expected")
 	}
-	return err
+	return nil
 }
 
-// literal reads the Python literals of an NPY header.
+// literal parses the Python literals of an NPY header.
 type literal struct{ s string }
 
 func (p *literal) blanks() { p.s = strings.TrimLeft(p.s, " \t\n") }
 
-// skip drops blanks, then c if it comes next.
+// skip skips blanks, then c if it comes next, and reports whether it did.
 func (p *literal) skip(c byte) bool {
 	p.blanks()
 	if p.s == "" || p.s[0] != c {
@@ -158,8 +160,8 @@ func (p *literal) quoted() (string, error) {
 	return "", errors.New("a string is expected")
 }
 
-// each reads values between two brackets with commas between them, and perhaps behind the last. none is what
-// is wrong without the first bracket, and closing what the last is called.
+// each parses comma-separated values between two brackets, with an optional comma after the last. none is the
+// error message for a missing first bracket, and closing is the name of the last bracket in messages.
 func (p *literal) each(from, to byte, none, closing string, value func() error) error {
 	if !p.skip(from) {
 		return errors.New(none)
@@ -176,23 +178,6 @@ func (p *literal) each(from, to byte, none, closing string, value func() error) 
 		}
 	}
 	return nil
-}
-
-func (p *literal) dict(entry func(key string) error) error {
-	err := p.each('{', '}', "a dictionary is expected", "brace", func() error {
-		key, err := p.quoted()
-		if err != nil {
-			return err
-		}
-		if !p.skip(':') {
-			return errors.New("a colon is expected")
-		}
-		return entry(key)
-	})
-	if err == nil && strings.TrimSpace(p.s) != "" {
-		err = errors.New("text after the dictionary")
-	}
-	return err
 }
 
 func (p *literal) boolean() (bool, error) {
@@ -244,4 +229,167 @@ func WriteNPY(w io.Writer, shape []int, values []float32) error {
 		return err
 	}
 	return binary.Write(w, binary.LittleEndian, values)
+}
+
+// Field is a field of records: float64 in a shape.
+type Field struct {
+	Name  string
+	Shape []int // of one record; nil for a single value
+}
+
+// Len returns the number of values of the field in a record.
+func (f *Field) Len() int { return product(f.Shape) }
+
+// tuple formats a shape like Python.
+func tuple(shape []int) string {
+	text := strings.Join(words.Each(shape, strconv.Itoa), ", ")
+	if len(shape) == 1 {
+		text += ","
+	}
+	return "(" + text + ")"
+}
+
+// HeaderRecords returns the header of an NPY file of n records, a structured array of numpy. The
+// records must follow it, each with its fields one after another, without gaps.
+func HeaderRecords(fields []Field, n int) ([]byte, error) {
+	var list []string
+	for _, f := range fields {
+		text := fmt.Sprintf("('%s', '<f8'", f.Name)
+		if f.Shape != nil {
+			text += ", " + tuple(f.Shape)
+		}
+		list = append(list, text+")")
+	}
+	header := headerNPY("["+strings.Join(list, ", ")+"]", []int{n})
+	if len(header) > 10+math.MaxUint16 {
+		return nil, fmt.Errorf("records of %s: their header has %s bytes, more than an NPY file holds",
+			words.Plural(len(fields), "field"), words.Thousands(len(header)-10))
+	}
+	return header, nil
+}
+
+// AppendNumbers appends the values of a field to a record.
+func AppendNumbers(dst []byte, values []float64) []byte {
+	for _, x := range values {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return dst
+}
+
+// Records are the records of an NPY file, in memory.
+type Records struct {
+	Fields []Field
+	N      int
+
+	offsets []int // of the fields in a record
+	size    int   // bytes per record
+	data    []byte
+}
+
+// maxFields limits the number of fields of a record.
+const maxFields = 64
+
+// ReadRecords reads an NPY file of records whose fields are float64.
+func ReadRecords(path string) (*Records, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readRecords(path, f, size)
+}
+
+func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
+	in := io.NewSectionReader(src, 0, size)
+	h, err := readNPYHeader(file, in, true)
+	if err != nil {
+		return nil, err
+	}
+	r := &Records{Fields: h.fields}
+	if len(h.shape) != 1 {
+		return nil, fault.Malformed(file, "records of shape %s: expected one after the other", tuple(h.shape))
+	}
+	for i := range r.Fields {
+		r.offsets = append(r.offsets, r.size)
+		if r.size += 8 * r.Fields[i].Len(); r.size > MaxRow {
+			return nil, fault.Malformed(file, "a record has more than %s bytes", words.Thousands(MaxRow))
+		}
+	}
+	r.N = h.shape[0]
+	if r.size == 0 {
+		return nil, fault.Malformed(file, "records that hold nothing")
+	}
+	if left := size - h.size; int64(r.N) > left/int64(r.size) {
+		return nil, fault.Malformed(file, "the file is cut short: %s of %s bytes, but %s are there",
+			words.Plural(r.N, "record"), words.Thousands(r.size), words.Thousands(int(max(0, left))))
+	}
+	r.data = make([]byte, r.N*r.size)
+	if _, err := io.ReadFull(in, r.data); err != nil {
+		return nil, fault.Of(file, err)
+	}
+	return r, nil
+}
+
+// Field returns the index of the field with the given name, or -1 if there is none.
+func (r *Records) Field(name string) int {
+	return slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == name })
+}
+
+// Append appends the values of a field of record i to dst and returns it.
+func (r *Records) Append(dst []float64, i, field int) []float64 {
+	b := r.data[i*r.size+r.offsets[field]:]
+	for k := range r.Fields[field].Len() {
+		dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(b[8*k:])))
+	}
+	return dst
+}
+
+// fields parses the type of records:
+//
+//	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
+func (p *literal) fields() ([]Field, error) {
+	var list []Field
+	err := p.each('[', ']', "elements are not records: expected an array whose type has fields", "bracket", func() error {
+		f, err := p.field()
+		if err == nil && len(list) == maxFields {
+			err = fmt.Errorf("more than %d fields", maxFields)
+		}
+		list = append(list, f)
+		return err
+	})
+	if err == nil && list == nil {
+		err = errors.New("records without fields")
+	}
+	return list, err
+}
+
+func (p *literal) field() (f Field, err error) {
+	bad := errors.New("a field is expected as ('name', '<f8', (2,))")
+	opened := p.skip('(')
+	if f.Name, err = p.quoted(); err != nil || !opened || !p.skip(',') {
+		return f, bad
+	}
+	kind, err := p.quoted()
+	if err != nil {
+		return f, bad
+	}
+	if kind != "<f8" {
+		return f, fmt.Errorf("field %q has the type %q: expected float64, <f8", f.Name, kind)
+	}
+	if p.skip(',') {
+		if f.Shape, err = p.tuple(); err != nil {
+			return f, err
+		}
+	}
+	n := 1
+	for _, s := range f.Shape {
+		if s > 0 && n > MaxRow/s {
+			return f, fmt.Errorf("field %q has more than %d values", f.Name, MaxRow)
+		}
+		n *= s
+	}
+	if !p.skip(')') {
+		return f, bad
+	}
+	return f, nil
 }

@@ -2,5 +2,5 @@
 
 package array
 
-// The race detector has pools drop what is put into them now and then.
+// The race detector makes pools drop objects at random.
 func init() { poolsForget = true }

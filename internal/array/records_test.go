@@ -35,7 +35,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRecordsNumpy lets numpy read a file, and reads one of numpy's.
+// TestRecordsNumpy reads a file with numpy, and a file written by numpy.
 func TestRecordsNumpy(t *testing.T) {
 	python.Interpreter(t, "numpy") // without it there is no second file
 	head, err := HeaderRecords([]Field{{Name: "mean", Shape: []int{2}}, {Name: "gain"}}, 1)

@@ -1,11 +1,12 @@
-// Package atomicfile writes files that appear whole or not at all: to a
-// temporary name in the same folder, synced, then renamed, and the folder
-// synced. A crash, a full disk or a signal never leaves half a file under a
-// final name, and what was there before stays until the new file is complete.
-// A device, a pipe or /dev/stdout is written to as it is.
+// Package atomicfile writes files atomically: under a temporary name in the same
+// folder, which is synced and then renamed, after which the folder is synced. A
+// crash, a full disk or a signal never leaves an incomplete file under the final
+// name, and an existing file is kept until the new one is complete. Devices, pipes
+// and /dev/stdout are written directly.
 //
-// A process that is killed leaves its temporary file behind. The next [Write]
-// of the same file removes it, and so does [Clean] for the files of a folder.
+// A killed process leaves its temporary file behind. The next [Write] of the same
+// file removes it, and so does [Clean] for the files of a folder. Package
+// atomicfile also provides lock files: see [TakeLock].
 package atomicfile
 
 import (
@@ -22,9 +23,9 @@ import (
 	"time"
 )
 
-// Write makes write's output the content of the file at path. A new file may be
-// read by whom the umask of the process allows, and one that is replaced by the
-// same people as before.
+// Write replaces the contents of the file at path by the output of write. A new
+// file has the permissions that the umask allows. An existing file keeps its
+// permissions.
 func Write(path string, write func(w io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -32,14 +33,14 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 		}
 	}()
 	old, _ := os.Stat(path)
-	mode := os.FileMode(0o666) // which the umask narrows
+	mode := os.FileMode(0o666) // restricted by the umask
 	switch {
 	case old == nil:
 	case old.IsDir():
 		return syscall.EISDIR
 	case IsStream(path):
 		return writeThrough(path, write)
-	default: // nobody may read the new content who may not read the old
+	default: // private until it gets the permissions of the old file
 		mode = 0o600
 	}
 	f, err := create(path, mode)
@@ -57,7 +58,7 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 	return err
 }
 
-// buffered calls write with a buffer before f.
+// buffered calls write with a buffered writer to f.
 func buffered(f io.Writer, write func(w io.Writer) error) error {
 	b := bufio.NewWriter(f)
 	if err := write(b); err != nil {
@@ -66,8 +67,8 @@ func buffered(f io.Writer, write func(w io.Writer) error) error {
 	return b.Flush()
 }
 
-// IsStream reports whether a path is written to as it is, and never replaced: a device, a pipe, or the name of
-// a file that the process has open, such as /dev/stdout, whatever that leads to.
+// IsStream reports whether a path is written directly and never replaced: a device, a pipe, or the name of
+// an open file of the process, such as /dev/stdout, wherever it leads.
 func IsStream(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
@@ -76,15 +77,15 @@ func IsStream(path string) bool {
 	return !info.Mode().IsRegular() || isDescriptor(path)
 }
 
-// isDescriptor reports whether a path names a file that the process has open.
+// isDescriptor reports whether a path names an open file of the process.
 func isDescriptor(path string) bool {
 	path = filepath.Clean(path)
 	dir := filepath.Dir(path)
 	return dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
 }
 
-// writeThrough writes to what is not a file that could be replaced. What a shell has redirected to the end of a file
-// goes there.
+// writeThrough writes to a file that cannot be replaced. It appends, so that output that a shell redirects to the end
+// of a file goes there.
 func writeThrough(path string, write func(w io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -97,10 +98,10 @@ func writeThrough(path string, write func(w io.Writer) error) error {
 	return f.Close()
 }
 
-// reason drops the operation and the temporary name from an error of the
+// reason removes the operation and the temporary name from an error of the
 // operating system.
 func reason(err error) error {
-	switch e := err.(type) { // not one that another error wraps, with words of its own
+	switch e := err.(type) { // not errors.As: an error that wraps another has its own message
 	case *os.PathError:
 		return e.Err
 	case *os.LinkError:
@@ -109,21 +110,21 @@ func reason(err error) error {
 	return err
 }
 
-// A temporary file for NAME is called .NAME.DIGITS.tmp. Its process holds a lock
-// on it, which the system releases when the process ends, however it ends: a
-// temporary that nobody holds is a leftover.
+// A temporary file for NAME is named .NAME.DIGITS.tmp. Its process holds a lock
+// on it, which the system releases when the process ends for any reason. A
+// temporary file that is not locked is a leftover.
 
-// suffix ends the name of a temporary file.
+// suffix is the end of the name of a temporary file.
 const suffix = ".tmp"
 
-// unlockable is the age from which a temporary counts as a leftover where the
-// file system has no locks to tell by.
+// unlockable is the age from which a temporary file counts as a leftover if the
+// file system does not support locks.
 const unlockable = 24 * time.Hour
 
-// Clean removes the temporary files that killed processes left in a folder,
-// those for files whose names match one of the patterns of [filepath.Match].
-// Files that a living process is writing stay. A folder that is not there is
-// clean.
+// Clean removes the temporary files that killed processes left in a folder, for
+// files whose names match one of the patterns; see [filepath.Match]. Files that
+// a running process is writing are kept. A missing folder is not an
+// error.
 func Clean(dir string, patterns ...string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -152,7 +153,7 @@ func Clean(dir string, patterns ...string) error {
 	return nil
 }
 
-// target returns the name of the file that a temporary is for.
+// target returns the final name of a temporary file.
 func target(entry string) (name string, ok bool) {
 	rest, ok := strings.CutSuffix(entry, suffix)
 	at := strings.LastIndexByte(rest, '.')
@@ -162,7 +163,7 @@ func target(entry string) (name string, ok bool) {
 	return rest[1:at], true
 }
 
-// removeLeftover removes a temporary file unless a process holds it.
+// removeLeftover removes a temporary file unless a process holds its lock.
 func removeLeftover(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -176,13 +177,13 @@ func removeLeftover(path string) error {
 	switch held, known := lock(f); {
 	case !held && known, !known && time.Since(info.ModTime()) < unlockable:
 		return nil
-	case !present(f): // another has come to its place since it was opened
+	case !present(f): // it was replaced since it was opened
 		return nil
 	}
 	return unlessGone(os.Remove(path))
 }
 
-// unlessGone returns an error other than that a file is not there.
+// unlessGone returns err, or nil if it means that a file does not exist.
 func unlessGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -190,23 +191,23 @@ func unlessGone(err error) error {
 	return err
 }
 
-// File is a file that is being written under a temporary name.
+// File is an open file with a temporary name.
 type File struct {
 	*os.File
 	path string
 	done bool
 }
 
-// Create begins a file for path, which appears there with Commit. Only its owner
-// may read it, unless its mode is changed before.
+// Create creates a temporary file for path. [File.Commit] moves it there. Only the
+// owner may read it, unless its mode is changed before.
 func Create(path string) (*File, error) { return create(path, 0o600) }
 
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
-	// Leftovers that cannot be removed do not keep a file from being written.
+	// Failure to remove leftovers does not prevent writing a file.
 	_ = Clean(dir, escape.Replace(name))
 	for {
-		// Not os.CreateTemp, whose files are private whatever the umask says.
+		// Not os.CreateTemp, whose files are private regardless of the umask.
 		at := filepath.Join(dir, fmt.Sprintf(".%s.%d%s", name, rand.Uint32(), suffix))
 		f, err := os.OpenFile(at, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
@@ -215,7 +216,7 @@ func create(path string, mode os.FileMode) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Before the lock was there, another process may have taken the file for
+		// Before the lock was taken, another process may have removed the file as
 		// a leftover.
 		held, known := lock(f)
 		if !known || held && present(f) {
@@ -226,7 +227,7 @@ func create(path string, mode os.FileMode) (*File, error) {
 	}
 }
 
-// Commit syncs the file, gives it its name and closes it.
+// Commit syncs the file, renames it to its final name and closes it.
 func (f *File) Commit() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -247,14 +248,14 @@ func (f *File) Discard() {
 	}
 }
 
-// present reports whether f is still the file of its name.
+// present reports whether f is still the file at its path.
 func present(f *os.File) bool {
 	mine, err1 := f.Stat()
 	there, err2 := os.Lstat(f.Name())
 	return err1 == nil && err2 == nil && os.SameFile(mine, there)
 }
 
-// folder is where the file at path lies.
+// folder returns the folder of the file at path.
 func folder(path string) string {
 	if dir, _ := filepath.Split(path); dir != "" {
 		return dir
@@ -262,11 +263,11 @@ func folder(path string) string {
 	return "."
 }
 
-// escape makes a pattern that matches a name alone.
+// escape turns a name into a pattern that matches only that name.
 var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// MkdirAll makes a folder with all that lie above it, durably: after a crash it is
-// there, or none of it was. The umask decides who may use them.
+// MkdirAll creates a folder and its parents and syncs them, so that they survive a
+// crash. Permissions are determined by the umask.
 func MkdirAll(path string) error {
 	var made []string
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
@@ -297,11 +298,99 @@ func SyncDir(dir string) error {
 	return synced(d.Sync())
 }
 
-// synced returns the error of syncing a folder. Systems on which a folder cannot
-// be synced say so, and have guarantees of their own.
+// synced returns the error of syncing a folder. Errors of systems on which folders
+// cannot be synced are ignored: they have other guarantees.
 func synced(err error) error {
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || !foldersSync {
 		return nil
 	}
 	return err
+}
+
+// Lock is a lock file that one process at a time holds. The system releases the
+// lock when the process ends for any reason. The file that a killed process leaves
+// behind is reused by the next one.
+type Lock struct{ file *os.File }
+
+// HeldError reports that another process holds a lock.
+type HeldError struct {
+	Path   string
+	Holder string // process, host and time, or empty if unknown
+}
+
+// Error returns a message with the path and the holder.
+func (e *HeldError) Error() string {
+	if e.Holder == "" {
+		return e.Path + " is held by another process"
+	}
+	return e.Path + " is held by " + e.Holder
+}
+
+// patience is the maximum waiting time for a lock. A process that cleans up holds
+// it only briefly.
+const patience = 250 * time.Millisecond
+
+// TakeLock takes the lock file at path, and writes a description of the holder to
+// it. If another process holds it, the error is a [HeldError]. If the file system
+// does not support locks, nothing is locked.
+func TakeLock(path string) (*Lock, error) {
+	for end := time.Now().Add(patience); ; time.Sleep(patience / 25) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			f.Close()
+			return nil, fmt.Errorf("%s: expected a regular file", path)
+		}
+		held, known := lock(f)
+		if !known || held && present(f) {
+			l := &Lock{f}
+			l.sign()
+			return l, nil
+		}
+		// If held is true, the file was removed after it was opened.
+		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10))
+		f.Close()
+		if !held && time.Now().After(end) {
+			return nil, &HeldError{path, strings.TrimSpace(string(holder))}
+		}
+	}
+}
+
+// LockFile locks an open file itself, independently of its names. Closing the file
+// releases the lock. If another process holds it, the error is a [HeldError]. If
+// the file system does not support locks, nothing is locked.
+func LockFile(f *os.File) error {
+	for end := time.Now().Add(patience); ; time.Sleep(patience / 25) {
+		if held, known := lock(f); held || !known {
+			return nil
+		}
+		if time.Now().After(end) {
+			return &HeldError{Path: f.Name()}
+		}
+	}
+}
+
+// sign writes a description of the holder to the file. Errors, as of a full disk,
+// are ignored.
+func (l *Lock) sign() {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	_ = l.file.Truncate(0)
+	fmt.Fprintf(l.file, "process %d on %s since %s\n", os.Getpid(), host, time.Now().Format(time.RFC3339))
+}
+
+// Holds reports whether the lock file is still the one that was taken. It is false
+// if the file or its folder was removed.
+func (l *Lock) Holds() bool { return present(l.file) }
+
+// Release releases the lock and removes its file.
+func (l *Lock) Release() error {
+	if !l.Holds() {
+		return l.file.Close()
+	}
+	return retire(l.file)
 }

@@ -61,7 +61,7 @@ func TestFailureLeavesTheOldFile(t *testing.T) {
 	}
 }
 
-// TestDevice: what cannot be replaced is written to, and stays what it is.
+// TestDevice checks that devices are written to, not replaced.
 func TestDevice(t *testing.T) {
 	before, err := os.Stat("/dev/full")
 	if err != nil {
@@ -75,8 +75,8 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestClean: leftovers of killed processes go, what a living one writes stays,
-// and so does what is not ours.
+// TestClean checks that leftovers of killed processes are removed, while files of running
+// processes and unrelated files are kept.
 func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	plant := func(name string) string {
@@ -132,7 +132,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestStream: what a process has open is written to, behind what is there, even where it is a file.
+// TestStream checks that open files of the process are appended to, even regular files.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.txt")

@@ -4,16 +4,16 @@ package atomicfile
 
 import "os"
 
-// lock takes no lock: age decides what is a leftover.
+// lock does nothing: leftovers are recognized by age.
 func lock(*os.File) (held, known bool) { return false, false }
 
-// noFollow has no counterpart here.
+// noFollow does not exist on this system.
 const noFollow = 0
 
 // foldersSync reports whether a folder can be synced.
 const foldersSync = false
 
-// retire closes and removes the file of a lock; an open file may not be removed.
+// retire closes and removes a lock file. An open file cannot be removed.
 func retire(f *os.File) error {
 	if err := f.Close(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func retire(f *os.File) error {
 	return os.Remove(f.Name())
 }
 
-// publish gives a temporary file its final name; an open file may not be
+// publish renames a temporary file to its final name. An open file cannot be
 // renamed.
 func publish(f *os.File, path string) error {
 	if err := f.Close(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLock: one at a time, the others are told who, and nothing is left.
+// TestLock checks that one process at a time holds a lock, that errors name it, and that no file remains.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.lock")
 	first, err := TakeLock(path)
@@ -32,7 +32,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("the file is left: %v", err)
 	}
 
-	// What a killed process leaves is taken over, or removed.
+	// The file of a killed process is reused, or removed.
 	if err := os.WriteFile(path, []byte("process 1 on a host of long ago, with a long name\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLockLink: a link in the place of a lock is not written through.
+// TestLockLink checks that a symbolic link instead of a lock file is not followed.
 func TestLockLink(t *testing.T) {
 	dir := t.TempDir()
 	precious, path := filepath.Join(dir, "precious"), filepath.Join(dir, "a.lock")
@@ -79,8 +79,8 @@ func TestLockLink(t *testing.T) {
 	}
 }
 
-// TestSynced: errors of the disk are told, those of systems that cannot sync a
-// folder are not.
+// TestSynced checks that errors of the disk are returned, but not those of systems that cannot
+// sync a folder.
 func TestSynced(t *testing.T) {
 	for _, err := range []error{syscall.EIO, syscall.ENOSPC} {
 		if got := synced(&os.PathError{Op: "sync", Path: "x", Err: err}); !errors.Is(got, err) {
@@ -89,7 +89,7 @@ func TestSynced(t *testing.T) {
 	}
 	for _, err := range []error{nil, syscall.EINVAL, syscall.ENOTSUP} {
 		if got := synced(err); got != nil {
-			t.Errorf("%v is told", got)
+			t.Errorf("%v is returned", got)
 		}
 	}
 }

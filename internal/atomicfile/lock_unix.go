@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lock takes the lock of an open file if no other process has it. known is false
-// where the file system has no locks.
+// lock locks an open file if no other process holds its lock. known is false if
+// the file system does not support locks.
 func lock(f *os.File) (held, known bool) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
@@ -23,14 +23,14 @@ func lock(f *os.File) (held, known bool) {
 	}
 }
 
-// noFollow keeps a link from being opened for the file of a lock.
+// noFollow prevents opening a symbolic link as a lock file.
 const noFollow = syscall.O_NOFOLLOW
 
 // foldersSync reports whether a folder can be synced.
 const foldersSync = true
 
-// retire removes the file of a lock and closes it, which releases the lock: while
-// it is held nobody else can have taken its place.
+// retire removes a lock file and then closes it, which releases the lock. While the
+// lock is held no other process can have replaced the file.
 func retire(f *os.File) error {
 	err := os.Remove(f.Name())
 	if closed := f.Close(); err == nil {
@@ -39,8 +39,8 @@ func retire(f *os.File) error {
 	return err
 }
 
-// publish gives a temporary file its final name, under the lock that closing
-// releases.
+// publish renames a temporary file to its final name and then closes it, which
+// releases its lock.
 func publish(f *os.File, path string) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestUmask: the umask decides on new files and folders, and a file that is
+// TestUmask checks that new files and folders follow the umask, and that a file that is
 // replaced keeps its mode.
 func TestUmask(t *testing.T) {
 	dir := t.TempDir()

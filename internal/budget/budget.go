@@ -1,7 +1,7 @@
-// Package budget bounds the memory that readers take. Every size that a file states is
-// checked before memory is taken for it, and what is kept of many records is counted.
-// Files name sizes, and compressed files hold far more than they weigh, so that neither
-// tells what reading one costs.
+// Package budget limits the memory of readers. Every size stated in a file is checked
+// before memory is allocated for it, and memory that is retained per record is counted.
+// Stated sizes may be wrong, and compressed files contain far more than their size, so
+// neither predicts the cost of reading a file.
 package budget
 
 import (
@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// Default is the limit in bytes where none is given.
+	// Default is the limit in bytes if none is given.
 	Default = 2 << 30
-	// Least is the least limit: below it nothing could be read. A caller who wants to
-	// keep less in memory than that can do so.
+	// Least is the smallest limit: below it nothing could be read. Callers are free to
+	// retain less than that.
 	Least = 64 << 20
 )
 
-// ErrMemory is the cause when something would take more memory than is allowed.
+// ErrMemory is the cause if something would take more memory than allowed.
 var ErrMemory = errors.New("more memory than is allowed")
 
-// Of returns the limit in bytes for what a user allows, of which 0 means the default.
+// Of returns the limit in bytes for a user's setting, where 0 means the default.
 func Of(memory int64) int64 {
 	if memory <= 0 {
 		return Default
@@ -36,8 +36,8 @@ func Of(memory int64) int64 {
 	return max(memory, Least)
 }
 
-// Check refuses what would take more bytes than the limit. The format and its arguments say
-// what it is and where, as in "line 3: a record".
+// Check returns an error if need exceeds the limit, both in bytes. The format and its arguments
+// describe what needs the memory, and where, as in "line 3: a record".
 func Check(limit, need int64, file, format string, args ...any) error {
 	if need <= limit {
 		return nil
@@ -46,21 +46,21 @@ func Check(limit, need int64, file, format string, args ...any) error {
 		fmt.Sprintf(format, args...), words.Thousands(int(need)), words.Thousands(int(limit)))}
 }
 
-// Meter counts what is kept of a file. As much as the limit is always allowed, and beyond
-// it several times what was read of the file as it lies on the disk: a large file may
-// take much memory, but a small one may not, whatever it unpacks to.
+// Meter counts the memory retained for a file. It allows the limit or, if that is more, a
+// multiple of the bytes read from disk: a large file may take much memory, but a small one
+// may not, whatever it unpacks to.
 type Meter struct {
 	File  string
 	Limit int64
-	Read  func() int64 // bytes read of the file as it lies on the disk
+	Read  func() int64 // bytes read of the file on disk, before decompression
 	kept  int64
 }
 
-// perByte is how many bytes may be kept for one of the file.
+// perByte is the number of bytes that may be retained per byte of the file.
 const perByte = 16
 
-// Keep counts n bytes more. what says what they are: it is called only if they do not fit, since
-// something is kept of every record.
+// Keep counts n more bytes. what describes them. It is only called if they exceed the limit, since
+// Keep is called for every record.
 func (m *Meter) Keep(n int64, what func() string) error {
 	m.kept += n
 	if m.kept <= m.Limit || m.kept <= perByte*m.Read() {
@@ -69,43 +69,43 @@ func (m *Meter) Keep(n int64, what func() string) error {
 	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, "%s", what())
 }
 
-// Pool is a limit that several share who work at the same time.
+// Pool is a memory limit shared by concurrent goroutines.
 type Pool struct {
 	limit, free int64
 	mu          sync.Mutex
-	back        sync.Cond
+	freed       sync.Cond
 }
 
-// NewPool returns a pool of so many bytes.
+// NewPool returns a pool of limit bytes.
 func NewPool(limit int64) *Pool {
 	p := &Pool{limit: limit, free: limit}
-	p.back.L = &p.mu
+	p.freed.L = &p.mu
 	return p
 }
 
-// Take takes bytes out of the pool, once they are there, and returns what gives them
-// back. More than the pool holds is refused as by [Check].
-func (p *Pool) Take(n int64, file, format string, args ...any) (giveBack func(), err error) {
+// Take waits until n bytes are free and takes them out of the pool. It returns a function
+// that gives them back. More bytes than the limit are an error, as in [Check].
+func (p *Pool) Take(n int64, file, format string, args ...any) (release func(), err error) {
 	if err := Check(p.limit, n, file, format, args...); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.free < n {
-		p.back.Wait()
+		p.freed.Wait()
 	}
 	p.free -= n
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.free += n
-		p.back.Broadcast()
+		p.freed.Broadcast()
 	}, nil
 }
 
-// BoundGarbage bounds what the collector leaves lying about to so many bytes, or to a tenth of
-// what is in use. By itself it lets garbage grow to as much as is in use, so that a program
-// with features of 2 GB takes 4. Whoever sets GOGC or GOMEMLIMIT has said otherwise.
+// BoundGarbage limits garbage on the heap to the given number of bytes, or to a tenth of the live
+// heap if that is more. By default garbage may grow to the size of the live heap, so that a program
+// with 2 GB of features takes 4 GB. It does nothing if GOGC or GOMEMLIMIT is set.
 func BoundGarbage(bytes uint64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -114,14 +114,14 @@ func BoundGarbage(bytes uint64) {
 	g.watch()
 }
 
-// garbage sets the share of garbage anew after each collection.
+// garbage adjusts the GC percentage after each collection.
 type garbage struct {
 	bound   uint64
-	percent int // as it is set
+	percent int // present setting
 	live    []metrics.Sample
 }
 
-// watch has settle called after the next collection, which finds that nobody needs the object.
+// watch arranges for settle to be called after the next collection, which finds the object unreachable.
 func (g *garbage) watch() {
 	runtime.AddCleanup(new(*garbage), (*garbage).settle, g)
 }
@@ -137,7 +137,7 @@ func (g *garbage) settle() {
 	}
 }
 
-// share returns how much garbage there may be beside live bytes, in percent of them.
+// share returns the allowed garbage, in percent of the live bytes.
 func share(live, bound uint64) int {
 	if live <= bound {
 		return 100

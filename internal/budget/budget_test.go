@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is kept may be as much as the limit, or a multiple of what was read.
+// The memory retained may reach the limit, or a multiple of the bytes read.
 func TestMeter(t *testing.T) {
 	var read int64
 	m := &Meter{File: "x", Limit: 1000, Read: func() int64 { return read }}

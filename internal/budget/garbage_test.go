@@ -18,7 +18,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The share follows what is in use, there and back.
+// The GC percentage follows the live heap, up and down.
 func TestBoundGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")

@@ -1,4 +1,4 @@
-// Package fault says what is wrong with a file that is read, and where.
+// Package fault provides errors about input files, with the position in the file.
 package fault
 
 import (
@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// ErrFormat is the cause when a file is truncated, damaged, or of another format
-// than its name says.
+// ErrFormat is the cause if a file is truncated, damaged, or not of the format
+// that its name implies.
 var ErrFormat = errors.New("malformed file")
 
-// Error says what is wrong with a file, and where.
+// Error is an error about a file, with its position.
 type Error struct {
-	File   string // as the caller named it
-	Line   int    // from 1; 0 when the whole file is meant
-	Column int    // the field, from 1; 0 when the whole line is meant
+	File   string // as named by the caller
+	Line   int    // from 1; 0 means the whole file
+	Column int    // the field, from 1; 0 means the whole line
 	Sheet  string // of a workbook, whose rows are the lines; else ""
-	Name   string // the column's name, if it has one
+	Name   string // of the column, if it has one
 	Msg    string
 	Err    error // the cause, or nil
 }
 
-// Error reads like `reading votes.csv: line 17, column 3 (label): …`.
+// Error returns a message such as `reading votes.csv: line 17, column 3 (label): …`.
 func (e *Error) Error() string {
 	var place string
 	switch {
@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("reading %s: %s: %s", e.File, place, e.Msg)
 }
 
-// Letters returns what spreadsheets call a column, from 1: A, B, …, Z, AA, AB …
+// Letters returns the name of a column, from 1, in spreadsheets: A, B, …, Z, AA, AB …
 func Letters(column int) string {
 	name := ""
 	for ; column > 0; column = (column - 1) / 26 {
@@ -62,14 +62,14 @@ func Letters(column int) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Malformed reports a damaged file.
+// Malformed returns an error about a damaged file, with the cause [ErrFormat].
 func Malformed(file, format string, args ...any) error {
 	return &Error{File: file, Msg: fmt.Sprintf(format, args...), Err: ErrFormat}
 }
 
 // Of wraps an error of the operating system or of a library. The operation and the
-// path of an [os.PathError] are dropped: Error says them already. That of a context is
-// no fault of the file.
+// path of an [os.PathError] are removed, since Error includes the file. Errors of a
+// context are returned unchanged.
 func Of(file string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -80,7 +80,7 @@ func Of(file string, err error) error {
 	return &Error{File: file, Msg: err.Error(), Err: err}
 }
 
-// Open opens a file to read and returns its size.
+// Open opens a file for reading and returns its size.
 func Open(path string) (*os.File, int64, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -94,8 +94,8 @@ func Open(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Reader returns r, which ends with the context's error once that is done: files are
-// read in small steps, and a reader notices at the next.
+// Reader returns a reader of r that returns the context's error once the context is
+// done. It is checked at each call of Read.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }
 
 type reader struct {
@@ -110,13 +110,13 @@ func (r *reader) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// errPipe is the reason why something is not opened. Opening a pipe waits until
-// somebody writes to it, and what was read from it cannot be read again.
+// errPipe is the reason why a pipe or device is not opened. Opening a pipe blocks
+// until another process writes to it, and data from it cannot be read twice.
 var errPipe = errors.New("it is a pipe or a device: expected a file; standard input, which may be a pipe, is called -")
 
-// OpenFile opens a file to be read, and refuses pipes, sockets and devices. What a
-// shell or the system hands over as a file that is open already, under /dev or
-// /proc, is read as it comes.
+// OpenFile opens a file for reading. Pipes, sockets and devices are an error, except
+// for paths under /dev and /proc, by which a shell or the system passes files that
+// are open already.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func handedOver(path string) bool {
 	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
 }
 
-// Extension returns the extension of a file's name in lower case, without .gz behind it.
+// Extension returns the extension of a file name in lower case, ignoring a trailing .gz.
 func Extension(path string) string {
 	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestOpenFile: a pipe in the place of a file is told of, and not waited for.
+// TestOpenFile checks that a pipe instead of a file is an error, without blocking.
 func TestOpenFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe, file := filepath.Join(dir, "pipe"), filepath.Join(dir, "file")

@@ -1,9 +1,9 @@
-// Package logistic fits ridge logistic regressions of two or more classes to soft
+// Package logistic fits ridge logistic regressions with two or more classes to soft
 // labels, by Newton's method with conjugate gradients. The examples are a
 // [Matrix], dense or sparse.
 //
-// Shapes: n examples, f features, d classes, c outputs: one for each class, or one
-// for two classes, whose other logit is 0.
+// Shapes: n examples, f features, d classes, c outputs: one per class, or one for
+// two classes, in which case the other logit is 0.
 package logistic
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 // Matrix holds the features x of the examples, [n × f]. Weights are a vector of
-// f·c numbers, in an order of the matrix's own.
+// f·c numbers, in an order defined by the implementation.
 type Matrix interface {
 	// Size returns n and f.
 	Size() (examples, features int)
@@ -26,17 +26,17 @@ type Matrix interface {
 	MultiplyTransposed(w, r []float64, c int)
 }
 
-// Problem is the minimum over W [f·c] and b [c] of
+// Problem is the minimization over W [f·c] and b [c] of
 //
 //	Σ_i w_i (ln Σ_k exp z_ik − Σ_k y_ik z_ik) + ½ λ ‖W‖² + ½ λ₀ ‖b‖²,   z_i = Wx_i + b.
 type Problem struct {
 	X       Matrix
 	Labels  []float64 // y [n × d], each row sums to 1
-	Weights []float64 // w [n], 0 for examples that are held out
+	Weights []float64 // w [n], 0 for held-out examples
 	Classes int       // d
 	Outputs int       // c
 	Penalty float64   // λ
-	// BiasPenalty is λ₀. A tiny one keeps b finite where a class has no votes.
+	// BiasPenalty is λ₀. A tiny value keeps b finite if a class has no votes.
 	BiasPenalty float64
 	// Tolerance is the norm of the gradient at the solution, relative to that at 0.
 	Tolerance float64
@@ -45,10 +45,10 @@ type Problem struct {
 // Solution is a point with its logits.
 type Solution struct {
 	Theta []float64 // W, then b: [f·c + c]
-	Z     []float64 // [n × c], also of the examples that are held out
+	Z     []float64 // [n × c], including held-out examples
 }
 
-// Start returns the solution of all zeros.
+// Start returns the point with all parameters zero.
 func (p *Problem) Start() *Solution {
 	n, f := p.X.Size()
 	return &Solution{make([]float64, (f+1)*p.Outputs), make([]float64, n*p.Outputs)}
@@ -94,14 +94,14 @@ const (
 
 // Solve improves s until the gradient is small, by Newton's method with
 // conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006,
-// algorithm 7.1). When ctx is canceled it ends where it is.
+// algorithm 7.1). If ctx is canceled it stops early.
 func (p *Problem) Solve(ctx context.Context, s *Solution) {
 	size, outputs := len(s.Theta), len(s.Z)
 	x := &solver{Problem: p, Solution: s, weights: size - p.Outputs,
 		grad: make([]float64, size), step: make([]float64, size), stepZ: make([]float64, outputs),
 		residual: make([]float64, size), dir: make([]float64, size), dirZ: make([]float64, outputs),
-		turned: make([]float64, size), prob: make([]float64, outputs), slope: make([]float64, outputs)}
-	// The size of gradients at 0, roughly.
+		hessianDir: make([]float64, size), prob: make([]float64, outputs), slope: make([]float64, outputs)}
+	// The approximate norm of the gradient at 0.
 	total := special.Sum(p.Weights)
 	scale := math.Sqrt(total) + total/100
 	for range newtonSteps {
@@ -117,21 +117,21 @@ func (p *Problem) Solve(ctx context.Context, s *Solution) {
 	}
 }
 
-// solver is the memory of a fit. Gradients, steps and directions are [f·c + c] in
-// the order of Theta, and those of logits [n × c].
+// solver is the working memory of a fit. Gradients, steps and directions are [f·c + c]
+// in the order of Theta, and the corresponding logits [n × c].
 type solver struct {
 	*Problem
 	*Solution
-	weights int // the length of W, the place of b in Theta
+	weights int // the length of W, which is the offset of b in Theta
 
 	grad, step, residual, dir []float64
-	turned                    []float64 // the product of the Hessian and dir
+	hessianDir                []float64 // the product of the Hessian and dir
 	stepZ, dirZ               []float64 // the logits of step and dir
-	prob                      []float64 // p of the outputs' classes at Z
-	slope                     []float64 // what is passed back to the weights
+	prob                      []float64 // class probabilities of the outputs at Z
+	slope                     []float64 // derivatives with respect to the logits
 }
 
-// each calls body for every example, with the range of its outputs.
+// each calls body for every example, with the index range of its outputs.
 func (x *solver) each(body func(i, from, to int)) {
 	par.Chunks(len(x.Weights), 256, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -140,7 +140,7 @@ func (x *solver) each(body func(i, from, to int)) {
 	})
 }
 
-// gradient sets prob, and grad to Σ_i w_i (p_i − y_i) ⊗ (x_i, 1) and the slope of the penalty.
+// gradient sets prob, and grad to Σ_i w_i (p_i − y_i) ⊗ (x_i, 1) plus the gradient of the penalty.
 func (x *solver) gradient() {
 	x.each(func(i, from, to int) {
 		w, p, r := x.Weights[i], x.prob[from:to], x.slope[from:to]
@@ -153,16 +153,16 @@ func (x *solver) gradient() {
 		default:
 			Softmax(p, x.Z[from:to])
 		}
-		y := x.Labels[(i+1)*x.Classes-x.Outputs : (i+1)*x.Classes] // of one output, that of the second class
+		y := x.Labels[(i+1)*x.Classes-x.Outputs : (i+1)*x.Classes] // a single output is for the second class
 		for k := range p {
 			r[k] = w * (p[k] - y[k])
 		}
 	})
-	x.back(x.grad, x.Theta)
+	x.backward(x.grad, x.Theta)
 }
 
-// back sets out to Σ_i slope_i ⊗ (x_i, 1) and the product of the Hessian of the penalty with v.
-func (x *solver) back(out, v []float64) {
+// backward sets out to Σ_i slope_i ⊗ (x_i, 1) plus the product of the Hessian of the penalty and v.
+func (x *solver) backward(out, v []float64) {
 	w, b := out[:x.weights], out[x.weights:]
 	x.X.MultiplyTransposed(w, x.slope, x.Outputs)
 	clear(b)
@@ -175,8 +175,8 @@ func (x *solver) back(out, v []float64) {
 	kernel.Axpy64(x.BiasPenalty, v[x.weights:], b)
 }
 
-// conjugate sets step to about −H⁻¹·grad, with a residual of at most the tolerance,
-// and stepZ to its logits. H is the Hessian at prob.
+// conjugate sets step to approximately −H⁻¹·grad, with a residual of at most the
+// tolerance, and stepZ to its logits. H is the Hessian at prob.
 func (x *solver) conjugate(ctx context.Context, tolerance float64) {
 	clear(x.step)
 	clear(x.stepZ)
@@ -185,11 +185,11 @@ func (x *solver) conjugate(ctx context.Context, tolerance float64) {
 	}
 	rr := kernel.Dot64(x.residual, x.residual)
 	for range cgSteps {
-		x.turn()
-		t := rr / kernel.Dot64(x.dir, x.turned)
+		x.multiplyHessian()
+		t := rr / kernel.Dot64(x.dir, x.hessianDir)
 		kernel.Axpy64(t, x.dir, x.step)
 		kernel.Axpy64(t, x.dirZ, x.stepZ)
-		kernel.Axpy64(-t, x.turned, x.residual)
+		kernel.Axpy64(-t, x.hessianDir, x.residual)
 		next := kernel.Dot64(x.residual, x.residual)
 		if math.Sqrt(next) <= tolerance || ctx.Err() != nil {
 			return
@@ -201,12 +201,12 @@ func (x *solver) conjugate(ctx context.Context, tolerance float64) {
 	}
 }
 
-// turn sets dirZ to the logits of dir, and turned to the product of the Hessian,
+// multiplyHessian sets dirZ to the logits of dir, and hessianDir to the product of dir and the Hessian
 //
 //	Σ_i w_i (diag p_i − p_i p_i') ⊗ (x_i, 1)(x_i, 1)'
 //
-// and that of the penalty, with dir.
-func (x *solver) turn() {
+// plus that of the penalty.
+func (x *solver) multiplyHessian() {
 	x.X.Multiply(x.dirZ, x.dir[:x.weights], x.Outputs)
 	b := x.dir[x.weights:]
 	x.each(func(i, from, to int) {
@@ -230,11 +230,11 @@ func (x *solver) turn() {
 			out[k] = w * p[k] * (v - mean)
 		}
 	})
-	x.back(x.turned, x.dir)
+	x.backward(x.hessianDir, x.dir)
 }
 
-// search takes a step that lowers the objective enough, and reports whether there
-// is one.
+// search does a backtracking line search: it takes a step that decreases the objective
+// sufficiently, and reports whether it found one.
 func (x *solver) search() bool {
 	slope := kernel.Dot64(x.grad, x.step)
 	if !(slope < 0) {
@@ -261,7 +261,7 @@ func (x *solver) penalized(u, v []float64) float64 {
 	return x.Penalty*kernel.Dot64(u[:w], v[:w]) + x.BiasPenalty*kernel.Dot64(u[w:], v[w:])
 }
 
-// loss returns the objective at logits z, less the penalty.
+// loss returns the objective at logits z, without the penalty.
 func (x *solver) loss(z []float64) float64 {
 	c, d, sum := x.Outputs, x.Classes, 0.0
 	for i, w := range x.Weights {
@@ -272,22 +272,22 @@ func (x *solver) loss(z []float64) float64 {
 	return sum
 }
 
-// Dense is a matrix in row-major order. Its weights are [c × f]. One goroutine at
-// a time may fit to it.
+// Dense is a matrix in row-major order. Its weights are [c × f]. It must not be used
+// by concurrent fits.
 type Dense struct {
 	Columns int
 	Values  []float64
 
-	sums [pieces][]float64 // of MultiplyTransposed
+	sums [pieces][]float64 // buffers for MultiplyTransposed
 }
 
-// pieces is into how many pieces the rows are split, whose sums are added in order.
+// pieces is the number of pieces that the rows are split into. Their sums are added in order.
 const pieces = 16
 
 // Row returns row j, a slice of Values.
 func (x *Dense) Row(j int) []float64 { return x.Values[j*x.Columns : (j+1)*x.Columns] }
 
-// Select returns the matrix of some rows.
+// Select returns a matrix of the given rows.
 func (x *Dense) Select(rows []int) *Dense {
 	s := &Dense{Columns: x.Columns}
 	for _, j := range rows {
@@ -323,9 +323,9 @@ func (x *Dense) MultiplyTransposed(w, r []float64, c int) {
 	}
 }
 
-// addRows sets sum to that over the rows lo … hi−1. A few of them at a time add
-// to a stretch of the sum while it and they are in the first-level cache; each of
-// its elements still sees one row after the other.
+// addRows sets sum to the sum over rows lo … hi−1. It adds a few rows at a time to
+// a stretch of the sum while both are in the first-level cache. Each element is
+// still summed in the order of the rows.
 func (x *Dense) addRows(sum, r []float64, c, lo, hi int) {
 	const few, stretch = 4, 512
 	f := x.Columns

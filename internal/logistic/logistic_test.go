@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// At the solution the slope of the objective, by differences, is zero in every direction, with one
-// output and with one for each class; examples that are held out do not matter but have logits.
+// At the solution the derivative of the objective, by differences, is zero in every direction, with one
+// output and with one per class. Held-out examples have no influence, but have logits.
 func TestSolve(t *testing.T) {
 	const n, f = 50, 3
 	for _, c := range []struct{ classes, outputs int }{{2, 1}, {2, 2}, {4, 4}} {

@@ -1,9 +1,9 @@
 // Package nifti reads and writes volumes in the NIfTI format of medical
 // imaging: single files (.nii, .nii.gz) and pairs (.hdr with .img), NIfTI-1 and
-// NIfTI-2, in either byte order. [Format] is what readers of volumes know of it.
+// NIfTI-2, in either byte order. [Format] registers it with readers of volumes.
 //
-// Headers are not trusted: no size in one makes the reader allocate, or
-// decompress, more than the file can hold.
+// Headers are not trusted: whatever sizes they state, the reader does not allocate
+// or decompress more than the file can contain.
 package nifti
 
 import (
@@ -19,10 +19,10 @@ import (
 // Volume is a three-dimensional image in the RAS frame.
 type Volume = volume.Volume
 
-// Type is the type of a file's voxels, by its code in the header.
+// Type is the type of a file's voxels, as coded in the header.
 type Type int16
 
-// The types that are read. Those with a ✓ are written too.
+// Types that can be read. Those with a ✓ can also be written.
 const (
 	Uint8   Type = 2 // ✓
 	Int16   Type = 4 // ✓
@@ -36,11 +36,11 @@ const (
 	Uint64  Type = 1280
 )
 
-// types has the types of the standard that are not read as well, without a size, so that
-// messages can name them.
+// types describes all types of the standard. Those that cannot be read have no size, only a
+// name for messages.
 var types = map[Type]struct {
 	name  string
-	size  int                                            // bytes of a voxel
+	size  int                                            // bytes per voxel
 	value func(b []byte, order binary.ByteOrder) float64 // the voxel at the beginning of b
 }{
 	Uint8:   {"uint8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(b[0]) }},
@@ -60,13 +60,13 @@ var types = map[Type]struct {
 // String returns a name such as int16.
 func (t Type) String() string { return cmp.Or(types[t].name, fmt.Sprintf("code %d", int16(t))) }
 
-// size returns the bytes of a voxel, or 0 for a type that is not read.
+// size returns the bytes per voxel, or 0 for a type that cannot be read.
 func (t Type) size() int { return types[t].size }
 
 // decode converts len(dst) voxels to slope·value + inter, computed in float64.
 func (t Type) decode(dst []float32, b []byte, order binary.ByteOrder, slope, inter float64) {
-	// The types of most files get a loop of their own, in which the compiler
-	// sees the byte order.
+	// The most common types have separate loops, in which the byte order is known
+	// to the compiler.
 	little := order == binary.ByteOrder(binary.LittleEndian)
 	switch {
 	case t == Uint8:
@@ -90,25 +90,25 @@ func (t Type) decode(dst []float32, b []byte, order binary.ByteOrder, slope, int
 }
 
 const (
-	headerSize1 = 348 // of NIfTI-1, and of Analyze 7.5
+	headerSize1 = 348 // of NIfTI-1 and Analyze 7.5
 	headerSize2 = 540 // of NIfTI-2
 )
 
-// Header is what a file says about its volume.
+// Header describes the volume in a file.
 type Header struct {
 	Version int   // 1 or 2, of NIfTI
 	Pair    bool  // the voxels are in an .img file
-	Dim     []int // of the file's axes, as many as it says it has
+	Dim     []int // lengths of the file's axes
 	Type    Type
 	Offset  int64 // of the first voxel, in its file
-	// Slope and Inter give the values: slope·voxel + inter. 1 and 0 where the
-	// header has none.
+	// Slope and Inter define the values: slope·voxel + inter. They are 1 and 0 if
+	// the header has none.
 	Slope, Inter float64
-	// Affine takes voxel indices in the order of the file to millimeters.
+	// Affine maps voxel indices in the order of the file to millimeters.
 	Affine [3][4]float64
-	// Oriented is false if the header says nothing about where left and right
-	// are. Affine is then that of the Analyze convention: x from right to left,
-	// the origin in the middle.
+	// Oriented is false if the header does not define left and right. Affine then
+	// follows the Analyze convention: x from right to left, the origin in the
+	// middle.
 	Oriented bool
 
 	order binary.ByteOrder
@@ -126,8 +126,8 @@ func (f fields) i64(at int) int64   { return int64(f.order.Uint64(f.b[at:])) }
 func (f fields) f32(at int) float64 { return float64(math.Float32frombits(f.order.Uint32(f.b[at:]))) }
 func (f fields) f64(at int) float64 { return math.Float64frombits(f.order.Uint64(f.b[at:])) }
 
-// headerSize returns the size that the first four bytes announce and the byte
-// order they are in.
+// headerSize returns the header size stated in the first four bytes and their
+// byte order.
 func headerSize(b []byte) (int, binary.ByteOrder, error) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		if n := order.Uint32(b); n == headerSize1 || n == headerSize2 {
@@ -137,11 +137,11 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 	return 0, nil, fmt.Errorf("this is not a NIfTI file: it begins with the bytes % x, but a header of 348 (NIfTI-1) or 540 bytes (NIfTI-2) is expected", b[:4])
 }
 
-// parseHeader reads a header of the size that headerSize found.
+// parseHeader parses a header of the size that headerSize returned.
 func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	f := fields{b, order}
 	h := &Header{order: order, Version: 1}
-	// Fields of version 2 lie elsewhere, and its numbers are twice as wide.
+	// In version 2 fields have other offsets, and numbers are twice as wide.
 	at := func(one, _ int) int { return one }
 	whole, real, code, width := f.i16, f.f32, f.i16, 1
 	offset := f.f32(108)
@@ -185,10 +185,10 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	if err := h.place(offset, len(b)); err != nil {
 		return nil, err
 	}
-	if h.Slope == 0 || bad(h.Slope) {
+	if h.Slope == 0 || notFinite(h.Slope) {
 		h.Slope, h.Inter = 1, 0
 	}
-	if bad(h.Inter) {
+	if notFinite(h.Inter) {
 		h.Inter = 0
 	}
 	place.q.face = 1
@@ -197,7 +197,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	}
 	for i := range 3 {
 		place.q.spacing[i] = 1
-		if s := math.Abs(pixdim[1+i]); s > 0 && !bad(s) {
+		if s := math.Abs(pixdim[1+i]); s > 0 && !notFinite(s) {
 			place.q.spacing[i] = s
 		}
 	}
@@ -206,7 +206,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	return h, err
 }
 
-func bad(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // size checks the dimensions and the type.
 func (h *Header) size(dim [8]int64) error {
@@ -238,9 +238,9 @@ func (h *Header) size(dim [8]int64) error {
 	return nil
 }
 
-// place checks where the voxels begin.
+// place sets the offset of the voxels, after checking it.
 func (h *Header) place(offset float64, header int) error {
-	if bad(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
+	if notFinite(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
 		return fmt.Errorf("its header says that voxels begin at byte %v: the file is damaged", offset)
 	}
 	h.Offset = int64(offset)
@@ -262,16 +262,16 @@ func (h *Header) first() [3]int {
 	return d
 }
 
-// orientation is what a header says about where a volume lies.
+// orientation is the position of a volume in space, as given in a header.
 type orientation struct {
-	qform, sform int64 // codes; 0 means that there is none
+	qform, sform int64 // codes; 0 means absent
 	q            quaternion
 	shift        [3]float64
 	rows         [3][4]float64 // of the sform
 }
 
-// affine returns the sform if there is one, else the qform, else the Analyze
-// convention with its origin in the middle, for which it returns false.
+// affine returns the sform if present, else the qform, else the Analyze
+// convention with its origin in the middle. In the last case oriented is false.
 func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err error) {
 	oriented = true
 	switch {
@@ -294,7 +294,7 @@ func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err er
 	}
 	for _, row := range m {
 		for _, x := range row {
-			if bad(x) {
+			if notFinite(x) {
 				return m, oriented, fmt.Errorf("the matrix of its orientation has the element %v: the file is damaged", x)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"credence/internal/python"
 )
 
-// TestNibabel compares what is read with nibabel's as_closest_canonical and
-// get_fdata, on the samples that come with nibabel, on MRIcron's templates where
+// TestNibabel compares volumes with nibabel's as_closest_canonical and
+// get_fdata, on the samples that come with nibabel, on MRIcron's templates if
 // they are installed (CREDENCE_VOLUMES names another folder), and on volumes of
 // every type, byte order and kind of file with random orientations.
 func TestNibabel(t *testing.T) {
@@ -69,7 +69,7 @@ func TestNibabel(t *testing.T) {
 				size = max(size, math.Abs(want.Affine[r][c]))
 			}
 			for c := range 4 {
-				// A qform keeps its quaternion in float32.
+				// A qform stores its quaternion in float32.
 				if math.Abs(got.Affine[r][c]-want.Affine[r][c]) > 2e-6*size {
 					t.Errorf("%s: affine %v, want %v", name, got.Affine, want.Affine)
 				}
@@ -78,7 +78,7 @@ func TestNibabel(t *testing.T) {
 	}
 }
 
-// TestNibabelReads has nibabel read what Write writes.
+// TestNibabelReads reads the output of Write with nibabel.
 func TestNibabelReads(t *testing.T) {
 	interpreter := python.Interpreter(t, "nibabel")
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 
 var extensions = []string{".nii", ".hdr", ".img"}
 
-// Format is NIfTI as a format of volumes.
+// Format is the volume format NIfTI.
 var Format = volume.Format{Name: "NIfTI", Extensions: extensions, Voxels: ".img", Read: Read, Files: files,
 	Header: func(path string) (volume.Header, error) {
 		h, err := ReadHeader(path)
@@ -28,7 +28,7 @@ var Format = volume.Format{Name: "NIfTI", Extensions: extensions, Voxels: ".img"
 		return volume.Header{Dim: h.first(), Oriented: h.Oriented}, nil
 	}}
 
-// files returns the files that a volume is made of: one, or header and voxels.
+// files returns the files of a volume: one, or header and voxels.
 func files(path string) ([]string, error) {
 	stem, ext := volume.SplitName(path, extensions)
 	if ext != ".hdr" && ext != ".img" {
@@ -39,7 +39,7 @@ func files(path string) ([]string, error) {
 	if ext == ".img" {
 		at, other = 0, ".hdr"
 	}
-	// The case of the given extension is that of the other, most likely.
+	// The other extension is assumed to have the same case as the given one.
 	if given := path[len(stem) : len(stem)+4]; given == strings.ToUpper(given) {
 		other = strings.ToUpper(other)
 	}
@@ -62,8 +62,8 @@ func ReadHeader(path string) (*Header, error) {
 	return src.header()
 }
 
-// openFirst opens the file of the header of the volume at path, and names all of
-// the volume's files.
+// openFirst opens the header file of the volume at path, and returns the names of
+// all of the volume's files.
 func openFirst(ctx context.Context, path string) ([]string, *source, error) {
 	files, err := files(path)
 	if err != nil {
@@ -73,9 +73,9 @@ func openFirst(ctx context.Context, path string) ([]string, *source, error) {
 	return files, src, err
 }
 
-// Read reads the volume at path, the first one of a series. Either file of a
-// pair may be named. Files compressed with gzip are recognized by their content.
-// [volume.Header.Memory] says what it takes.
+// Read reads the volume at path, the first one of a series. The path may name either
+// file of a pair. Files compressed with gzip are recognized by their content.
+// [volume.Header.Memory] returns the memory that it needs.
 func Read(ctx context.Context, path string) (*Volume, error) {
 	files, src, err := openFirst(ctx, path)
 	if err != nil {
@@ -100,7 +100,7 @@ func Read(ctx context.Context, path string) (*Volume, error) {
 	return img.volume(h)
 }
 
-// source is a file being read, decompressed on the way.
+// source is an open file, decompressed while reading.
 type source struct {
 	file   string
 	size   int64 // of the file itself
@@ -127,7 +127,7 @@ func open(ctx context.Context, path string) (*source, error) {
 	return s, nil
 }
 
-// newSource reads a file of the given size, named in messages.
+// newSource returns a source that reads from r, a file of the given size and name.
 func newSource(file string, r io.Reader, size int64) (*source, error) {
 	s := &source{file: file, size: size}
 	b := bufio.NewReaderSize(r, 1<<16)
@@ -142,23 +142,23 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	return s, nil
 }
 
-// holds returns the most bytes that the file can give. Deflate makes at best
-// 1,032 bytes of one.
-func (s *source) holds() int64 {
+// maxBytes returns the largest possible number of bytes after decompression. Deflate
+// expands one byte to at most 1,032.
+func (s *source) maxBytes() int64 {
 	if s.packed {
 		return 1032*s.size + 1032
 	}
 	return s.size
 }
 
-// read fills b, or says how much of what is there.
+// read fills b. Errors mention what is read and its size need.
 func (s *source) read(b []byte, what string, need int64) error {
 	n, err := io.ReadFull(s.r, b)
-	return s.took(int64(n), err, what, need)
+	return s.advance(int64(n), err, what, need)
 }
 
-// took counts n bytes, and says what an error behind them means.
-func (s *source) took(n int64, err error, what string, need int64) error {
+// advance counts n bytes, and wraps the error that followed them.
+func (s *source) advance(n int64, err error, what string, need int64) error {
 	s.at += n
 	switch {
 	case err == nil:
@@ -169,7 +169,7 @@ func (s *source) took(n int64, err error, what string, need int64) error {
 	return s.damaged(err)
 }
 
-// damaged tells an error of decompression from one of the disk.
+// damaged wraps an error of decompression or of the disk.
 func (s *source) damaged(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -180,7 +180,7 @@ func (s *source) damaged(err error) error {
 	return fault.Of(s.file, err)
 }
 
-// header reads the header at the beginning.
+// header reads the header at the beginning of the file.
 func (s *source) header() (*Header, error) {
 	b := make([]byte, headerSize2)
 	if err := s.read(b[:4], "the first bytes of a header", 4); err != nil {
@@ -200,13 +200,13 @@ func (s *source) header() (*Header, error) {
 	return h, nil
 }
 
-// volume reads the first volume, from wherever the source stands.
+// volume reads the first volume, from the present position.
 func (s *source) volume(h *Header) (*Volume, error) {
 	dim := h.first()
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
-	if need > s.holds() {
+	if need > s.maxBytes() {
 		found := fmt.Sprint(s.size)
 		if s.packed {
 			found += " compressed ones"
@@ -215,11 +215,11 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)
-		if err := s.took(k, err, what, need); err != nil {
+		if err := s.advance(k, err, what, need); err != nil {
 			return nil, err
 		}
 	}
-	// Memory grows with what has come out of the file, beyond a modest start.
+	// Beyond a modest start, memory grows with the data that were actually read.
 	const block, modest = 1 << 14, 1 << 24
 	data := make([]float32, 0, min(n, modest))
 	buf := make([]byte, block*size)
@@ -245,8 +245,8 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	return v, nil
 }
 
-// end reads on to the checksum of a compressed file, if it is near: behind a
-// single volume it is, behind the first of a series it is not.
+// end reads up to the checksum of a compressed file if it is near: it is after a
+// single volume, but not after the first of a series.
 func (s *source) end() error {
 	if !s.packed {
 		return nil

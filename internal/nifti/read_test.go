@@ -18,7 +18,7 @@ import (
 	"credence/internal/volume"
 )
 
-// decode reads a single file held in memory.
+// decode reads a single file in memory.
 func decode(b []byte) (*Volume, error) {
 	s, err := newSource("x.nii", bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -31,7 +31,7 @@ func decode(b []byte) (*Volume, error) {
 	return s.volume(h)
 }
 
-// handmade is a NIfTI-1 file put together field by field.
+// handmade is a NIfTI-1 file assembled field by field.
 type handmade struct {
 	order   binary.ByteOrder
 	dim     []int16
@@ -294,7 +294,7 @@ func TestIsVolume(t *testing.T) {
 	}
 }
 
-// A header that promises much more than the file holds costs little memory,
+// A header that announces much more than the file contains takes little memory,
 // compressed or not.
 func TestHostileSizes(t *testing.T) {
 	m := plain(make([]byte, 1<<20))

@@ -14,24 +14,24 @@ import (
 	"credence/internal/volume"
 )
 
-// WriteOptions says how a volume is written. The zero value writes float32,
-// not compressed.
+// WriteOptions configures how a volume is written. The zero value writes
+// uncompressed float32.
 type WriteOptions struct {
-	// Type is Float32 (also 0), Int16 or Uint8. Whole numbers that fit into the
-	// type are written as they are; other values are scaled to its range, with
-	// scl_slope and scl_inter to scale them back.
+	// Type is Float32 (also 0), Int16 or Uint8. If all values are whole numbers in
+	// the range of the type, they are written unchanged. Otherwise they are scaled
+	// to its range, and scl_slope and scl_inter reverse the scaling.
 	Type Type
-	// Gzip compresses, without a name or a time, so that equal volumes give
+	// Gzip compresses, without a name or a time, so that equal volumes result in
 	// equal bytes.
 	Gzip bool
 	// Level of compression, from 1 (fast) to 9 (small); 0 means 6.
 	Level int
-	// Description is kept in the header: at most 79 bytes.
+	// Description is stored in the header: at most 79 bytes.
 	Description string
 }
 
-// Write writes a volume as a single NIfTI-1 file, least significant byte first,
-// its orientation both as sform and, where the axes are at right angles, as
+// Write writes a volume as a single little-endian NIfTI-1 file. Its orientation is
+// written as sform and, if the axes are at right angles, also as
 // qform.
 func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	o.Type = cmp.Or(o.Type, Float32)
@@ -62,7 +62,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	return z.Close()
 }
 
-// check refuses a volume whose fields contradict each other.
+// check returns an error if the fields of a volume are invalid or inconsistent.
 func check(v *Volume) error {
 	n := 1
 	for axis, d := range v.Dim {
@@ -79,7 +79,7 @@ func check(v *Volume) error {
 	}
 	for _, row := range v.Affine {
 		for _, a := range row {
-			if bad(a) {
+			if notFinite(a) {
 				return fmt.Errorf("an affine with the element %v", a)
 			}
 		}
@@ -106,7 +106,7 @@ func write(to io.Writer, v *Volume, o WriteOptions) error {
 	slope, inter = float64(float32(slope)), float64(float32(inter))
 	var b [4]byte
 	for _, x := range v.Data {
-		if o.Type != Float32 && bad(float64(x)) {
+		if o.Type != Float32 && notFinite(float64(x)) {
 			x = 0
 		}
 		switch o.Type {
@@ -126,8 +126,8 @@ func write(to io.Writer, v *Volume, o WriteOptions) error {
 }
 
 // scaling returns slope and inter such that slope·k + inter covers the data,
-// for whole numbers k of the type. Values that are not finite are written as 0
-// where the type has none.
+// for integers k of the type. For integer types, values that are not finite count
+// as 0.
 func scaling(data []float32, t Type) (slope, inter float64) {
 	if t == Float32 {
 		return 1, 0
@@ -139,7 +139,7 @@ func scaling(data []float32, t Type) (slope, inter float64) {
 	lo, hi, whole := math.Inf(1), math.Inf(-1), true
 	for _, x := range data {
 		y := float64(x)
-		if bad(y) {
+		if notFinite(y) {
 			y = 0
 		}
 		lo, hi = min(lo, y), max(hi, y)
@@ -205,9 +205,9 @@ func headerBytes(v *Volume, o WriteOptions, slope, inter float32) []byte {
 	return h
 }
 
-// quaternion is an orientation as a qform stores it: a rotation by the unit
+// quaternion is an orientation as stored in a qform: a rotation by the unit
 // quaternion (a, b, c, d), a ≥ 0, of axes with the given spacing, the third
-// reversed where face is −1.
+// reversed if face is −1.
 type quaternion struct {
 	b, c, d float64
 	face    float64
@@ -216,9 +216,9 @@ type quaternion struct {
 
 // matrix returns the 3×3 matrix of voxel axes, as in nifti1.h:
 //
-//	a² = 1 − b² − c² − d²; columns scaled by the spacing, the third by face too.
+//	a² = 1 − b² − c² − d²; columns scaled by the spacing, the third also by face.
 //
-// Where rounding makes a² negative, (b, c, d) is brought to length one.
+// If rounding makes a² negative, (b, c, d) is normalized to length one.
 func (q quaternion) matrix() [3][3]float64 {
 	b, c, d := q.b, q.c, q.d
 	a2 := 1 - (b*b + c*c + d*d)
@@ -243,8 +243,8 @@ func (q quaternion) matrix() [3][3]float64 {
 	return m
 }
 
-// quaternionOf returns the orientation of an affine, if its axes are at right
-// angles, so that a qform can say it.
+// quaternionOf returns the orientation of an affine, and reports whether its axes
+// are at right angles, so that a qform can represent it.
 func quaternionOf(affine [3][4]float64) (quaternion, bool) {
 	q := quaternion{face: 1, spacing: volume.Spacings(affine)}
 	var r [3][3]float64
@@ -268,7 +268,7 @@ func quaternionOf(affine [3][4]float64) (quaternion, bool) {
 			r[i][2] = -r[i][2]
 		}
 	}
-	// The largest of a, b, c, d is found from the diagonal, the others from it.
+	// The largest of a, b, c, d is computed from the diagonal, the others from it.
 	if trace := 1 + r[0][0] + r[1][1] + r[2][2]; trace > 0.5 {
 		a := 0.5 * math.Sqrt(trace)
 		q.b, q.c, q.d = (r[2][1]-r[1][2])/(4*a), (r[0][2]-r[2][0])/(4*a), (r[1][0]-r[0][1])/(4*a)

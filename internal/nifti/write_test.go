@@ -63,7 +63,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// Whole numbers come back as they are.
+// Whole numbers are read back unchanged.
 func TestWriteWhole(t *testing.T) {
 	v := &Volume{Dim: [3]int{2, 2, 1}, Spacing: [3]float64{1, 1, 1}, Data: []float32{0, 7, 200, 255}}
 	for _, typ := range []Type{Uint8, Int16} {
@@ -78,7 +78,7 @@ func TestWriteWhole(t *testing.T) {
 	}
 }
 
-// Equal volumes give equal bytes, and nothing of the clock is in them.
+// Equal volumes result in equal bytes, without a time stamp.
 func TestWriteDeterministic(t *testing.T) {
 	v := random(rand.New(rng.New(2, "nifti write")), [3]int{9, 8, 7})
 	var a, b bytes.Buffer

@@ -1,15 +1,15 @@
 // Package safetensors reads and writes safetensors files of float32 tensors
-// with two checksums, so that damage anywhere in a file is noticed:
+// with two checksums, so that damage anywhere in a file is detected:
 //
 //	8 bytes    length n of the header, little-endian
 //	n bytes    the header, JSON, padded with spaces to a multiple of 8
 //	the rest   the tensors' values, little-endian, one after the other
 //
-// The header maps names of tensors to type, shape and place, and the key
-// __metadata__ to strings. Two of these are added here: data_sha256, of the
-// rest, and header_sha256, of the header without padding and with this very
-// value empty. Any safetensors reader opens such a file; [Read] refuses files
-// without the sums.
+// The header maps names of tensors to type, shape and position, and the key
+// __metadata__ to strings. This package adds two of these: data_sha256, of the
+// values, and header_sha256, of the header without padding and with this value
+// empty. Any safetensors reader can open such a file. [Read] returns an error for
+// files without the checksums.
 package safetensors
 
 import (
@@ -47,7 +47,7 @@ type File struct {
 	Metadata map[string]string
 }
 
-// ByName returns the tensors by their names.
+// ByName returns the tensors by name.
 func (f *File) ByName() map[string]*Tensor {
 	m := make(map[string]*Tensor, len(f.Tensors))
 	for i := range f.Tensors {
@@ -56,7 +56,7 @@ func (f *File) ByName() map[string]*Tensor {
 	return m
 }
 
-// Write writes f. Equal contents give equal bytes: metadata are sorted by key
+// Write writes f. Equal contents result in equal bytes: metadata are sorted by key
 // and tensors keep their order.
 func Write(w io.Writer, f *File) error {
 	sum := sha256.New()
@@ -115,32 +115,32 @@ func (f *File) header(data string) ([]byte, error) {
 	return append(sealed, bytes.Repeat([]byte(" "), -len(sealed)&7)...), nil
 }
 
-// entry is what a header says of a tensor.
+// entry describes a tensor in a header.
 type entry struct {
 	Type    string  `json:"dtype"`
 	Shape   []int   `json:"shape"`
 	Offsets []int64 `json:"data_offsets"`
 }
 
-// empty is the header's own checksum before it is known. Quotes inside strings
-// are escaped in JSON, so it can occur but once.
+// empty is the header's own checksum before it is known. It can occur only once,
+// because quotes inside strings are escaped in JSON.
 const empty = `"` + headerSum + `":""`
 
-// seal puts the header's checksum into it.
+// seal inserts the header's checksum.
 func seal(header []byte) []byte {
 	sum := sha256.Sum256(header)
 	full := `"` + headerSum + `":"` + hex.EncodeToString(sum[:]) + `"`
 	return bytes.Replace(header, []byte(empty), []byte(full), 1)
 }
 
-// writeJSON writes v without escaping what only HTML needs escaped.
+// writeJSON writes v without escaping HTML.
 func writeJSON(b *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
-	b.Truncate(b.Len() - 1) // the line's end
+	b.Truncate(b.Len() - 1) // the line feed
 	return nil
 }
 
@@ -157,8 +157,8 @@ func writeValues(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-// product returns the number of values of a shape, unless it is negative or
-// overflows.
+// product returns the number of values of a shape. ok is false if an axis is
+// negative or the number overflows.
 func product(shape []int) (n int, ok bool) {
 	n = 1
 	for _, s := range shape {
@@ -170,18 +170,18 @@ func product(shape []int) (n int, ok bool) {
 	return n, true
 }
 
-// Reasons for which a file is refused, told apart with errors.Is.
+// Causes of errors of [Read], to be distinguished with errors.Is.
 var (
-	// ErrTruncated means that the file ends before its header says it does.
+	// ErrTruncated means that the file is shorter than its header states.
 	ErrTruncated = errors.New("the file is truncated")
-	// ErrCorrupt means that the content is not what was written.
+	// ErrCorrupt means that the contents differ from what was written.
 	ErrCorrupt = errors.New("the file is corrupt")
-	// ErrForeign means that the file is of another kind, or was written by
+	// ErrForeign means that the file has another format, or was written by
 	// another program.
 	ErrForeign = errors.New("the file is of another kind")
 )
 
-// ReadFile reads the file at path. Its errors name the file.
+// ReadFile reads the file at path. Its errors contain the path.
 func ReadFile(path string) (*File, error) {
 	f, err := fault.OpenFile(path)
 	if err != nil {
@@ -202,8 +202,8 @@ func ReadFile(path string) (*File, error) {
 	return out, nil
 }
 
-// Read reads a file of the given size that [Write] wrote. It allocates no more
-// than a small multiple of size, whatever the header says.
+// Read reads a file of the given size that was written by [Write]. It allocates no
+// more than a small multiple of size, whatever the header states.
 func Read(r io.Reader, size int64) (*File, error) {
 	var head [8]byte
 	if size < 8 {
@@ -245,16 +245,16 @@ func Read(r io.Reader, size int64) (*File, error) {
 	return f, nil
 }
 
-// part is a tensor, without its values, and where its bytes lie among those of
+// part is a tensor without its values, and the range of its bytes in the data of
 // all tensors.
 type part struct {
 	Tensor
 	begin, end int64
 }
 
-// parse reads a header for a data section of the given size: the metadata, the
-// tensors in the order of their places, and the checksum of the data as the
-// header states it.
+// parse parses a header for a data section of the given size. It returns the
+// metadata, the tensors in the order of their data, and the stated checksum of the
+// data.
 func parse(header []byte, size int64) (meta map[string]string, parts []part, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
 	if !bytes.HasPrefix(text, []byte("{")) {
@@ -290,7 +290,7 @@ func parse(header []byte, size int64) (meta map[string]string, parts []part, sum
 	return meta, parts, sum, arrange(parts, size)
 }
 
-// newPart reads what a header says of one tensor.
+// newPart parses the header entry of one tensor.
 func newPart(name string, text []byte, size int64) (part, error) {
 	var e entry
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -307,11 +307,11 @@ func newPart(name string, text []byte, size int64) (part, error) {
 	return part{Tensor{Name: name, Shape: e.Shape}, e.Offsets[0], e.Offsets[1]}, nil
 }
 
-// arrange sorts tensors by place and refuses gaps, overlaps and bytes that are
-// none's.
+// arrange sorts tensors by position, and returns an error if there are gaps,
+// overlaps or bytes after the last.
 func arrange(parts []part, size int64) error {
 	slices.SortFunc(parts, func(a, b part) int {
-		// An empty tensor lies before a full one.
+		// An empty tensor precedes a nonempty one.
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
 	})
 	end := int64(0)

@@ -55,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEveryByteCounts: no byte can change and no end be lost unnoticed.
+// TestEveryByteCounts checks that every changed byte and every truncation is detected.
 func TestEveryByteCounts(t *testing.T) {
 	b := encode(t, sample())
 	for i := range b {
@@ -75,7 +75,7 @@ func TestEveryByteCounts(t *testing.T) {
 	}
 }
 
-// raw is a file with the given header, sealed, and data.
+// raw returns a file with the given header, sealed, and data.
 func raw(header string, data []byte) []byte {
 	h := seal([]byte(header))
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(h)))

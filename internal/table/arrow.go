@@ -13,10 +13,10 @@ import (
 	"credence/internal/words"
 )
 
-// An Arrow stream is a series of messages. Each is four bytes of 0xff, the length of its metadata, these, and a body; the first
-// names the columns, and the others hold the values of some rows, column after column, so that the columns of a message
-// are read in place. Structures become columns called outer.inner, as in Parquet. Dictionaries, compressed
-// bodies and numbers with the highest byte first are refused. (arrow.apache.org, "Arrow Columnar Format")
+// An Arrow stream is a series of messages. Each has four bytes of 0xff, the length of its metadata, the metadata and a
+// body. The first message names the columns. Each of the others holds the values of some rows, column by column, which
+// are read in place. Structures become columns named outer.inner, as in Parquet. Dictionaries, compressed
+// bodies and big-endian numbers are not supported. (arrow.apache.org, "Arrow Columnar Format")
 
 // arrowTable reads an Arrow stream, one message at a time.
 type arrowTable struct {
@@ -24,24 +24,24 @@ type arrowTable struct {
 	rowBase
 	r      *bufio.Reader
 	leaves []arrowLeaf
-	fields int // nodes of a message, one for each field
-	parts  int // buffers of a message
+	fields int // nodes per message, one for each field
+	parts  int // buffers per message
 
-	body    []byte
-	buffers [][]byte // of the message at hand
-	rows    int      // of the message at hand
-	next    int      // of these, the next
-	read    int64
-	memory  int64
+	body    []byte   // of the present message
+	buffers [][]byte // in body
+	rows    int      // number of rows in the present message
+	next    int      // the next of these
+	read    int64    // bytes read from r
+	memory  int64    // limit in bytes
 }
 
-// arrowMark is what a message begins with.
+// arrowMark is the beginning of every message.
 var arrowMark = []byte{0xff, 0xff, 0xff, 0xff}
 
-// NewPiped reads a table as it comes from a pipe: an Arrow stream, or else a text as of [NewText].
+// NewPiped reads a table from a pipe: an Arrow stream, or else text as for [NewText].
 func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	r := bufio.NewReaderSize(src, peekSize)
-	// No UTF-8 text begins so, and who sends text may wait after few bytes of it.
+	// No UTF-8 text begins with this mark. A sender of text may pause after a few bytes.
 	head, _ := r.Peek(1)
 	if bytes.HasPrefix(arrowMark, head) {
 		head, _ = r.Peek(len(arrowMark))
@@ -57,6 +57,7 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 	return t, nil
 }
 
+// newArrow reads the schema of a stream.
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
 	t := &arrowTable{ctx: ctx, rowBase: newRowBase(file), r: r, memory: memory}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
@@ -90,7 +91,7 @@ func (t *arrowTable) damaged() error {
 	return fault.Malformed(t.file, "the Arrow stream is damaged, or cut short, after %s", words.Plural(t.line, "row"))
 }
 
-// message reads a message: what kind it is, and its header. Its body is in t.body. The end is io.EOF.
+// message reads a message, and returns its kind and header. Its body is in t.body. At the end it returns io.EOF.
 func (t *arrowTable) message() (kind int, header flatTable, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, header, err
@@ -128,7 +129,7 @@ func (t *arrowTable) message() (kind int, header flatTable, err error) {
 	return m.byte(1), header, err
 }
 
-// take reads so many bytes to the end of b, and takes memory as they come.
+// take appends size bytes from the stream to b. Memory grows with the bytes that arrive.
 func (t *arrowTable) take(b []byte, size int64, what string) ([]byte, error) {
 	if err := budget.Check(t.memory, size, t.file, "%s", what); err != nil {
 		return nil, err
@@ -205,5 +206,5 @@ func (t *arrowTable) Next() ([]Cell, error) {
 	return t.cells, nil
 }
 
-// Unread returns why a column is not read, or nil.
+// Unread returns the reason why a column cannot be read, or nil.
 func (t *arrowTable) Unread(col int) error { return t.leaves[col].unread }

@@ -11,24 +11,24 @@ import (
 	"credence/internal/array"
 )
 
-// arrowLeaf is a column of values of an Arrow stream, or the elements of a column of lists.
+// arrowLeaf is a leaf column of an Arrow stream, or the elements of a column of lists.
 type arrowLeaf struct {
 	name    string
 	typ     int
-	node    int   // its number among the fields
-	first   int   // the first of its buffers
-	valid   []int // buffers that say which values, and which of the structures around them, are there
-	width   int   // bytes of a number
+	node    int   // index of its field
+	first   int   // index of its first buffer
+	valid   []int // validity bitmaps of the values and of the structures around them
+	width   int   // bytes per number
 	signed  bool
 	scale   float64    // of a decimal
 	texts   bool       // values are texts
-	step    int        // bytes of an offset
-	size    int        // of the lists, if all have the same
+	step    int        // bytes per offset
+	size    int        // of the lists, if all have the same size
 	element *arrowLeaf // of the lists, or nil
-	unread  error      // why values are not read
+	unread  error      // why values cannot be read, or nil
 }
 
-// Types of Arrow, by their numbers in its format; more are in the writer.
+// Types of Arrow, by their numbers in the format. Others are defined with the writer.
 const (
 	arrowNull          = 1
 	arrowBinary        = 4
@@ -46,17 +46,17 @@ const (
 	arrowLargeBinary   = 19
 	arrowLargeUtf8     = 20
 	arrowLargeList     = 21
-	arrowDeepest       = 64 // fields within fields
+	arrowDeepest       = 64 // largest nesting of fields
 	arrowMostFields    = 100_000
 	arrowMostListItems = 1 << 24
 )
 
-// arrowBuffers is how many buffers a field has of its own, by its type.
+// arrowBuffers is the number of buffers of a field, without its children, by type.
 var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBinary: 3, arrowUtf8: 3, arrowBool: 2, arrowDecimal: 2,
 	arrowDate: 2, arrowTime: 2, arrowTimestamp: 2, arrowInterval: 2, arrowList: 2, arrowStruct: 1, arrowFixedBinary: 2, arrowFixedList: 1,
 	arrowMap: 2, arrowDuration: 2, arrowLargeBinary: 3, arrowLargeUtf8: 3, arrowLargeList: 2}
 
-// add adds the columns of a field, whose name begins with that of the structures around it.
+// add adds the columns of a field. prefix has the names of the structures around it, above their validity bitmaps.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
 	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
@@ -71,7 +71,7 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 	case depth > arrowDeepest, t.fields == arrowMostFields:
 		return t.malformed("more than %d fields, or fields more than %d deep within others", arrowMostFields, arrowDeepest)
 	}
-	// Fields may share what they refer to, so that a few bytes could name many long ones.
+	// Fields may share the strings they refer to, so a few bytes could define many long names.
 	if err := t.Keep(len(l.name)); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 	if buffers > 0 {
 		l.valid = append(slices.Clone(above), l.first)
 	}
-	l.texts = buffers == 3 // which are there, where they begin, and their bytes
+	l.texts = buffers == 3 // validity, offsets and bytes
 	children := field.tables(5)
 	if l.typ == arrowStruct {
 		for _, child := range children {
@@ -98,12 +98,12 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 			return err
 		}
 	}
-	l.hold(t.leaves[from:])
+	l.setElement(t.leaves[from:])
 	t.leaves = append(t.leaves[:from], l)
 	return nil
 }
 
-// describe takes what the type of a column says.
+// describe sets the fields that depend on the details of the type.
 func (l *arrowLeaf) describe(details flatTable) {
 	switch l.typ {
 	case arrowInt:
@@ -112,7 +112,7 @@ func (l *arrowLeaf) describe(details flatTable) {
 		l.width = 2 << min(details.int16(0), 8)
 	case arrowDecimal:
 		l.width, l.scale = details.int32(2, 128)/8, math.Pow10(-details.int32(1, 0))
-	case arrowDate: // days, or else milliseconds, which is what it is if nothing is said
+	case arrowDate: // days or, by default, milliseconds
 		l.width, l.signed = 8, true
 		if details.field(0) > 0 && details.int16(0) == 0 {
 			l.width = 4
@@ -133,11 +133,11 @@ func (l *arrowLeaf) describe(details flatTable) {
 	}
 }
 
-// arrowWidths are the bytes that numbers of a type may have.
+// arrowWidths lists the supported sizes of numbers by type, in bytes.
 var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, arrowDecimal: {4, 8, 16, 32}, arrowDate: {4, 8}, arrowTime: {4, 8}}
 
-// hold takes the columns within a column of lists.
-func (l *arrowLeaf) hold(inner []arrowLeaf) {
+// setElement sets the element of a column of lists, given the columns within it.
+func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 	if l.typ != arrowList && l.typ != arrowLargeList && l.typ != arrowFixedList {
 		return
 	}
@@ -157,7 +157,7 @@ func (l *arrowLeaf) hold(inner []arrowLeaf) {
 	}
 }
 
-// fits reports whether buffers hold so many values, and lists no more than so many elements.
+// fits reports whether buffers have n values, and whether lists stay within the given number of elements.
 func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
 	for _, b := range l.valid {
 		if size := len(buffers[b]); size > 0 && size < (n+7)/8 {
@@ -170,17 +170,17 @@ func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
 	case l.typ == arrowFixedList:
 		return int64(n)*int64(l.size) <= elements && l.element.fits(buffers, int(elements), 0)
 	case l.element != nil:
-		return elements >= 0 && elements < math.MaxInt32 && l.rising(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
+		return elements >= 0 && elements < math.MaxInt32 && l.ascending(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
 	case l.texts:
-		return l.rising(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
+		return l.ascending(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
 	case l.typ == arrowBool:
 		return len(buffers[l.first+1]) >= (n+7)/8
 	}
 	return len(buffers[l.first+1])/l.width >= n
 }
 
-// rising reports whether n ranges lie one behind the other and end within a limit.
-func (l *arrowLeaf) rising(offsets []byte, n int, limit int64) bool {
+// ascending reports whether the offsets of n ranges do not decrease and end within the limit.
+func (l *arrowLeaf) ascending(offsets []byte, n int, limit int64) bool {
 	if n == 0 {
 		return true
 	}
@@ -205,13 +205,13 @@ func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
 }
 
-// there reports whether bit i is set, as all are of a buffer that is left out.
-func there(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
+// bitSet reports whether bit i is set. An empty bitmap means that all are.
+func bitSet(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
 
-// has reports whether there is a value in row i.
+// has reports whether row i has a value, not a null.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
 	for _, b := range l.valid {
-		if !there(buffers[b], i) {
+		if !bitSet(buffers[b], i) {
 			return false
 		}
 	}
@@ -293,7 +293,7 @@ func (l *arrowLeaf) scalar(b []byte, c *Cell) {
 	switch shift := 64 - 8*len(b); {
 	case l.signed:
 		c.Whole = int64(x<<shift) >> shift
-	case c.Whole < 0: // as text, it keeps all digits, as ids need them
+	case c.Whole < 0: // as text it keeps all digits, which ids need
 		c.Kind, c.Text = TextCell, strconv.FormatUint(x, 10)
 	}
 }

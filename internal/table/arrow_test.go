@@ -38,7 +38,7 @@ func arrowCell(c *Cell) string {
 	return cellText(c)
 }
 
-// TestArrowTypes: a stream of pyarrow (testdata/arrow.py), with nulls, structures, lists and what is passed over.
+// TestArrowTypes reads a stream of pyarrow (testdata/arrow.py), with nulls, structures, lists and unsupported columns.
 func TestArrowTypes(t *testing.T) {
 	b, err := os.ReadFile("testdata/types.arrows")
 	if err != nil {
@@ -161,8 +161,8 @@ assert [c[7].as_py() for c in t.columns] == [None] * 4 and t["item"][8].as_py() 
 assert t["abstain"].to_pylist()[:4] == [True, False, False, True]`, path)
 }
 
-// TestArrowDamaged: a stream that is cut short says so, wherever that is but between messages, and other
-// forms of it are refused by what they are.
+// TestArrowDamaged checks that a truncated stream is an error, except between messages, and that unsupported
+// variants have errors of their own.
 func TestArrowDamaged(t *testing.T) {
 	b := writeArrow(t, 50)
 	whole := 0
@@ -181,7 +181,7 @@ func TestArrowDamaged(t *testing.T) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}
-	// Behind each of three messages, and there with the mark of the next one or half of the end.
+	// After each of three messages, and there with the mark of the next one or half of the end.
 	if whole > 9 {
 		t.Errorf("%d streams that are cut short read as whole", whole)
 	}
@@ -198,7 +198,7 @@ func TestArrowDamaged(t *testing.T) {
 	}
 }
 
-// TestPipedText: text is still text, also if it is shorter than what an Arrow stream begins with.
+// TestPipedText checks that text is recognized, even if it is shorter than the mark of an Arrow stream.
 func TestPipedText(t *testing.T) {
 	table, err := NewPiped(t.Context(), io.NopCloser(strings.NewReader("a\n1")), "x", Options{})
 	if err != nil {
@@ -231,7 +231,7 @@ func readArrow(t *testing.T, b []byte) {
 	}
 }
 
-// TestArrowMutants: bytes that were changed, mostly in the metadata, give other cells or an error.
+// TestArrowMutants checks that changed bytes, mostly in the metadata, result in other cells or an error.
 func TestArrowMutants(t *testing.T) {
 	types, err := os.ReadFile("testdata/types.arrows")
 	if err != nil {
@@ -257,8 +257,8 @@ func TestArrowMutants(t *testing.T) {
 	}
 }
 
-// TestArrowFields: too many fields, and such as lie too deep, are refused before all of them are looked at: they may refer to
-// one another, and never end.
+// TestArrowFields checks that too many or too deeply nested fields are an error before all of them are read: they may
+// refer to one another without end.
 func TestArrowFields(t *testing.T) {
 	field := flatFields{0: "x", 1: int8(1), 2: int8(arrowBool), 3: flatFields{}}
 	deep := field

@@ -14,9 +14,9 @@ import (
 
 // TestAttackParquetValues compares the values of files that pyarrow writes, with every codec,
 // encoding and page version and all types, with those that it was given. There are 72
-// files, or as many as CREDENCE_ATTACK_PARQUET asks for.
+// files, or the number in CREDENCE_ATTACK_PARQUET.
 func TestAttackParquetValues(t *testing.T) {
-	const each = 36 // files for a number of rows
+	const each = 36 // files per number of rows
 	n := 72
 	if k, err := strconv.Atoi(os.Getenv("CREDENCE_ATTACK_PARQUET")); err == nil {
 		n = k

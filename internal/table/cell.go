@@ -12,7 +12,7 @@ import (
 	"credence/internal/fault"
 )
 
-// CellKind says what a cell of a table holds.
+// CellKind is the type of the value in a cell.
 type CellKind uint8
 
 const (
@@ -20,11 +20,11 @@ const (
 	NumberCell           // Num
 	WholeCell            // Whole
 	VectorCell           // Vec
-	MissingCell          // nothing: a null
+	MissingCell          // no value: a null
 )
 
-// Cell is one value of a table. Text tables have text cells alone; those of
-// typed formats have the others as well.
+// Cell is one value of a table. Text tables only have text cells; tables in
+// typed formats have the other kinds as well.
 type Cell struct {
 	Text  string
 	Num   float64
@@ -33,7 +33,7 @@ type Cell struct {
 	Kind  CellKind
 }
 
-// String returns the cell as text, without blanks around it.
+// String returns the cell as text, without surrounding white space.
 func (c *Cell) String() string {
 	switch c.Kind {
 	case TextCell:
@@ -51,8 +51,8 @@ func (c *Cell) String() string {
 	return ""
 }
 
-// Number returns the value of a cell, if it is a number; with commas, it may have a
-// decimal comma.
+// Number returns the value of a cell, and whether it is a number. If commas is true, text
+// may have a decimal comma.
 func (c *Cell) Number(commas bool) (float64, bool) {
 	switch c.Kind {
 	case NumberCell:
@@ -65,14 +65,14 @@ func (c *Cell) Number(commas bool) (float64, bool) {
 	return 0, false
 }
 
-// The usual spellings of a missing value, besides an empty cell: in votes, and in
+// Common spellings of a missing value, in addition to an empty cell: in votes, and in
 // features.
 var (
 	VoteNA    = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}
 	FeatureNA = append(slices.Clone(VoteNA), "None", "none", "-", ".", "?")
 )
 
-// Missing reports whether a cell holds nothing, or one of the given spellings of it.
+// Missing reports whether a cell is empty or contains one of the given spellings of a missing value.
 func (c *Cell) Missing(na []string) bool {
 	switch c.Kind {
 	case MissingCell:
@@ -86,7 +86,7 @@ func (c *Cell) Missing(na []string) bool {
 	return false
 }
 
-// FormatNumber writes whole numbers without an exponent.
+// FormatNumber formats a number, without an exponent if it is whole.
 func FormatNumber(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return strconv.FormatInt(int64(x), 10)
@@ -94,12 +94,12 @@ func FormatNumber(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// ParseNumber reads a number; with commas, also "3,14".
+// ParseNumber parses a number and reports whether s is one. If commas is true, it also accepts "3,14".
 func ParseNumber(s string, commas bool) (float64, bool) {
 	if s == "" {
 		return 0, false
 	}
-	// ParseFloat also takes "infinity", "0x1p-2" and "1_000", which in a table
+	// ParseFloat also accepts "infinity", "0x1p-2" and "1_000", which in a table
 	// are more likely text.
 	if c := s[0]; c != '-' && c != '+' && c != '.' && (c < '0' || c > '9') {
 		return 0, false
@@ -111,18 +111,18 @@ func ParseNumber(s string, commas bool) (float64, bool) {
 	if err != nil && commas && strings.Count(s, ",") == 1 {
 		x, err = strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	}
-	// A number beyond the range of float64 comes back as an infinity, which the
-	// caller refuses as too large.
+	// A number beyond the range of float64 is returned as an infinity, which the
+	// caller rejects as too large.
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
 	return x, true
 }
 
-// ParseFormatted reads a number as spreadsheets show it: plain, "12.5%", which
-// is 0.125, or "1,234.5" with separators between groups of three digits. With
-// commas, the comma is the decimal separator and a dot may part the groups, but
-// a single dot is a decimal point: "1.234" cannot be told from "1.235".
+// ParseFormatted parses a number as spreadsheets display it: plain, "12.5%", which
+// is 0.125, or "1,234.5" with separators between groups of three digits. If commas
+// is true, the comma is the decimal separator and dots may separate groups, but
+// a single dot is a decimal point: "1.234" could be either.
 func ParseFormatted(s string, commas bool) (float64, bool) {
 	x, ok := ParseNumber(s, commas)
 	if ok || s == "" {
@@ -149,8 +149,8 @@ func ParseFormatted(s string, commas bool) (float64, bool) {
 	return 0, false
 }
 
-// ungroup takes the separators out of a number such as "-1,234,567.8", and
-// writes its decimal separator as a dot.
+// ungroup removes the group separators from a number such as "-1,234,567.8", and
+// replaces its decimal separator by a dot.
 func ungroup(s, sep, decimal string) (string, bool) {
 	sign := ""
 	if s[0] == '-' || s[0] == '+' {
@@ -169,12 +169,13 @@ func ungroup(s, sep, decimal string) (string, bool) {
 	return sign + strings.Join(groups, "") + "." + fraction, true
 }
 
+// digits reports whether s has no characters other than decimal digits.
 func digits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
 // IsDate reports whether a text looks like a date: 2021-03-24, 3/24/2021 or
-// 24.3.2021, perhaps with a time behind it.
+// 24.3.2021, optionally followed by a time.
 func IsDate(s string) bool {
 	if at := strings.IndexAny(s, " T"); at > 0 {
 		s = s[:at]
@@ -194,21 +195,21 @@ func IsDate(s string) bool {
 	return false
 }
 
-// Sheet is a table in memory, as text, for callers that give columns a meaning
-// of their own.
+// Sheet is a table in memory, as text, for callers that interpret the columns
+// themselves.
 type Sheet struct {
 	File   string
 	Header []string
-	// Rows hold one text a column, without blanks around it; that of a missing
-	// value is empty.
+	// Rows hold one text per column, without surrounding white space. Missing
+	// values are empty.
 	Rows [][]string
 
 	lines  []int
 	commas bool
 }
 
-// ReadSheet reads a CSV, TSV or Parquet file. na are the spellings of a missing
-// value; nil means the usual ones.
+// ReadSheet reads a CSV, TSV or Parquet file. na lists the spellings of a missing
+// value; nil means FeatureNA.
 func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
 	src, err := Open(ctx, path, Options{})
 	if err != nil {
@@ -242,9 +243,9 @@ func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
 	return t, nil
 }
 
-// Column returns the index of the first of the given columns that there is, or
-// −1. Case, blanks, underscores, hyphens and dots in names make no difference,
-// unless two columns differ in nothing else.
+// Column returns the index of the first of the given columns that exists, or
+// −1. Case, blanks, underscores, hyphens and dots in names are ignored, but an
+// exact match takes precedence.
 func (t *Sheet) Column(names ...string) int {
 	for _, want := range names {
 		near := -1
@@ -263,13 +264,13 @@ func (t *Sheet) Column(names ...string) int {
 	return -1
 }
 
-// Number returns the value of a text, if it is a number.
+// Number returns the value of a text, and whether it is a number.
 func (t *Sheet) Number(text string) (float64, bool) { return ParseNumber(text, t.commas) }
 
-// Line returns where row i stands in the file.
+// Line returns the line of row i in the file.
 func (t *Sheet) Line(i int) int { return t.lines[i] }
 
-// Errorf reports something wrong in a row and column of the table; a negative
+// Errorf returns an error about a row and column of the table. A negative
 // column means the whole row, a negative row the whole table.
 func (t *Sheet) Errorf(row, col int, format string, args ...any) error {
 	e := &fault.Error{File: t.File, Msg: fmt.Sprintf(format, args...)}
@@ -282,7 +283,7 @@ func (t *Sheet) Errorf(row, col int, format string, args ...any) error {
 	return e
 }
 
-// Plain drops case, blanks, underscores, hyphens and dots from a column's name.
+// Plain returns a column name in lower case, without blanks, underscores, hyphens and dots.
 func Plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" _-.", r) {

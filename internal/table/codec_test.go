@@ -20,7 +20,7 @@ import (
 	"credence/internal/python"
 )
 
-// codecCell returns what testdata/codecs.py puts into a column of row i, as text.
+// codecCell returns the value that testdata/codecs.py writes to a column of row i, as text.
 func codecCell(column string, i int) string {
 	x := uint64(i) * 2654435761 % (1 << 32)
 	switch column {
@@ -85,7 +85,7 @@ func cellText(c *Cell) string {
 	return "null"
 }
 
-// checkCodecFile compares every value of a file with what was written.
+// checkCodecFile compares every value of a file with the value that was written.
 func checkCodecFile(t *testing.T, path string) {
 	t.Helper()
 	parts := strings.Split(strings.TrimSuffix(filepath.Base(path), ".parquet"), "-")
@@ -117,7 +117,7 @@ func checkCodecFile(t *testing.T, path string) {
 	}
 }
 
-// Files of every codec, encoding and page version give the values that were
+// Files of every codec, encoding and page version contain the values that were
 // written. Pages of LZ4 used to come back as zeros, and pages of version 2 that
 // are not compressed used to be called damaged.
 func TestParquetCodecs(t *testing.T) {
@@ -188,7 +188,7 @@ func TestParquetDamage(t *testing.T) {
 	}
 }
 
-// pageData tells which bytes of a file are data of pages.
+// pageData reports which bytes of a file are page data.
 func pageData(t *testing.T, b []byte) map[int]bool {
 	t.Helper()
 	src := bytes.NewReader(b)

@@ -19,32 +19,32 @@ import (
 	"credence/internal/words"
 )
 
-// Text tables come from spreadsheets, R, pandas and hands, and differ in ways that
-// are not written down. Reading one is a short sequence of decisions, each made once,
-// in this order:
+// csvTable is a text table. Text tables are written by spreadsheets, R, pandas and by
+// hand, in undocumented variants. Reading one is a short sequence of decisions, each made
+// once, in this order:
 //
-//  1. start looks at the first 64 kB without consuming them. What they show cannot be
-//     seen any more once fields are cut: gzip, a byte-order mark, UTF-16, lines that
-//     end in carriage returns alone, and the line "sep=;" that Excel hides.
-//  2. The separator is declared by that line or by the caller, else it is the one that
-//     the header has most of. A semicolon means a locale in which numbers have a
-//     decimal comma, so that it also decides how numbers are read.
+//  1. start inspects the first 64 kB without consuming them, for properties that are lost
+//     once the text is split into fields: gzip, a byte-order mark, UTF-16, lines that
+//     end in carriage returns only, and the line "sep=;" that Excel hides.
+//  2. The separator is declared by that line or by the caller; otherwise it is the most
+//     frequent one in the header. A semicolon implies a locale in which numbers have a
+//     decimal comma, so it also determines how numbers are parsed.
 //  3. The header names the columns. A first column without a name is either blank or
-//     holds row names; the first record tells, so it is read and kept in ahead.
-//  4. Records whose fields are all blank are kept in blanks, because only what follows
-//     tells what they are: padding at the end of the file, which is dropped, or rows
-//     in between, which are handed out so that rows keep their numbers.
+//     holds row names. The first record decides, so it is read and kept in ahead.
+//  4. Records whose fields are all blank are kept in blanks, because only the next records
+//     decide what they are: padding at the end of the file, which is dropped, or rows
+//     in between, which are returned so that rows keep their numbers.
 //
-// After that, Next hands out records: those in blanks and ahead first, then those of the
-// file. A record of the wrong length comes with ErrRagged, after which reading can go on.
+// After that, Next returns records: those in blanks and ahead first, then those of the
+// file. A record of the wrong length is returned with ErrRagged, and reading can continue.
 type csvTable struct {
 	base
 	r *csv.Reader
 
-	above  int      // lines above the header
-	blanks []blanks // read but not handed out, then
-	ahead  *record  // the record behind them
-	handed int      // records handed out
+	above    int      // lines above the header
+	blanks   []blanks // blank records that were read but not returned yet
+	ahead    *record  // the record after them, or nil
+	returned int      // number of records returned
 }
 
 // record is one line of a text table.
@@ -54,7 +54,7 @@ type record struct {
 	err    error
 }
 
-// openText opens a text table, or a JSON text, whatever its name.
+// openText opens a text table, or a JSON text under any name.
 func openText(ctx context.Context, in input, opts Options) (Table, error) {
 	src, _, err := in.open()
 	if err != nil {
@@ -69,8 +69,8 @@ func openText(ctx context.Context, in input, opts Options) (Table, error) {
 	return NewText(ctx, src, in.name, opts)
 }
 
-// NewText reads the header of a text table from src, which the table owns; the text may
-// be JSON.
+// NewText reads a text table or JSON text from src, which the table closes. It returns
+// after the header.
 func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	buf := bufio.NewReader(src)
 	if peekJSON(buf) {
@@ -115,7 +115,7 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 	return t.header()
 }
 
-// header reads the names of the columns.
+// header reads the column names.
 func (t *csvTable) header() error {
 	rec, err := t.r.Read()
 	if err == io.EOF {
@@ -151,11 +151,11 @@ func (t *csvTable) header() error {
 	return nil
 }
 
-// saveUTF8 is how to mend a text in another encoding.
+// saveUTF8 explains how to fix a text in another encoding.
 const saveUTF8 = `save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`
 
-// declared returns the separator that a first line such as "sep=;" names, which
-// Excel writes and hides, and the length of that line.
+// declared returns the separator in a first line such as "sep=;", which Excel
+// writes and hides, and the length of that line.
 func declared(head []byte) (comma rune, length int) {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	text := strings.ToLower(strings.TrimRight(string(line), "\r"))
@@ -167,8 +167,8 @@ func declared(head []byte) (comma rune, length int) {
 
 const separators = ",;\t|"
 
-// separator returns whichever of , ; tab and | the first line has most of
-// outside quotes, and whether it has none.
+// separator returns the most frequent of , ; tab and | in the first line, outside
+// quotes, and reports whether there is none.
 func separator(head []byte) (comma rune, none bool) {
 	var n [4]int
 	quoted := false
@@ -201,8 +201,8 @@ func (t *csvTable) read() record {
 }
 
 // lookAhead reads the next record that is not blank into ahead, and those before it into blanks. Records whose
-// fields are all blank are left out at the end of the file, where spreadsheets write many; in
-// between they stay, so that rows keep their numbers.
+// fields are all blank are dropped at the end of the file, where spreadsheets write many of them. Elsewhere
+// they are kept, so that rows keep their numbers.
 func (t *csvTable) lookAhead() {
 	r := t.read()
 	for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
@@ -216,7 +216,7 @@ func (t *csvTable) lookAhead() {
 	t.ahead = &r // its fields are valid until the next is read
 }
 
-// take returns the next record that is handed out.
+// take returns the next record, blank or not.
 func (t *csvTable) take() record {
 	if len(t.blanks) == 0 && t.ahead == nil {
 		t.lookAhead()
@@ -234,7 +234,7 @@ func (t *csvTable) take() record {
 	return r
 }
 
-// keep puts a record of blank fields behind those that were read ahead.
+// keep appends a record of blank fields to blanks.
 func (t *csvTable) keep(r record) error {
 	if n := len(t.blanks); n > 0 {
 		last := &t.blanks[n-1]
@@ -261,7 +261,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 	}
 	rec := r.fields
 	t.line = r.line
-	t.handed++
+	t.returned++
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
 			return nil, t.ErrorAt(i, "the text is not UTF-8: %s", saveUTF8)
@@ -273,7 +273,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 			t.cells[i] = Cell{Kind: MissingCell}
 		}
 		msg := fmt.Sprintf("%s, but the header has %d", words.Plural(len(rec), "field"), len(t.names))
-		if t.handed == 1 && len(rec) == len(t.names)+1 {
+		if t.returned == 1 && len(rec) == len(t.names)+1 {
 			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
 		}
 		return t.cells, &fault.Error{File: t.file, Line: t.line, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}
@@ -281,16 +281,15 @@ func (t *csvTable) Next() ([]Cell, error) {
 	return t.cells, nil
 }
 
-// ErrRagged marks a record of the wrong length, which next returns as far as it
-// goes; reading can go on.
+// ErrRagged marks a record of the wrong length. Next returns the fields that are
+// there, and reading can continue.
 var ErrRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
-	var pe *csv.ParseError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {
@@ -306,31 +305,31 @@ func (t *csvTable) parseError(err error) error {
 	return readError(t.file, err)
 }
 
-// NoSeparator explains a header of one field.
+// NoSeparator is the end of error messages about a header of one field.
 const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
 
-// Records of a text table are bounded before the CSV reader sees them, because it reads a
-// record whole, with a multiple of its size in memory, whatever that size is.
+// The size of records is limited before the CSV reader gets them, because it reads each
+// record entirely, using a multiple of its size in memory, without any limit.
 const (
-	// byteCost is the memory that a byte of a record takes: in the buffers of the CSV
+	// byteCost is the memory used per byte of a record: in the buffers of the CSV
 	// reader, which grow by doubling, and in the text of its fields.
 	byteCost = 4
-	// fieldCost is the memory of a field on top: its place, its text and its cell.
+	// fieldCost is the additional memory per field: its position, its text and its cell.
 	fieldCost = 128
-	// columnCost is the memory of a column: its name, its cell, what a scan of it keeps.
+	// columnCost is the memory per column: its name, its cell, statistics from a scan.
 	columnCost = 768
 )
 
-// recordLimit passes a text on as long as its records fit into the memory allowed. It
-// tells records apart by line feeds outside quotes, as the CSV reader does; where quotes
-// are not balanced, that one stops with an error.
+// recordLimit is a reader that fails if a record needs more memory than allowed. It
+// splits records at line feeds outside quotes, as the CSV reader does. If quotes are
+// unbalanced, the CSV reader returns an error.
 type recordLimit struct {
 	r      io.Reader
 	file   string
 	limit  int64
 	comma  byte
 	quoted bool
-	line   int // from 1, at which the record begins
+	line   int // first line of the record, from 1
 	lines  int // within the record
 	bytes  int64
 	fields int64
@@ -362,13 +361,13 @@ func (l *recordLimit) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// blanks are records that were read ahead and have blank fields alone, many of which are
-// alike: n records of so many fields, one on each line from the given one on.
+// blanks is a run of blank records that were read ahead: n records with the given number
+// of fields, one per line, starting at line.
 type blanks struct {
 	line, fields, n int
 }
 
-// next takes the first record off.
+// next removes and returns the first record.
 func (b *blanks) next() record {
 	r := record{fields: make([]string, b.fields), line: b.line}
 	b.line++
@@ -376,7 +375,7 @@ func (b *blanks) next() record {
 	return r
 }
 
-// counter counts the bytes that are read.
+// counter counts the bytes read from r.
 type counter struct {
 	r io.Reader
 	n int64

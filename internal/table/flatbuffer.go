@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// What precedes the values of an Arrow stream is written in FlatBuffers: tables whose fields have numbers and may
-// be absent. A table begins with the distance back to its vtable, which lists where in the table each field is, 0
-// for those that are absent; strings, vectors and tables lie elsewhere, at a distance that the field holds. This is
-// as much of it as Arrow needs, by the format's description (flatbuffers.dev, "FlatBuffer Internals").
+// The metadata of an Arrow stream are FlatBuffers: tables whose fields are numbered and optional. A table begins with
+// the distance back to its vtable, which lists the offset of each field in the table, 0 for absent ones. Strings,
+// vectors and nested tables are stored elsewhere, at a distance that the field contains. This file implements the
+// subset that Arrow needs, following the format's description (flatbuffers.dev, "FlatBuffer Internals").
 
-// flatBuffer is a buffer to read. Whatever lies outside of it is read as 0 and makes it damaged.
+// flatBuffer is a buffer to read. Reading outside of it returns 0 and sets damaged.
 type flatBuffer struct {
 	b       []byte
 	damaged bool
 }
 
-// flatTable is a table at a place of a buffer.
+// flatTable is a table at an offset of a buffer.
 type flatTable struct {
 	buffer *flatBuffer
 	at     int
 }
 
-// bytes returns the n bytes from a place on, nil if they are not all there.
+// bytes returns n bytes at an offset, or nil if they are not in the buffer.
 func (f *flatBuffer) bytes(at, n int) []byte {
 	if at < 0 || n < 0 || at > len(f.b) || n > len(f.b)-at {
 		f.damaged = true
@@ -33,7 +33,7 @@ func (f *flatBuffer) bytes(at, n int) []byte {
 	return f.b[at : at+n]
 }
 
-// number returns the whole number of n bytes from a place on, with a sign if it has four or more.
+// number returns the integer of n bytes at an offset, signed if it has four or more.
 func (f *flatBuffer) number(at, n int) int64 {
 	var b [8]byte
 	copy(b[:], f.bytes(at, n))
@@ -48,12 +48,12 @@ func (f *flatBuffer) uint16(at int) int  { return int(f.number(at, 2)) }
 func (f *flatBuffer) int32(at int) int   { return int(f.number(at, 4)) }
 func (f *flatBuffer) int64(at int) int64 { return f.number(at, 8) }
 
-// root returns the table that a buffer begins with.
+// root returns the root table of a buffer.
 func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
 
-// field returns the place of a field, or 0 if it is absent.
+// field returns the offset of a field, or 0 if it is absent.
 func (t flatTable) field(id int) int {
-	if t.buffer == nil { // of a table that is absent
+	if t.buffer == nil { // the table is absent
 		return 0
 	}
 	vtable := t.at - t.buffer.int32(t.at)
@@ -66,7 +66,7 @@ func (t flatTable) field(id int) int {
 	return 0
 }
 
-// number returns a field of n bytes, or what stands for one that is absent.
+// number returns a field of n bytes, or the default if it is absent.
 func (t flatTable) number(id, n int, absent int64) int64 {
 	if at := t.field(id); at > 0 {
 		return t.buffer.number(at, n)
@@ -79,7 +79,7 @@ func (t flatTable) int16(id int) int         { return int(t.number(id, 2, 0)) }
 func (t flatTable) int32(id, absent int) int { return int(t.number(id, 4, int64(absent))) }
 func (t flatTable) int64(id int) int64       { return t.number(id, 8, 0) }
 
-// table returns a field that is a table, and false if it is absent.
+// table returns a field that is a table, and reports whether it is present.
 func (t flatTable) table(id int) (flatTable, bool) {
 	at := t.field(id)
 	if at == 0 {
@@ -88,7 +88,7 @@ func (t flatTable) table(id int) (flatTable, bool) {
 	return flatTable{t.buffer, at + t.buffer.int32(at)}, true
 }
 
-// vector returns where the n elements of a vector, each of so many bytes, begin.
+// vector returns the offset and number of the elements of a vector, given the size of each.
 func (t flatTable) vector(id, size int) (at, n int) {
 	if at = t.field(id); at == 0 {
 		return 0, 0
@@ -117,7 +117,7 @@ func (t flatTable) text(id int) string {
 	return string(t.buffer.bytes(at, n))
 }
 
-// flatFields is a table to write: its fields by number. A field is an int8, int16, int32, int64, string,
+// flatFields is a table to write, as fields by number. A field is an int8, int16, int32, int64, string,
 // flatFields, []flatFields or flatStructs.
 type flatFields map[int]any
 
@@ -130,7 +130,7 @@ func flatten(root flatFields) []byte {
 	return linkTable(b, 0, root)
 }
 
-// flatSize returns how many bytes a field takes within its table.
+// flatSize returns the size of a field within its table.
 func flatSize(field any) int {
 	switch field.(type) {
 	case int8, int16, int64:
@@ -139,8 +139,8 @@ func flatSize(field any) int {
 	return 4
 }
 
-// linkTable appends a table, and sets the distance at a place to where it is. Its fields are in the order of their sizes, the
-// largest first, and begin at a multiple of 8, so that each lies at a multiple of its size.
+// linkTable appends a table, and stores its distance at offset from. Its fields are ordered by size, the
+// largest first, and start at a multiple of 8, so that each is aligned to its size.
 func linkTable(b []byte, from int, fields flatFields) []byte {
 	ids := slices.SortedFunc(maps.Keys(fields), func(i, j int) int {
 		return cmp.Or(flatSize(fields[j])-flatSize(fields[i]), i-j)
@@ -178,7 +178,7 @@ func linkTable(b []byte, from int, fields flatFields) []byte {
 	return b
 }
 
-// linkField appends what a field refers to.
+// linkField appends the value that a field refers to, and stores its distance at offset from.
 func linkField(b []byte, from int, field any) []byte {
 	vector := func(n, align int) {
 		for (len(b)+4)%align != 0 {

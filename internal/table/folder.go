@@ -19,39 +19,39 @@ import (
 	"credence/internal/words"
 )
 
-// folder shows the Parquet files of a folder as one table, as engines such as Spark write
-// one: part-00000-….parquet and so on, beside files whose names begin with "_" or ".", which
-// are not data. Files come in the order of their names. What the names of subfolders say, as
-// in year=2024/month=01, are further columns. One file is open at a time, so that there may
-// be any number; but all are looked at first, so that one that does not fit is refused before
-// anything is made of the others.
+// folder presents the Parquet files in a folder as one table, as written by engines such as
+// Spark: part-00000-….parquet and so on, next to files whose names begin with "_" or ".",
+// which are not data. Files are ordered by name. Names of subfolders such as
+// year=2024/month=01 are additional columns. Only one file is open at a time, so there may
+// be any number, but all are checked first, so that an incompatible file is rejected before
+// any records are returned.
 type folder struct {
-	rowBase // names are those of the columns in files, then of those in names of subfolders
+	rowBase // names are the columns in files, then those in names of subfolders
 	ctx     context.Context
 	parts   []folderPart
-	own     int // columns in files
+	own     int // number of columns in files
 	first   *parquetTable
-	now     *parquetTable // nil before the first record and between files
+	now     *parquetTable // the open file; nil before the first record and between files
 	at      int           // its index
 	only    []bool        // columns to read, or nil for all
 	memory  int64
 }
 
-// folderPart is a file of a folder.
+// folderPart is a file in a folder.
 type folderPart struct {
 	path   string
-	keys   []string // of the subfolders that it is in
+	keys   []string // from the names of its subfolders
 	values []Cell
-	to     []int // column of the folder for each of the file
+	to     []int // column of the folder for each column of the file
 	rows   int
-	before int // rows of the files before it
+	before int // total rows of the files before it
 }
 
-// nullPartition is the name of a subfolder of rows without a value.
+// nullPartition is the subfolder name for rows with a null.
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
-// FolderFiles returns the Parquet files below a folder, in order. What begins with "_" or
-// "." is passed over, as are files of other kinds.
+// FolderFiles returns the Parquet files below a folder, in order. Names that begin with "_"
+// or "." are skipped, as are files of other kinds.
 func FolderFiles(dir string) ([]string, error) {
 	var files []string
 	root := filepath.Clean(dir) + string(filepath.Separator) // follows a link
@@ -81,10 +81,10 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	}
 	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
 	var size int64
-	// A few at a time: a file of many pages takes memory.
+	// A few at a time: a file with many pages takes memory.
 	for some := range slices.Chunk(files, 64) {
 		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
-		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
+		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
@@ -100,8 +100,8 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	return f, f.begin(0)
 }
 
-// lookAt reads what a file says of its columns and rows, and closes it.
-func lookAt(ctx context.Context, path string, memory int64) (*parquetTable, int64, error) {
+// readMetadata reads the metadata of a file, and closes it.
+func readMetadata(ctx context.Context, path string, memory int64) (*parquetTable, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
@@ -114,7 +114,7 @@ func lookAt(ctx context.Context, path string, memory int64) (*parquetTable, int6
 	return t, size, err
 }
 
-// add takes a file over whose columns are those of the first.
+// add adds a file, which must have the same columns as the first.
 func (f *folder) add(path string, t *parquetTable) error {
 	part := folderPart{path: path, rows: t.Rows()}
 	if err := f.partition(&part); err != nil {
@@ -151,7 +151,7 @@ func (f *folder) add(path string, t *parquetTable) error {
 	return nil
 }
 
-// kind says what a column holds; "" means nothing at all, which fits everything.
+// kind describes the type of a column. "" means only nulls, which is compatible with every type.
 func (l *parquetLeaf) kind() string {
 	switch {
 	case l.null:
@@ -168,7 +168,7 @@ func (l *parquetLeaf) kind() string {
 	return "numbers"
 }
 
-// partition reads the columns that the names of a file's subfolders are.
+// partition reads the columns from the names of a file's subfolders.
 func (f *folder) partition(p *folderPart) error {
 	rel, err := filepath.Rel(f.file, filepath.Dir(p.path))
 	if err != nil || rel == "." {
@@ -215,7 +215,7 @@ func (f *folder) open() error {
 	return nil
 }
 
-// Next returns the next record of any file.
+// Next returns the next record, going on to the next file if necessary.
 func (f *folder) Next() ([]Cell, error) {
 	for {
 		if f.now == nil {
@@ -244,7 +244,7 @@ func (f *folder) Next() ([]Cell, error) {
 	}
 }
 
-// skip passes over records of any number of files.
+// skip skips up to n records, across files.
 func (f *folder) skip(n int) (skipped int, err error) {
 	for {
 		p := &f.parts[f.at]
@@ -253,7 +253,7 @@ func (f *folder) skip(n int) (skipped int, err error) {
 				return skipped, err
 			}
 		}
-		k := p.rows // of a file that is passed over whole, unless it is the last
+		k := p.rows // if the file is skipped entirely and is not the last
 		if f.now != nil {
 			if k, err = f.now.skip(n - skipped); err != nil {
 				return skipped, err
@@ -273,13 +273,13 @@ func (f *folder) skip(n int) (skipped int, err error) {
 	}
 }
 
-// Rows returns how many records there are.
+// Rows returns the number of records.
 func (f *folder) Rows() int {
 	last := &f.parts[len(f.parts)-1]
 	return last.before + last.rows
 }
 
-// Unread returns why a column is not read.
+// Unread returns the reason why a column cannot be read, or nil.
 func (f *folder) Unread(col int) error {
 	if col >= f.own {
 		return nil
@@ -287,24 +287,24 @@ func (f *folder) Unread(col int) error {
 	return f.first.leaves[col].unread
 }
 
-// ErrorAt gives the file of the last record, its row there and the column.
+// ErrorAt returns an error with the file of the last record, its row there and the column.
 func (f *folder) ErrorAt(col int, format string, args ...any) *fault.Error {
 	return f.ErrorIn(f.line, col, format, args...)
 }
 
-// ErrorIn reports something wrong in a row of all files together, counted from 1.
+// ErrorIn returns an error about a row, counted from 1 over all files.
 func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error {
 	p, at := f.find(row)
 	return errorInRow(p.path, at, f.names, col, fmt.Sprintf(format, args...))
 }
 
-// find returns the file of a row, and the row there.
+// find returns the file that contains a row, and the number of the row there.
 func (f *folder) find(row int) (*folderPart, int) {
 	k := max(0, sort.Search(len(f.parts), func(i int) bool { return f.parts[i].before >= row })-1)
 	return &f.parts[k], row - f.parts[k].before
 }
 
-// Place says where a line of a table is, as in "line 3".
+// Place describes the position of a line of a table, as in "line 3".
 func Place(t Table, line int) string {
 	if f, ok := t.(*folder); ok {
 		p, at := f.find(line)
@@ -313,7 +313,7 @@ func Place(t Table, line int) string {
 	return fmt.Sprintf("line %d", line)
 }
 
-// Close closes the file that is open.
+// Close closes the open file, if any.
 func (f *folder) Close() error {
 	if f.now == nil {
 		return nil

@@ -68,7 +68,7 @@ func cellsOf(t *testing.T, table Table) []string {
 }
 
 // A folder as Spark writes it: files in the order of their names, columns in any order, and
-// what begins with "_" or "." passed over.
+// names that begin with "_" or "." skipped.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -127,7 +127,7 @@ func TestFolderPartitions(t *testing.T) {
 	}
 }
 
-// Columns that nobody looks at are not read from any of the files.
+// Columns that are not requested are not read from any of the files.
 func TestFolderOnly(t *testing.T) {
 	dir := t.TempDir()
 	writeParquet(t, filepath.Join(dir, "1.parquet"), []string{"a", "b"}, []any{"1", "2"})

@@ -17,19 +17,19 @@ import (
 	"credence/internal/fault"
 )
 
-// fileFormat is a file format of tables. A new one is a row of formats and a reader.
+// fileFormat is a file format for tables. To add one, write a reader and append it to formats.
 type fileFormat struct {
-	extensions []string // of files, in lower case; .gz may follow them
-	lines      bool     // a record per line of text
-	votes      bool     // items may come with the votes on them
-	// sniff reports whether a text that begins with head has the format, whatever its name: nil
-	// where the name decides.
+	extensions []string // in lower case; .gz may follow them
+	lines      bool     // one record per line of text
+	votes      bool     // items may come with their votes
+	// sniff reports whether data that begin with head have the format, regardless of the name.
+	// It is nil if only the name decides.
 	sniff func(head []byte) bool
 	open  func(ctx context.Context, in input, opts Options) (Table, error)
 }
 
-// formats are all formats that tables are read from by their name. Folders and Arrow streams, which
-// have none, are recognized by [Open] and [NewPiped].
+// formats lists the formats that are recognized by file name. Folders and Arrow streams, which
+// have no extension, are recognized by [Open] and [NewPiped].
 var formats = []fileFormat{
 	{extensions: []string{".csv", ".tsv", ".txt"}, lines: true, open: openText},
 	{extensions: []string{".json"}, votes: true, sniff: isJSON, open: openJSON},
@@ -39,10 +39,10 @@ var formats = []fileFormat{
 	{extensions: []string{".npy"}, open: openMatrix},
 }
 
-// parquetExtensions are those of the files that a folder is a table of.
+// parquetExtensions are the extensions of the files that make up a folder.
 var parquetExtensions = []string{".parquet", ".pq"}
 
-// unread are extensions of files that are no tables or cannot be read, with what helps.
+// unread lists extensions of known formats that are not tables or not supported, with advice.
 var unread = []struct {
 	extensions []string
 	advice     string
@@ -61,28 +61,28 @@ func formatOf(extension string) *fileFormat {
 	return nil
 }
 
-// IsTable reports by its name whether a file is a table.
+// IsTable reports whether a file is a table, judging by its name.
 func IsTable(path string) bool { return formatOf(fault.Extension(path)) != nil }
 
-// IsLines reports by its name whether a file is a text, not compressed, with a record per line.
+// IsLines reports whether a file is uncompressed text with one record per line, judging by its name.
 func IsLines(path string) bool {
 	f := formatOf(strings.ToLower(filepath.Ext(path)))
 	return f != nil && f.lines
 }
 
-// MayBeCollection reports by its name whether a file may be a collection.
+// MayBeCollection reports whether a file may be a collection of labeled items, judging by its name.
 func MayBeCollection(path string) bool {
 	f := formatOf(fault.Extension(path))
 	return f != nil && f.votes
 }
 
-// IsParquet reports whether a file is one of Parquet by its name.
+// IsParquet reports whether a file is a Parquet file, judging by its name.
 func IsParquet(name string) bool {
 	return slices.Contains(parquetExtensions, strings.ToLower(filepath.Ext(name)))
 }
 
-// Open opens a file as a table, by its extension, or all Parquet files of a folder. Reading
-// ends when the context does.
+// Open opens a file as a table, by its extension, or all Parquet files in a folder. Reading
+// stops when the context is done.
 func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
 		for _, f := range formats {
@@ -107,14 +107,14 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	return openText(ctx, input{name: path}, opts)
 }
 
-// input is what a format is read from: a file, or a text in memory.
+// input is the source of a table: a file, or data in memory.
 type input struct {
-	name  string        // of the file, for messages too
-	text  *bytes.Reader // nil means the file
-	lines bool          // its name says that there is one record a line
+	name  string        // file name, also used in messages
+	text  *bytes.Reader // nil to read the file
+	lines bool          // according to its name there is one record per line
 }
 
-// source is an input that is open.
+// source is an open input.
 type source interface {
 	io.Reader
 	io.ReaderAt
@@ -132,12 +132,12 @@ func (in input) open() (source, int64, error) {
 	}{io.NewSectionReader(in.text, 0, in.text.Size()), io.NopCloser(nil)}, in.text.Size(), nil
 }
 
-// peekSize is how much of a text is looked at before it is read.
+// peekSize is the number of bytes of a text that are inspected before reading it.
 const peekSize = 1 << 16
 
-// plainText returns a reader of a UTF-8 text that may be compressed with gzip and begin
-// with a byte-order mark, and its first line or 64 kB, perhaps with more behind it, which
-// are not consumed. There is something in it.
+// plainText returns a reader of a UTF-8 text, decompressed and without its byte-order mark,
+// and head, which contains at least the first line or 64 kB and is not consumed. An empty
+// text is an error.
 func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err error) {
 	buf = bufio.NewReaderSize(src, peekSize)
 	if magic, _ := buf.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -147,7 +147,7 @@ func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err 
 		}
 		buf = bufio.NewReaderSize(z, peekSize)
 	}
-	// What comes bit by bit is looked at up to the first line feed.
+	// Input that arrives slowly is inspected only up to the first line feed.
 	for n := 1; n <= peekSize && err == nil && bytes.IndexByte(head, '\n') < 0; n = len(head) + 1 {
 		if _, err = buf.Peek(n); err == nil || err == io.EOF {
 			head, _ = buf.Peek(buf.Buffered())
@@ -173,13 +173,13 @@ func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err 
 	return buf, head, nil
 }
 
-// readCloser is a reader with what closes its source.
+// readCloser combines a reader with the closer of its source.
 type readCloser struct {
 	io.Reader
 	io.Closer
 }
 
-// readError says why a text cannot be read on.
+// readError wraps an error of reading a text.
 func readError(file string, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e

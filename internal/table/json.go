@@ -10,17 +10,16 @@ import (
 	"credence/internal/fault"
 )
 
-// A JSON text is a table of its items. Its columns are what the items have values under,
-// with those of objects within them under names such as "text.user"; which they are is
-// known only when all items are read, so that a file is read twice. From a stream, which
-// can be read once, columns are those of the first item, and a later item with another is
-// refused.
+// A JSON text is a table with one row per item. Its columns are the keys of the items;
+// values in nested objects have names such as "text.user". All items must be read to know
+// the columns, so a file is read twice. A stream can be read only once: its columns are
+// those of the first item, and a later item with another key is an error.
 //
-// A flavor says what the values of an item are: of a plain table, each is a cell. Those of
-// collections of labeled items hold votes, each of which becomes a record with the item's
-// cells, unless the caller wants the items alone.
+// A flavor interprets the values of an item. In a plain table each value is a cell.
+// Collections of labeled items also contain votes, each of which becomes a record with the
+// item's cells, unless the caller requests items only.
 
-// jsonItem is an item as a flavor understands it.
+// jsonItem is an item as interpreted by a flavor.
 type jsonItem struct {
 	id     string
 	line   int
@@ -33,7 +32,7 @@ type jsonField struct {
 	name   string
 	role   Role
 	cell   Cell
-	unread string // why it cannot be a cell
+	unread string // why it cannot be a cell, or ""
 }
 
 // jsonVote is a vote on an item, with a label for each question.
@@ -43,33 +42,33 @@ type jsonVote struct {
 	labels []jsonField
 }
 
-// jsonFlavor says what the items of a JSON text hold.
+// jsonFlavor interprets the items of a JSON text.
 type jsonFlavor interface {
-	// item returns what an item holds. key is its key where it has one.
+	// item converts item number n. key is its key in the enclosing object, or "".
 	item(key string, n int, v *jsonValue) (*jsonItem, error)
-	// settle is called after all items were read once, with the columns that they have.
+	// settle is called after the columns of all items were collected in t.
 	settle(t *jsonTable)
-	// rater returns the name of the column of raters, "" where there are no votes.
+	// rater returns the name of the rater column, or "" if there are no votes.
 	rater() string
-	// notes returns what to tell of the items read since it was called before.
+	// notes returns warnings about the items read since the previous call.
 	notes() []error
 }
 
 // jsonTable is a JSON text as a table.
 type jsonTable struct {
 	base
-	items  *jsonItems
-	flavor jsonFlavor
-	lines  bool // the name says that there is one object a line
-	perOne bool // records are items, not votes
+	items     *jsonItems
+	flavor    jsonFlavor
+	lines     bool // according to the file name there is one object per line
+	itemsOnly bool // records are items, not votes
 
 	roles  []Role
 	unread []error
-	at     map[string]int // column of a name
+	at     map[string]int // column index by name
 
-	queue []*jsonItem // the first items of a stream
-	item  *jsonItem   // of the last record
-	votes []jsonVote  // of it, not handed out yet
+	first *jsonItem  // of a stream, until Next returns it
+	item  *jsonItem  // of the last record
+	votes []jsonVote // of that item, not returned yet
 }
 
 // openJSON reads a JSON text once for its columns, and opens it again for its records.
@@ -95,18 +94,16 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 		return nil, err
 	}
 	t.cells = make([]Cell, len(t.names))
-	t.flavor.notes() // will be told again
+	t.flavor.notes() // drops the warnings, which the second pass repeats
 	return t, nil
 }
 
-// newJSONStream opens a JSON text that can be read once, which the table owns.
+// newJSONStream opens a JSON text that can be read only once. The table closes src.
 func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	t, err := newJSON(ctx, src, file, false, opts)
 	if err == nil {
-		var it *jsonItem
-		if it, err = t.read(); err == nil {
-			err = t.add(it)
-			t.queue = append(t.queue, it)
+		if t.first, err = t.read(); err == nil {
+			err = t.add(t.first)
 		}
 		if err == io.EOF {
 			err = t.empty()
@@ -125,13 +122,13 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
-	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t := &jsonTable{base: base{file: file}, lines: lines, itemsOnly: opts.Items, at: map[string]int{}}
 	t.kept = "what is kept of the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
 
-// begin begins to read the text from src.
+// begin starts reading the text from src.
 func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
 	raw := &counter{r: fault.Reader(ctx, src)}
 	t.meter.Read = func() int64 { return raw.n }
@@ -180,7 +177,7 @@ func (t *jsonTable) empty() error {
 	return &fault.Error{File: t.file, Msg: "there are no items"}
 }
 
-// read reads an item. The first decides on the flavor.
+// read reads an item. The first item determines the flavor.
 func (t *jsonTable) read() (*jsonItem, error) {
 	key, v, err := t.items.next()
 	if err != nil {
@@ -199,7 +196,7 @@ func (t *jsonTable) read() (*jsonItem, error) {
 	return it, nil
 }
 
-// flavorOf recognizes what a text holds by its first item.
+// flavorOf detects the flavor of a text from its first item.
 func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	switch {
 	case isLabelStudio(v):
@@ -212,7 +209,7 @@ func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	return &plain{file: file}, checkColumns(v, items)
 }
 
-// add takes the columns of an item into account.
+// add adds the columns of an item.
 func (t *jsonTable) add(it *jsonItem) error {
 	for i := range it.fields {
 		if err := t.column(&it.fields[i]); err != nil {
@@ -236,7 +233,7 @@ func (t *jsonTable) add(it *jsonItem) error {
 	return nil
 }
 
-// column makes sure that there is a column for a value.
+// column adds a column for a value unless it exists.
 func (t *jsonTable) column(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
@@ -268,7 +265,7 @@ func (t *jsonTable) Next() ([]Cell, error) {
 		if err := t.fill(it); err != nil {
 			return nil, err
 		}
-		if t.perOne || t.flavor.rater() == "" {
+		if t.itemsOnly || t.flavor.rater() == "" {
 			return t.cells, nil
 		}
 		t.votes = it.votes
@@ -291,22 +288,21 @@ func (t *jsonTable) Next() ([]Cell, error) {
 }
 
 func (t *jsonTable) nextItem() (*jsonItem, error) {
-	if len(t.queue) > 0 {
-		it := t.queue[0]
-		t.queue = t.queue[1:]
+	if it := t.first; it != nil {
+		t.first = nil
 		return it, nil
 	}
 	for {
 		it, err := t.read()
-		// Annotations of one item stand together.
+		// Annotations of the same item are adjacent.
 		_, minimal := t.flavor.(*minimal)
-		if err != nil || !(minimal && t.perOne && t.item != nil && t.item.id == it.id) {
+		if err != nil || !(minimal && t.itemsOnly && t.item != nil && t.item.id == it.id) {
 			return it, err
 		}
 	}
 }
 
-// fill puts the values of an item into the cells.
+// fill sets the cells to the values of an item.
 func (t *jsonTable) fill(it *jsonItem) error {
 	for i := range t.cells {
 		t.cells[i] = Cell{Kind: MissingCell}
@@ -331,18 +327,18 @@ func (t *jsonTable) put(f *jsonField) error {
 	return nil
 }
 
-// Unread returns why a column is not read, or nil.
+// Unread returns the reason why a column cannot be read, or nil.
 func (t *jsonTable) Unread(col int) error { return t.unread[col] }
 
-// Notes are about votes.
+// Notes returns warnings, all of which concern votes.
 func (t *jsonTable) Notes() []error {
-	if t.perOne {
+	if t.itemsOnly {
 		return nil
 	}
 	return t.flavor.notes()
 }
 
-// Traits tells of lists, and what columns are for in collections.
+// Traits returns whether there are lists and, for collections, the roles of the columns.
 func (t *jsonTable) Traits() Traits {
 	traits := t.traits
 	if slices.ContainsFunc(t.roles, func(r Role) bool { return r != DataRole }) {
@@ -351,7 +347,7 @@ func (t *jsonTable) Traits() Traits {
 	return traits
 }
 
-// ErrorAt gives the line, the name of the column and the item.
+// ErrorAt returns an error with the line, the column name and the item.
 func (t *jsonTable) ErrorAt(col int, format string, args ...any) *fault.Error {
 	e := t.base.ErrorAt(col, format, args...)
 	if t.item != nil && t.item.id != "" {

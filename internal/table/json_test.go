@@ -215,7 +215,7 @@ func TestJSONStream(t *testing.T) {
 	}
 }
 
-// What comes line by line is handed out line by line.
+// Input that arrives line by line is returned line by line.
 func TestJSONComes(t *testing.T) {
 	r, w := io.Pipe()
 	go io.WriteString(w, "{\"a\": 1}\n")
@@ -252,7 +252,7 @@ func TestJSONPacked(t *testing.T) {
 	}
 }
 
-// Texts that would take more memory than is allowed are refused.
+// Texts that would take more memory than allowed are an error.
 func TestJSONLimits(t *testing.T) {
 	const limit = budget.Least
 	head := strings.NewReader
@@ -268,7 +268,7 @@ func TestJSONLimits(t *testing.T) {
 	}
 }
 
-// manyKeys writes n items, each with a key of its own.
+// manyKeys writes n items, each with a different key.
 func manyKeys(n int) io.Reader {
 	var b bytes.Buffer
 	for i := range n {
@@ -315,7 +315,7 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// FuzzJSON holds the scanner against the standard library, and reads tables.
+// FuzzJSON compares the scanner with the standard library, and reads tables.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{brexit, studio, `[{"a": [1, null], "b": {"c": "\ud83d\ude00\ud800"}}]`, "{\"a\": -1.5e+3}\n{\"a\": NaN}", `{"a": {"0": 1}}`,
 		`[{"text": "a", "id": 1, "m": "P", "annotator": 3, "annotation_id": 9}]`} {
@@ -331,7 +331,7 @@ func FuzzJSON(f *testing.F) {
 			werr = errors.New("more")
 		}
 		_, rest := d.Token()
-		// Ours takes NaN and infinities, and refuses deep values, repeated keys and texts that
+		// Ours accepts NaN and infinities, and rejects deep values, repeated keys and texts that
 		// are not UTF-8.
 		if err == nil && werr == nil && rest == io.EOF && fmt.Sprint(generic(&v)) != fmt.Sprint(want) {
 			t.Errorf("%q: %v, want %v", text, generic(&v), want)

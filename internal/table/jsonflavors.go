@@ -11,10 +11,10 @@ import (
 	"credence/internal/words"
 )
 
-// plain is the flavor of a table: the values of an item are its cells.
+// plain is the flavor of a plain table: the values of an item are its cells.
 type plain struct {
 	file string
-	key  string // the column of the keys of items
+	key  string // name of the column of item keys
 }
 
 func (p *plain) settle(*jsonTable) {}
@@ -30,8 +30,8 @@ func (p *plain) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 	return it, nil
 }
 
-// addKey gives an item that has a key a column for it, whose name none of the values of
-// the first item has.
+// addKey adds a field with the key of an item, if it has one, under a name that is not
+// used by the first item.
 func (p *plain) addKey(it *jsonItem, key string, v *jsonValue) {
 	if key == "" {
 		return
@@ -44,7 +44,7 @@ func (p *plain) addKey(it *jsonItem, key string, v *jsonValue) {
 	it.fields = append(it.fields, jsonField{name: p.key, role: ItemRole, cell: Cell{Text: key}})
 }
 
-// flatten adds a value under a name; those of an object have names such as "text.user".
+// flatten adds a value under a name. Values of an object get names such as "text.user".
 func (it *jsonItem) flatten(name string, v *jsonValue, role Role) {
 	if v.kind == jsonObject {
 		for i, key := range v.keys {
@@ -57,8 +57,8 @@ func (it *jsonItem) flatten(name string, v *jsonValue, role Role) {
 	it.fields = append(it.fields, f)
 }
 
-// checkColumns refuses a text whose items are columns, as pandas writes a table if nothing
-// else is asked for: its first item has the numbers of rows for names.
+// checkColumns returns an error if the items are columns instead of rows, as pandas writes
+// a table by default: the keys of its first item are row numbers.
 func checkColumns(v *jsonValue, items *jsonItems) error {
 	if items.shape != '{' || len(v.keys) == 0 {
 		return nil
@@ -72,14 +72,14 @@ func checkColumns(v *jsonValue, items *jsonItems) error {
 		"%q has the values [%s], as if items were columns: expected one object per item; pandas writes such with orient=\"records\"", items.key, words.Few(v.keys))}
 }
 
-// minimal is the flavor of Label Studio's JSON-MIN: one record per annotation, with the
-// answers between the task's id and the annotator.
+// minimal is the flavor of Label Studio's JSON-MIN export: one record per annotation, with
+// the labels between the task's id and the annotator.
 type minimal struct {
 	plain
 	several tally // annotations with several choices for a question
 }
 
-// isMinimal reports whether an item is an annotation of JSON-MIN.
+// isMinimal reports whether an item is an annotation in JSON-MIN.
 func isMinimal(v *jsonValue) bool {
 	id, annotator := slices.Index(v.keys, "id"), slices.Index(v.keys, "annotator")
 	return v.get("annotation_id") != nil && id >= 0 && annotator > id
@@ -116,13 +116,13 @@ func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 
 func (m *minimal) notes() []error { return m.several.note(nil, "answer", severalChoices) }
 
-// tally counts what is wrong with items, with the first for an example.
+// tally counts problems of one kind, and keeps the first as an example.
 type tally struct {
 	n     int
 	first string
 }
 
-// add counts n more; the format and its arguments say where they are.
+// add counts n more problems. The format and its arguments describe their position.
 func (t *tally) add(n int, format string, args ...any) {
 	if t.n == 0 && n > 0 {
 		t.first = fmt.Sprintf(format, args...)
@@ -130,8 +130,8 @@ func (t *tally) add(n int, format string, args ...any) {
 	t.n += n
 }
 
-// note appends a note on what was counted, if anything was, and begins anew. The format takes the count with its
-// noun, and the example, which is empty where add was not called.
+// note appends a warning if the count is positive, and resets it. The format takes the count with its
+// noun, and the example, which is empty if add was not called.
 func (t *tally) note(list []error, noun, format string) []error {
 	if t.n > 0 {
 		list = append(list, fmt.Errorf(format, words.Plural(t.n, noun), t.first))
@@ -140,10 +140,10 @@ func (t *tally) note(list []error, noun, format string) []error {
 	return list
 }
 
-// severalChoices is the note on answers that are not a vote.
+// severalChoices is the warning about annotations that are not a vote for one class.
 const severalChoices = "%s with several choices left out, such as that %s: a vote is for one class"
 
-// annotatorOf returns who made an annotation: a number, or somebody with an address.
+// annotatorOf returns the annotator, given as a number or as an object with an address, name or id.
 func annotatorOf(v *jsonValue) Cell {
 	if v != nil && v.kind == jsonObject {
 		for _, key := range []string{"email", "username", "id"} {
@@ -159,9 +159,9 @@ func annotatorOf(v *jsonValue) Cell {
 	return Cell{Kind: MissingCell}
 }
 
-// choiceOf returns the answer to a question and how many there are: a choice, a list of
-// them, or an object that has them under "choices" or a number under "rating". What is
-// drawn or written is no answer.
+// choiceOf returns the choice made for a question and the number of choices. The value is a
+// choice, a list of choices, or an object with "choices" or a number under "rating".
+// Drawings and free text are not choices.
 func choiceOf(v *jsonValue) (Cell, int) {
 	none := Cell{Kind: MissingCell}
 	switch v.kind {
@@ -185,15 +185,15 @@ func choiceOf(v *jsonValue) (Cell, int) {
 	return Cell{Text: text}, 1
 }
 
-// labelStudio is the flavor of Label Studio's export: tasks, whose data are the item's
-// values, with annotations, whose results answer the questions ("from_name") that were
-// asked. Predictions are not votes, nor are annotations that were cancelled.
+// labelStudio is the flavor of Label Studio's JSON export: a list of tasks. The data of a
+// task are the item's values, and each result of an annotation is a response to a question
+// ("from_name"). Predictions and cancelled annotations are not votes.
 type labelStudio struct {
 	file                      string
-	cancelled, blank, several tally // annotations, those without an answer, and answers
+	cancelled, blank, several tally // annotations, annotations without a choice, and responses
 }
 
-// isLabelStudio reports whether an item is a task.
+// isLabelStudio reports whether an item is a Label Studio task.
 func isLabelStudio(v *jsonValue) bool {
 	data := v.get("data")
 	if data == nil || data.kind != jsonObject {
@@ -207,7 +207,7 @@ func isLabelStudio(v *jsonValue) bool {
 	})
 }
 
-// The columns of tasks and annotators.
+// Names of the columns of tasks and annotators.
 const (
 	taskColumn      = "id"
 	annotatorColumn = "annotator"
@@ -215,7 +215,7 @@ const (
 
 func (l *labelStudio) rater() string { return annotatorColumn }
 
-// settle makes sure that there is a column for labels.
+// settle adds a label column if there is none.
 func (l *labelStudio) settle(t *jsonTable) {
 	if !slices.Contains(t.roles, LabelRole) {
 		t.column(&jsonField{name: "choice", role: LabelRole})
@@ -258,7 +258,7 @@ func (l *labelStudio) errorf(v *jsonValue, it *jsonItem, format string, args ...
 	return &fault.Error{File: l.file, Line: v.line, Msg: fmt.Sprintf("task %s: %s", it.id, fmt.Sprintf(format, args...))}
 }
 
-// local returns the path of a file that Label Studio served from a folder.
+// local returns the path of a file that Label Studio serves from a local folder.
 func local(v *jsonValue) *jsonValue {
 	if v.kind != jsonText {
 		return v
@@ -284,10 +284,10 @@ func (l *labelStudio) annotation(it *jsonItem, v *jsonValue) error {
 			return l.errorf(result, it, "expected a list under \"result\", found %v", result.kind)
 		}
 		for i := range result.kids {
-			l.answer(it, &vote, &result.kids[i])
+			l.response(it, &vote, &result.kids[i])
 		}
 	}
-	// What was answered twice is missing.
+	// A question with two responses has a missing label.
 	if len(vote.labels) == 0 {
 		l.blank.n++
 		return nil
@@ -296,8 +296,8 @@ func (l *labelStudio) annotation(it *jsonItem, v *jsonValue) error {
 	return nil
 }
 
-// answer adds the answer of a result to one question.
-func (l *labelStudio) answer(it *jsonItem, vote *jsonVote, v *jsonValue) {
+// response adds the label that a result gives for one question.
+func (l *labelStudio) response(it *jsonItem, vote *jsonVote, v *jsonValue) {
 	value, from := v.get("value"), v.get("from_name")
 	if value == nil || value.kind != jsonObject || value.get("choices") == nil && value.get("rating") == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"credence/internal/words"
 )
 
-// isJSON reports whether a text begins as JSON does and no table of text would.
+// isJSON reports whether a text begins like JSON and unlike any text table.
 func isJSON(head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(head) == 0 {
@@ -28,8 +28,8 @@ func isJSON(head []byte) bool {
 	return false
 }
 
-// peekJSON reports whether a text that is about to be read begins as JSON does. It looks no
-// further than it has to, since more may come late.
+// peekJSON reports whether the unread text begins like JSON. It peeks no further than
+// necessary, since more input may arrive late.
 func peekJSON(buf *bufio.Reader) bool {
 	for n := 1; n <= buf.Size(); n++ {
 		head, err := buf.Peek(n)
@@ -37,7 +37,7 @@ func peekJSON(buf *bufio.Reader) bool {
 			return true
 		}
 		text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-		mark := len(text) < 3 && bytes.HasPrefix([]byte("\ufeff"), text) // as far as it goes
+		mark := len(text) < 3 && bytes.HasPrefix([]byte("\ufeff"), text) // or the beginning of one
 		if err != nil || !mark && text[0] != '{' && text[0] != '[' {
 			return false
 		}
@@ -45,19 +45,19 @@ func peekJSON(buf *bufio.Reader) bool {
 	return false
 }
 
-// jsonItems goes through the items of a JSON text, which are objects: those of a list,
-// those that an object has under their ids, or those that follow one another, as in JSON
-// lines.
+// jsonItems iterates over the items of a JSON text. Items are objects: the elements of a
+// list, the values of an object whose keys are ids, or a sequence of objects, as in JSON
+// Lines.
 type jsonItems struct {
 	s     *jsonScanner
-	lines bool   // the name says that there is one object a line
-	shape byte   // [ a list, { objects by id, \n one after another; 0 before the first
-	key   string // of the first item by id, which is read already
-	n     int    // items so far
+	lines bool   // according to the file name there is one object per line
+	shape byte   // [ for a list, { for objects by id, \n for a sequence; 0 before the first item
+	key   string // key of the first item by id, which has been read already
+	n     int    // number of items so far
 	ended bool
 }
 
-// next returns the next item, its key where items have one, and io.EOF after the last.
+// next returns the next item and its key, if items have one, and io.EOF after the last.
 func (it *jsonItems) next() (key string, v jsonValue, err error) {
 	if it.shape == 0 {
 		if v, err = it.start(); err != nil {
@@ -99,7 +99,7 @@ func (it *jsonItems) next() (key string, v jsonValue, err error) {
 	return key, v, err
 }
 
-// name returns how messages call an item.
+// name returns the name of an item in messages.
 func (it *jsonItems) name(key string) string {
 	if it.shape == '{' {
 		return strconv.Quote(key)
@@ -107,7 +107,7 @@ func (it *jsonItems) name(key string) string {
 	return strconv.Itoa(it.n)
 }
 
-// start finds the shape of the text. It returns the first item if that had to be read.
+// start detects the shape of the text. It returns the first item if it had to be read.
 func (it *jsonItems) start() (v jsonValue, err error) {
 	c, err := it.s.must()
 	switch {
@@ -150,7 +150,7 @@ func (it *jsonItems) start() (v jsonValue, err error) {
 	return v, it.checkWrapped(&v)
 }
 
-// checkWrapped refuses an object that holds the records in one of its members.
+// checkWrapped returns an error if the text is an object with the records in one of its members.
 func (it *jsonItems) checkWrapped(v *jsonValue) error {
 	for i, kid := range v.kids {
 		if kid.kind == jsonList && len(kid.kids) > 0 && kid.kids[0].kind == jsonObject && it.s.end() == io.EOF {
@@ -170,7 +170,7 @@ func (it *jsonItems) end() error {
 	return err
 }
 
-// cell returns a value as a cell of a table, and why it cannot be one.
+// cell returns a value as a cell of a table, and the reason if it cannot be one.
 func (v *jsonValue) cell() (c Cell, unread string) {
 	switch v.kind {
 	case jsonText, jsonBool:
@@ -203,7 +203,7 @@ func (v *jsonValue) cell() (c Cell, unread string) {
 	return Cell{Kind: MissingCell}, ""
 }
 
-// numberCell returns a number of a JSON text as a cell: whole numbers keep all digits.
+// numberCell returns a number of a JSON text as a cell. Whole numbers keep all digits.
 func numberCell(text string) Cell {
 	if x, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return Cell{Kind: WholeCell, Whole: x}
@@ -211,14 +211,14 @@ func numberCell(text string) Cell {
 	if text == "NaN" {
 		return Cell{Kind: MissingCell}
 	}
-	if digits(text) { // an id of more digits than numbers have
+	if digits(text) { // an id with more digits than an int64
 		return Cell{Text: text}
 	}
-	x, _ := strconv.ParseFloat(text, 64) // infinite where it is too large
+	x, _ := strconv.ParseFloat(text, 64) // infinite if it is too large
 	return Cell{Kind: NumberCell, Num: x}
 }
 
-// plain returns a value that is no list and no object as text.
+// plain returns a value as text, "" for lists and objects.
 func (v *jsonValue) plain() string {
 	c, _ := v.cell()
 	if v.kind == jsonList || v.kind == jsonObject {

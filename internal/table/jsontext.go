@@ -12,24 +12,24 @@ import (
 	"credence/internal/jsontext"
 )
 
-// jsonKind says what a value of a JSON text is.
+// jsonKind is the type of a JSON value.
 type jsonKind uint8
 
 const (
 	jsonNull   jsonKind = iota
 	jsonBool            // text is true or false
-	jsonNumber          // text is as it is written
+	jsonNumber          // text is the number as written
 	jsonText
 	jsonList
 	jsonObject
 )
 
-// String describes a value of the kind in messages.
+// String returns a description of the kind for messages.
 func (k jsonKind) String() string {
 	return [...]string{"null", "true or false", "a number", "a text", "a list", "an object"}[k]
 }
 
-// jsonValue is a value of a JSON text with all that is in it.
+// jsonValue is a JSON value with everything nested in it.
 type jsonValue struct {
 	kind jsonKind
 	text string
@@ -49,20 +49,20 @@ func (v *jsonValue) get(key string) *jsonValue {
 }
 
 const (
-	// maxDepth bounds how deep values lie in one another.
+	// maxDepth limits the nesting of values.
 	maxDepth = 100
-	// jsonCost is the memory of a value besides its text: itself, in lists that grow by
-	// doubling, and its key.
+	// jsonCost is the memory of a value in addition to its text: the struct, in lists that
+	// grow by doubling, and its key.
 	jsonCost = 256
 )
 
-// jsonScanner reads a JSON text value by value. A value is bounded in memory and depth, whatever
-// the text says.
+// jsonScanner reads a JSON text value by value. The memory and depth of a value are limited,
+// whatever the text contains.
 type jsonScanner struct {
 	*jsontext.Scanner
 	file  string
-	limit int64 // of the memory of a value
-	used  int64
+	limit int64 // on the memory of a value
+	used  int64 // by the present value
 	keys  map[string]string
 }
 
@@ -73,7 +73,7 @@ func newJSONScanner(r io.Reader, file string, limit int64) *jsonScanner {
 	return s
 }
 
-// errorf reports something wrong at the next byte.
+// errorf returns an error at the position of the next byte.
 func (s *jsonScanner) errorf(format string, args ...any) error {
 	line, column := s.Place()
 	return s.errorAt(line, column, fmt.Sprintf(format, args...))
@@ -83,7 +83,7 @@ func (s *jsonScanner) errorAt(line, column int, msg string) error {
 	return &fault.Error{File: s.file, Line: line, Column: column, Msg: msg, Err: fault.ErrFormat}
 }
 
-// end returns nil if a token follows, io.EOF at the end of the text, or why it cannot be read on.
+// end returns nil if a token follows, io.EOF at the end of the text, or the error of reading it.
 func (s *jsonScanner) end() error {
 	switch {
 	case !s.Ended():
@@ -94,7 +94,7 @@ func (s *jsonScanner) end() error {
 	return readError(s.file, s.Err)
 }
 
-// must is Peek in a place where the text may not end.
+// must is Peek where the end of the text is an error.
 func (s *jsonScanner) must() (byte, error) {
 	if c := s.Peek(); c != 0 {
 		return c, nil
@@ -106,7 +106,7 @@ func (s *jsonScanner) must() (byte, error) {
 	return 0, err
 }
 
-// expected reports that the next byte is not what is expected.
+// expected returns an error about an unexpected next byte.
 func (s *jsonScanner) expected(what string) error {
 	if _, err := s.must(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *jsonScanner) expected(what string) error {
 	return s.errorf("expected %s, found %s", what, s.found())
 }
 
-// problem words a problem of the text.
+// problem converts a problem found by the scanner to an error.
 func (s *jsonScanner) problem(p jsontext.Problem) error {
 	switch p.Kind {
 	case jsontext.Unfinished:
@@ -150,7 +150,7 @@ func (s *jsonScanner) problem(p jsontext.Problem) error {
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// found describes what stands at the next byte.
+// found quotes the text at the next byte, for messages.
 func (s *jsonScanner) found() string {
 	text := strings.ToValidUTF8(string(s.Ahead(12)), "")
 	if end := strings.IndexAny(text, " \t\r\n,:]}"); end > 0 {
@@ -159,7 +159,7 @@ func (s *jsonScanner) found() string {
 	return strconv.Quote(text)
 }
 
-// keep counts the memory of the value that is read, and bounds the next text by what is left of it.
+// keep adds n to the memory of the present value, and limits the next text to what is left.
 func (s *jsonScanner) keep(n int) error {
 	s.used += int64(n)
 	s.Most = int((s.limit - s.used) / byteCost)
@@ -240,7 +240,7 @@ func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
 	if err != nil || !more {
 		return "", false, err
 	}
-	// Items have the same keys again and again.
+	// Items share keys, so keys are interned.
 	key, ok := s.keys[string(text)]
 	if !ok {
 		if key = string(text); len(s.keys) < 1000 && len(key) < 100 {
@@ -260,7 +260,7 @@ func (s *jsonScanner) list(v *jsonValue, depth int) error {
 
 // word reads a number, true, false or null.
 func (s *jsonScanner) word(v *jsonValue) error {
-	const most = 1000 // bytes of a word that are looked at
+	const most = 1000 // bytes of a word that are inspected
 	word := s.Word(most)
 	if s.At+len(word) == len(s.Text) && s.Err != nil && s.Err != io.EOF {
 		return readError(s.file, s.Err)
@@ -285,7 +285,7 @@ func (s *jsonScanner) word(v *jsonValue) error {
 	return s.keep(0)
 }
 
-// parseJSON reads a text that is one value.
+// parseJSON parses a text that consists of one value.
 func parseJSON(text string) (jsonValue, error) {
 	s := newJSONScanner(strings.NewReader(text), "", budget.Least)
 	v, err := s.value()

@@ -12,42 +12,42 @@ import (
 	"credence/internal/words"
 )
 
-// lewidi is the flavor of the sets of "Learning with Disagreements": items by id, each
+// lewidi is the flavor of the data sets of "Learning with Disagreements": items by id, each
 // with the labels of its annotators as "annotations": "0,1,1" and "annotators":
-// "Ann1,Ann2,Ann3", as lists of them, or as an object of labels by annotator. What sums up
-// the labels is a note, and so is what is said of annotators.
+// "Ann1,Ann2,Ann3", as lists, or as an object of labels by annotator. Summaries of the
+// labels and information about annotators have the role NoteRole.
 //
-// In some sets annotations are on a scale and soft_label is for classes that the scale was
-// cut into. Which labels make up which class then follows from the items.
+// In some data sets annotations are on a scale, and soft_label refers to classes made by
+// cutting the scale. The class of each label is then inferred from the items.
 type lewidi struct {
 	plain
-	values   map[string]string // the only value so far of what may be constant
-	varied   map[string]bool
-	examples map[string]softExample
-	softs    map[string]bool   // classes of soft labels
-	class    map[string]string // of a label, where soft labels have other classes
+	values      map[string]string // first value of each column that may be constant
+	varied      map[string]bool   // columns that are not
+	examples    map[string]softExample
+	softClasses map[string]bool   // classes of soft labels
+	class       map[string]string // by label, if soft labels have other classes
 
-	miscounted tally  // items with another number of annotations than they state
+	miscounted tally  // items with another number of annotations than stated
 	several    tally  // annotations with several labels
-	mapped     string // how labels became classes
+	mapped     string // warning about the mapping of labels to classes
 }
 
-// softExample is a soft label of items with the same annotations.
+// softExample is the soft label of items with the same annotations.
 type softExample struct {
 	labels []string
 	shares map[string]float64
 }
 
-// maxExamples bounds the examples, all of which are kept.
+// maxExamples limits the number of examples, which are kept in memory.
 const maxExamples = 10_000
 
 func newLeWiDi(file string) *lewidi {
 	return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
-		examples: map[string]softExample{}, softs: map[string]bool{}}
+		examples: map[string]softExample{}, softClasses: map[string]bool{}}
 }
 
-// isLeWiDi reports whether an item has annotations beside what belongs to them, or would
-// have if it were not of a test.
+// isLeWiDi reports whether an item has annotations together with the fields that belong to
+// them, or only the latter, as in test sets.
 func isLeWiDi(v *jsonValue, keyed bool) bool {
 	beside := v.get("annotators") != nil || v.get("soft_label") != nil || v.get("number of annotations") != nil
 	if a := v.get("annotations"); a != nil {
@@ -85,7 +85,7 @@ func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 			it.flatten(name, kid, NoteRole)
 		case "lang":
 			it.flatten(name, kid, DataRole)
-			l.see(name, kid)
+			l.compareValue(name, kid)
 		case "otherinfo":
 		case "text":
 			it.flatten(name, conversation(kid), DataRole)
@@ -102,7 +102,7 @@ func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 	return it, nil
 }
 
-// conversation returns a text that is an object of turns written as text as that object.
+// conversation decodes a text that contains an object of turns in JSON; other values are returned unchanged.
 func conversation(v *jsonValue) *jsonValue {
 	if v.kind != jsonText || !isJSON([]byte(v.text)) {
 		return v
@@ -114,8 +114,8 @@ func conversation(v *jsonValue) *jsonValue {
 	return &turns
 }
 
-// see remembers whether a value differs between items.
-func (l *lewidi) see(name string, v *jsonValue) {
+// compareValue records whether a value differs between items.
+func (l *lewidi) compareValue(name string, v *jsonValue) {
 	text := v.plain()
 	if first, ok := l.values[name]; !ok {
 		l.values[name] = text
@@ -124,8 +124,8 @@ func (l *lewidi) see(name string, v *jsonValue) {
 	}
 }
 
-// texts returns the texts in a list, in a text with commas between them, or in an object,
-// then with its keys. Those of several are empty texts.
+// texts returns the texts in a list, in a comma-separated text, or in an object, in which case
+// it also returns the keys. Entries with several choices are empty and counted in several.
 func (v *jsonValue) texts() (texts, keys []string, several int) {
 	switch {
 	case v == nil || v.kind == jsonNull:
@@ -151,7 +151,7 @@ func (v *jsonValue) texts() (texts, keys []string, several int) {
 	return texts, nil, 0
 }
 
-// votes finds the votes on an item.
+// votes adds the votes on an item.
 func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 	given := v.get(lewidiLabel)
 	labels, raters, several := given.texts()
@@ -184,8 +184,8 @@ func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 	return nil
 }
 
-// info takes what is known besides: annotations for other questions are labels that may be
-// asked for, and single values are those of the item. All else is about annotators.
+// info adds the contents of other_info: annotations for other questions are labels that may
+// be selected, and single values belong to the item. Everything else concerns annotators.
 func (l *lewidi) info(it *jsonItem, v *jsonValue) {
 	info := v.get("other_info")
 	if info == nil || info.kind != jsonObject {
@@ -205,7 +205,7 @@ func (l *lewidi) info(it *jsonItem, v *jsonValue) {
 		default:
 			name = "other_info." + name
 			it.flatten(name, kid, DataRole)
-			l.see(name, kid)
+			l.compareValue(name, kid)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (l *lewidi) other(it *jsonItem, question string, v *jsonValue) {
 	}
 }
 
-// learn remembers the soft label of an item.
+// learn records the soft label of an item.
 func (l *lewidi) learn(labels []string, soft *jsonValue) {
 	if soft == nil || soft.kind != jsonObject || l.class != nil || len(l.examples) >= maxExamples {
 		return
@@ -231,15 +231,15 @@ func (l *lewidi) learn(labels []string, soft *jsonValue) {
 		c, _ := soft.kids[i].cell()
 		x, ok := c.Number(false)
 		if !ok {
-			return // of a test whose labels are kept secret
+			return // from a test set whose labels are kept secret
 		}
 		e.shares[class] = x
-		l.softs[class] = true
+		l.softClasses[class] = true
 	}
 	l.examples[strings.Join(e.labels, ",")] = e
 }
 
-// settle makes notes of what is the same for all items, and finds the classes of labels.
+// settle gives constant columns the role NoteRole, and infers the classes of labels.
 func (l *lewidi) settle(t *jsonTable) {
 	for name := range l.values {
 		if !l.varied[name] {
@@ -252,9 +252,9 @@ func (l *lewidi) settle(t *jsonTable) {
 	l.class = l.classes()
 }
 
-// classes returns the class of each label where soft labels are for other classes than the
-// annotations: the scale is cut in two such that the shares follow. The map is empty where
-// labels are classes, and where no cut or more than one would do.
+// classes returns the class of each label if soft labels have other classes than the
+// annotations: the scale is cut in two such that the shares agree. The map is empty if
+// labels are classes, and if no cut or more than one agrees.
 func (l *lewidi) classes() map[string]string {
 	seen := map[string]float64{}
 	for _, e := range l.examples {
@@ -270,7 +270,7 @@ func (l *lewidi) classes() map[string]string {
 	for label := range seen {
 		identity[label] = label
 	}
-	two := slices.Sorted(maps.Keys(l.softs))
+	two := slices.Sorted(maps.Keys(l.softClasses))
 	if len(two) != 2 || l.fits(identity) {
 		return map[string]string{}
 	}
@@ -278,7 +278,7 @@ func (l *lewidi) classes() map[string]string {
 		return int(math.Copysign(1, seen[a]-seen[b]))
 	})
 	var found []map[string]string
-	for cut := range len(scale) { // as many labels are in the first class
+	for cut := range len(scale) { // the number of labels in the first class
 		for first := range two {
 			class := map[string]string{}
 			for i, label := range scale {
@@ -305,7 +305,7 @@ func (l *lewidi) classes() map[string]string {
 	return found[0]
 }
 
-// fits reports whether all soft labels follow from the annotations, up to rounding.
+// fits reports whether all soft labels agree with the annotations, up to rounding.
 func (l *lewidi) fits(class map[string]string) bool {
 	for _, e := range l.examples {
 		shares := map[string]float64{}

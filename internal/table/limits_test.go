@@ -33,7 +33,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// packed compresses what readers give.
+// packed compresses the contents of readers.
 func packed(t testing.TB, from ...io.Reader) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -45,7 +45,7 @@ func packed(t testing.TB, from ...io.Reader) []byte {
 	return b.Bytes()
 }
 
-// Texts that ask for much more memory than is allowed are refused before they get it.
+// Texts that need much more memory than allowed are rejected before it is allocated.
 func TestTextLimits(t *testing.T) {
 	const limit = budget.Least
 	line := strings.NewReader
@@ -95,7 +95,7 @@ func TestNoHeader(t *testing.T) {
 }
 
 // Blank rows take no memory, those at the end are dropped, and those in between keep
-// their place.
+// their position.
 func TestBlankRows(t *testing.T) {
 	const n = 3 << 20
 	text := packed(t, strings.NewReader("a,b\n1,2\n"), &endless{text: ",\n", n: n}, strings.NewReader("3,4\n, , \n"), &endless{text: "\" \",\n", n: n})

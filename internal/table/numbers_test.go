@@ -2,7 +2,7 @@ package table
 
 import "testing"
 
-// Numbers as spreadsheets show them in the United States, in Germany, in
+// Numbers as spreadsheets display them in the United States, in Germany, in
 // Switzerland and in France.
 func TestParseFormatted(t *testing.T) {
 	for _, c := range []struct {

@@ -18,49 +18,49 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// The Parquet library allocates whatever sizes a file states, before it looks
-// at the data. A file is therefore looked through when it is opened: its footer
-// and the headers of all pages. What has then to be in memory at once is bounded
-// by the memory allowed, or by the size of the file where that is more.
+// The Parquet library allocates whatever sizes a file states, before it reads
+// the data. Therefore the footer and the headers of all pages are checked when a
+// file is opened. The memory needed at once is then limited to the memory allowed,
+// or to a multiple of the file size if that is more.
 const (
-	// pageRatio is how far the data of a page may be compressed, beyond the
-	// first pageSlack bytes. Deflate reaches 1032; Zstandard makes a block of 128 KB,
-	// all of one byte, of four.
+	// pageRatio is the largest compression ratio of a page, beyond the
+	// first pageSlack bytes. Deflate reaches 1032; Zstandard compresses a block of 128 KB
+	// of equal bytes to four bytes.
 	pageRatio = 1 << 15
 	pageSlack = 64 << 20
-	// pageValues is how many values a page may have beyond eight a byte: runs
-	// of equal values take next to no space.
+	// pageValues is the number of values that a page may have in addition to eight
+	// per byte: runs of equal values take almost no space.
 	pageValues = 1 << 24
-	// perByte is how many bytes the largest pages of all columns of a row group may take
-	// together for one of the file, where that is more than the memory allowed.
+	// perByte limits the total size of the largest pages of all columns of a row group, in
+	// bytes per byte of the file, if that is more than the memory allowed.
 	perByte = 16
 	// structCost is the memory of a structure of the footer, here and in the library.
 	structCost = 1024
-	// valueCost is the memory of a value of a list, which is read whole.
+	// valueCost is the memory of a value in a list, which is read entirely.
 	valueCost = 64
-	// pageHeader bounds the header of a page, which may hold the least and the
-	// greatest of its texts.
+	// pageHeader is the largest size of a page header, which may contain the minimum
+	// and maximum of its texts.
 	pageHeader = 16 << 20
 )
 
-// plainPage is where a page lies, what its header says, and how it is shown: with another header.
+// plainPage describes a page in the file and in the uncompressed view, where it has another header.
 type plainPage struct {
-	at, header int64 // where its header begins, and the header's size
-	packed     int64 // bytes behind the header
-	unpacked   int64 // what they unpack to
+	at, header int64 // offset and size of its header
+	packed     int64 // bytes after the header
+	unpacked   int64 // their size after decompression
 	values     int64
-	plain      int64 // of packed, those ahead that are never compressed
-	raw        bool  // nothing of it is compressed
+	plain      int64 // leading bytes of packed that are never compressed
+	raw        bool  // the page is not compressed at all
 	dictionary bool
-	crc        uint32 // of the packed bytes; 0 where there is none
+	crc        uint32 // of the packed bytes; 0 if there is none
 
-	says  format.PageHeader // once nothing is compressed
-	start int64
-	shown []byte // the header
+	plainHeader      format.PageHeader // of the uncompressed page
+	start            int64             // offset in the uncompressed view
+	plainHeaderBytes []byte            // the header there
 }
 
-// pageAt reads the header of the page at a byte of the file, of a column that
-// ends at another.
+// pageAt reads the page header at offset at, in a column chunk that ends at
+// offset end.
 func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 	window := make([]byte, min(end-at, 512))
 	for {
@@ -75,7 +75,7 @@ func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 		}
 		p := plainPage{at: at, header: int64(w.at)}
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.says)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.plainHeader)
 		}
 		if err == nil {
 			err = p.describe()
@@ -84,9 +84,9 @@ func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 	}
 }
 
-// describe takes from the header what it says of the page, and makes it that of a page that is not compressed.
+// describe sets the fields of p from its header, and changes the header to that of an uncompressed page.
 func (p *plainPage) describe() error {
-	h := &p.says
+	h := &p.plainHeader
 	p.packed, p.unpacked, p.crc = int64(h.CompressedPageSize), int64(h.UncompressedPageSize), uint32(h.CRC)
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
@@ -100,7 +100,7 @@ func (p *plainPage) describe() error {
 			return errors.New("levels of a negative size")
 		}
 		p.plain = int64(v.DefinitionLevelsByteLength) + int64(v.RepetitionLevelsByteLength)
-		// Writers leave data uncompressed that compression would not shorten.
+		// Writers leave data uncompressed if compression would not make them smaller.
 		p.raw = v.IsCompressed.Valid && !v.IsCompressed.V
 	default:
 		return fmt.Errorf("a header of type %v without the fields that belong to it", h.Type)
@@ -112,20 +112,20 @@ func (p *plainPage) describe() error {
 	return nil
 }
 
-// thriftWalk goes through a structure in Thrift's compact protocol, in which
-// Parquet keeps its metadata, without storing it. It checks what a decoder
-// would trust: that lists and texts are no longer than the bytes that are there.
+// thriftWalk traverses a structure in Thrift's compact protocol, in which
+// Parquet stores its metadata, without decoding it. It checks what a decoder
+// would trust: that lists and texts are no longer than the available bytes.
 // (github.com/apache/thrift, doc/specs/thrift-compact-protocol.md)
 type thriftWalk struct {
 	b     []byte
 	at    int
-	depth int   // of lists, maps and structures in each other
-	err   error // the first, which ends the walk
+	depth int   // of nested lists, maps and structures
+	err   error // the first error, which ends the walk
 
-	structs int // found so far
+	structs int // number of structures so far
 }
 
-// errThriftShort means that the bytes end before the structure does.
+// errThriftShort means that the data end before the structure does.
 var errThriftShort = errors.New("it is cut short")
 
 // The types of the compact protocol.
@@ -138,7 +138,7 @@ const (
 	thriftList, thriftSet      = 9, 10
 	thriftMap, thriftStruct    = 11, 12
 	thriftUUID                 = 13
-	thriftDepth                = 64 // of values in values
+	thriftDepth                = 64 // largest nesting of values
 )
 
 func (w *thriftWalk) fail(err error) {
@@ -146,7 +146,7 @@ func (w *thriftWalk) fail(err error) {
 	w.at = len(w.b)
 }
 
-// skip goes on by n bytes, and reports whether they are there.
+// skip skips n bytes, and reports whether they exist.
 func (w *thriftWalk) skip(n uint64) bool {
 	if n > uint64(len(w.b)-w.at) {
 		w.fail(errThriftShort)
@@ -191,8 +191,8 @@ func (w *thriftWalk) structure() error {
 	}
 }
 
-// value walks through a value. Truth values take no byte of their own in a
-// field, and one in a list.
+// value walks through a value. Booleans take no extra byte in a field, and one
+// in a list.
 func (w *thriftWalk) value(kind byte, inList bool) {
 	if w.depth++; w.depth > thriftDepth {
 		w.fail(fmt.Errorf("values more than %d deep in each other", thriftDepth))
@@ -232,8 +232,8 @@ func (w *thriftWalk) value(kind byte, inList bool) {
 	}
 }
 
-// elements walks through n values, or n keys with their values; each takes a
-// byte at least.
+// elements walks through n values, or n keys with their values. Each takes at
+// least one byte.
 func (w *thriftWalk) elements(n uint64, kinds ...byte) {
 	if n > uint64(len(w.b)-w.at) {
 		w.fail(errThriftShort)
@@ -247,7 +247,7 @@ func (w *thriftWalk) elements(n uint64, kinds ...byte) {
 
 var errLZ4 = errors.New("its LZ4 data are damaged")
 
-// unpack decompresses src into dst, which it has to fill exactly: the header of
+// unpack decompresses src into dst, which it must fill exactly: the header of
 // a page states the size, and a page of another size is damaged. Nothing larger
 // than dst is allocated.
 func unpack(codec format.CompressionCodec, dst, src []byte) error {
@@ -257,7 +257,7 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 	case format.Uncompressed:
 		n = len(src)
 		copy(dst, src)
-	case format.Lz4Raw: // the library does not report which of the two it is
+	case format.Lz4Raw: // the library does not distinguish the two errors
 		if n, err = lz4.UncompressBlock(src, dst); err != nil {
 			err = fmt.Errorf("%w, or it unpacks to more than the %d bytes that its header says", errLZ4, len(dst))
 		}
@@ -291,12 +291,12 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 	return err
 }
 
-// tooLong is what is wrong with a page that unpacks to more than n bytes.
+// tooLong returns the error about a page that unpacks to more than n bytes.
 func tooLong(n int) error {
 	return fmt.Errorf("it unpacks to more than the %d bytes that its header says", n)
 }
 
-// unpackStream fills dst from r, which may not go on behind it, and returns the number of bytes.
+// unpackStream fills dst from r and returns the number of bytes. Further data in r are an error.
 func unpackStream(dst []byte, r io.Reader) (int, error) {
 	n, err := io.ReadFull(r, dst)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -315,7 +315,7 @@ func unpackStream(dst []byte, r io.Reader) (int, error) {
 	return n, nil
 }
 
-// zstdDecoder decodes no further than the capacity that it is given.
+// zstdDecoder returns a decoder that stops at the capacity of the destination.
 var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 })

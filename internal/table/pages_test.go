@@ -20,7 +20,7 @@ import (
 )
 
 // onePage returns a Parquet file with a column x of numbers and one page, whose
-// header and metadata can be made to lie.
+// header and metadata can be falsified.
 func onePage(t *testing.T, codec format.CompressionCodec, data []byte, page func(*format.PageHeader), meta func(*format.ColumnMetaData)) []byte {
 	t.Helper()
 	header := format.PageHeader{Type: format.DataPage, UncompressedPageSize: 16, CompressedPageSize: int32(len(data))}
@@ -65,7 +65,7 @@ func readParquet(t *testing.T, b []byte) (rows int, allocated uint64, err error)
 	return rows, after.TotalAlloc - before.TotalAlloc, err
 }
 
-// TestParquetBombs: a small file that claims, or unfolds to, gigabytes is refused
+// TestParquetBombs checks that a small file that claims, or unpacks to, gigabytes is rejected
 // before they are allocated.
 func TestParquetBombs(t *testing.T) {
 	plain := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1)), math.Float64bits(2))
@@ -76,7 +76,7 @@ func TestParquetBombs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first block of a frame, repeated, unfolds to as much as one likes.
+	// The first block of a frame, repeated, unpacks to any size.
 	zeros := z.EncodeAll(make([]byte, 64<<20), nil)
 	bomb := bytes.Repeat(zeros, 64)
 	packed := func(codec format.CompressionCodec, n int) []byte {
@@ -136,7 +136,7 @@ func TestParquetBombs(t *testing.T) {
 	}
 }
 
-// TestParquetConstant: equal values take next to no space, and are read.
+// TestParquetConstant reads equal values, which take almost no space.
 func TestParquetConstant(t *testing.T) {
 	type row struct {
 		X float64 `parquet:"x,zstd"`
@@ -184,15 +184,15 @@ func FuzzThrift(f *testing.F) {
 	})
 }
 
-// TestParquetLZ4 reads a page that LZ4 does not shorten, which the library used
-// to give back as zeros.
+// TestParquetLZ4 reads a page that LZ4 does not shorten, which the library used to
+// return as zeros.
 func TestParquetLZ4(t *testing.T) {
 	const n = 600
 	var plain []byte
 	for i := range n {
 		plain = binary.LittleEndian.AppendUint64(plain, math.Float64bits(float64(i)+0.5))
 	}
-	packed := []byte{0xf0} // literals alone
+	packed := []byte{0xf0} // only literals
 	left := len(plain) - 15
 	for ; left >= 255; left -= 255 {
 		packed = append(packed, 255)

@@ -19,7 +19,7 @@ import (
 	"credence/internal/fault"
 )
 
-// parquetTable reads the plain columns of a Parquet file and its lists of
+// parquetTable reads the scalar columns of a Parquet file and its lists of
 // numbers, a few rows at a time.
 type parquetTable struct {
 	rowBase
@@ -27,33 +27,33 @@ type parquetTable struct {
 	pq     *parquet.File
 	leaves []parquetLeaf
 
-	wanted    []bool          // by column
-	group     int             // the next row group
-	left      int64           // rows left of the present one
-	columns   []*columnReader // of it; nil if not wanted
-	values    []parquet.Value // room for some
+	wanted    []bool          // columns to read
+	group     int             // index of the next row group
+	left      int64           // rows left in the present row group
+	columns   []*columnReader // of the present row group; nil for columns not to be read
+	values    []parquet.Value // buffer
 	blockRows int64           // rows read at a time
 
 	free, ready chan *parquetBlock
 	quit        chan struct{}
-	hand        *parquetBlock // the caller's
+	current     *parquetBlock // the block that Next returns rows of
 	at          int           // its next row
 }
 
 // parquetLeaf is a column of values.
 type parquetLeaf struct {
 	list     bool
-	listed   int // definition level of an element of a list, whether it is null or not
+	listed   int // definition level of a list element, null or not
 	typ      parquet.Type
 	scale    float64 // of a decimal; 0 otherwise
 	half     bool
 	unsigned bool
 	uuid     bool
-	null     bool  // the type of a column without any value
-	unread   error // why values are not read
+	null     bool  // the column has the null type, without any values
+	unread   error // why values cannot be read, or nil
 }
 
-// Rows returns how many records there are.
+// Rows returns the number of records.
 func (t *parquetTable) Rows() int { return int(t.pq.NumRows()) }
 
 func openParquet(ctx context.Context, in input, opts Options) (Table, error) {
@@ -70,18 +70,19 @@ func openParquet(ctx context.Context, in input, opts Options) (Table, error) {
 	return t, nil
 }
 
-// NewParquet reads a Parquet file that lies in memory; name is used in messages.
+// NewParquet opens a Parquet file in memory. The name is used in messages.
 func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Table, error) {
 	return openParquet(ctx, input{name: name, text: bytes.NewReader(data)}, opts)
 }
 
-// guard turns a panic of the Parquet library on a damaged file into an error.
+// guard is deferred to convert a panic of the Parquet library on a damaged file to an error.
 func guard(file string, err *error) {
 	if p := recover(); p != nil {
 		*err = damaged(file, "%v", p)
 	}
 }
 
+// newParquet checks all page headers of a file and reads its schema.
 func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
 	plain, size, err := newPlainParquet(ctx, file, src, size, memory)
@@ -96,8 +97,8 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	t.values, t.blockRows = make([]parquet.Value, blockRows), blockRows
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
-	// The library's types leave out that of half-precision numbers; the
-	// metadata list the leaves in the same order.
+	// The library's types do not include half-precision numbers, but the
+	// metadata do. They list the leaves in the same order.
 	var logical []format.LogicalType
 	for _, e := range pq.Metadata().Schema {
 		if e.Type.Valid {
@@ -129,7 +130,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	return t, t.begin(0)
 }
 
-// checkFooter looks at the end of a Parquet file, the footer's length and the
+// checkFooter checks the end of a Parquet file, the footer's length and the
 // magic number, and returns that length.
 func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	var end [8]byte
@@ -149,8 +150,8 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	return n, nil
 }
 
-// check refuses columns that are neither values nor lists of numbers: they are
-// passed over, unless they are wanted.
+// check sets the fields that depend on the logical type. It returns an error for
+// columns other than scalars and lists of numbers, which cannot be read.
 func (l *parquetLeaf) check(nesting int) error {
 	kind, logical := l.typ.Kind(), l.typ.LogicalType()
 	if nesting > 1 {
@@ -185,7 +186,7 @@ func (t *parquetTable) Close() (err error) {
 	return nil
 }
 
-// number returns a value of a list.
+// number returns an element of a list.
 func (l *parquetLeaf) number(v parquet.Value) float32 {
 	switch {
 	case v.IsNull():
@@ -239,8 +240,8 @@ func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
 	}
 }
 
-// decimal returns the value of a whole number of any size in two's complement,
-// the highest byte first.
+// decimal returns the value of a big-endian integer of any size in two's
+// complement.
 func decimal(b []byte) float64 {
 	if len(b) == 0 {
 		return 0
@@ -252,10 +253,10 @@ func decimal(b []byte) float64 {
 	return x
 }
 
-// Unread returns why a column is not read, or nil.
+// Unread returns the reason why a column cannot be read, or nil.
 func (t *parquetTable) Unread(col int) error { return t.leaves[col].unread }
 
-// errorInRow is what is wrong in a row of a file that has no lines.
+// errorInRow returns an error about a row of a file that has no lines.
 func errorInRow(file string, row int, names []string, col int, msg string) *fault.Error {
 	where := fmt.Sprintf("row %d", row)
 	if col >= 0 && col < len(names) {

@@ -8,36 +8,36 @@ import (
 	"credence/internal/fault"
 )
 
-// A Parquet file stores columns, and its values are decoded fastest column by column. A goroutine reads blocks of
-// rows ahead of the caller, who gets them row by row. Columns that nobody wants are not read at all.
+// A Parquet file stores columns, and decoding is fastest column by column. A goroutine reads blocks of rows ahead
+// of the caller, which gets them row by row. Columns that were not requested are not read.
 
 const (
-	// blockRows is the number of rows of a block. The numbers of a hundred columns
-	// fit a second-level cache.
+	// blockRows is the number of rows in a block. The numbers of a hundred columns
+	// fit into a second-level cache.
 	blockRows = 128
-	// listRows is the same of a file with lists, which may be long.
+	// listRows is the same for a file with lists, which may be long.
 	listRows = 16
-	// readAhead is how many blocks are read before they are asked for.
+	// readAhead is the number of blocks read in advance.
 	readAhead = 4
-	// farSkip is how many rows are worth to stop reading ahead for. It is more than are ever read ahead.
+	// farSkip is the number of rows from which a skip stops reading ahead. It is more than are ever read ahead.
 	farSkip = 4 * (readAhead + 1) * blockRows
 )
 
-// parquetBlock is some rows, or why there are no more.
+// parquetBlock is a number of rows and the error after them, io.EOF at the end.
 type parquetBlock struct {
 	columns []blockColumn
 	rows    int
 	err     error
 }
 
-// blockColumn is the cells of a column; of the values only those are set that
-// the kind of a cell names.
+// blockColumn holds the cells of a column. Only the value that belongs to the
+// kind of a cell is set.
 type blockColumn struct {
 	kinds  [blockRows]CellKind
 	nums   [blockRows]float64
 	wholes [blockRows]int64
 	texts  [blockRows]string
-	lists  [][]float32 // nil if it has none
+	lists  [][]float32 // nil if the column has no lists
 }
 
 // put sets cell j.
@@ -71,26 +71,26 @@ func (c *blockColumn) get(j int, cell *Cell) {
 // columnReader reads the values of a column in a row group.
 type columnReader struct {
 	parquet.ColumnChunkValueReader
-	buf, left []parquet.Value // of lists: those that were read, and of them those that were not used yet
+	buf, left []parquet.Value // for lists: a buffer, and the values in it that were not used yet
 }
 
-// Next returns the next row. Cells of columns that are not wanted stay as they are.
+// Next returns the next row. Cells of columns that were not requested are unchanged.
 func (t *parquetTable) Next() ([]Cell, error) {
 	if t.ready == nil {
 		t.start()
 	}
-	for t.hand == nil || t.at == t.hand.rows {
-		if t.hand != nil {
-			if t.hand.err != nil {
-				return nil, t.hand.err
+	for t.current == nil || t.at == t.current.rows {
+		if t.current != nil {
+			if t.current.err != nil {
+				return nil, t.current.err
 			}
-			t.free <- t.hand
+			t.free <- t.current
 		}
-		t.hand, t.at = <-t.ready, 0
+		t.current, t.at = <-t.ready, 0
 	}
 	for i := range t.cells {
 		if t.wanted[i] {
-			t.hand.columns[i].get(t.at, &t.cells[i])
+			t.current.columns[i].get(t.at, &t.cells[i])
 		}
 	}
 	t.at++
@@ -106,7 +106,7 @@ func (t *parquetTable) start() {
 	go t.run()
 }
 
-// run reads blocks until there are no more, or nobody wants them.
+// run reads blocks until the end of the file, or until quit is closed.
 func (t *parquetTable) run() {
 	defer close(t.ready)
 	for {
@@ -123,8 +123,8 @@ func (t *parquetTable) run() {
 	}
 }
 
-// fill reads the next rows of the file. With the last of them, or none, comes
-// io.EOF.
+// fill reads the next rows of the file. It returns io.EOF if there are no
+// more.
 func (t *parquetTable) fill(columns []blockColumn) (rows int, err error) {
 	defer guard(t.file, &err)
 	for t.left == 0 {
@@ -148,7 +148,7 @@ func (t *parquetTable) fill(columns []blockColumn) (rows int, err error) {
 	return rows, nil
 }
 
-// open begins the next row group.
+// open opens the next row group.
 func (t *parquetTable) open() error {
 	if err := t.closeColumns(); err != nil {
 		return fault.Of(t.file, err)
@@ -181,7 +181,7 @@ func (t *parquetTable) tooFew(i int) error {
 	return damaged(t.file, "column %s has fewer values than rows", t.names[i])
 }
 
-// fillColumn reads one value of column i for each row, or one list; they are passed over where to is nil.
+// fillColumn reads one value, or one list, of column i for each row. If to is nil, they are discarded.
 func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 	leaf := &t.leaves[i]
 	if leaf.list {
@@ -219,7 +219,7 @@ func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 	return nil
 }
 
-// fillLists reads one list of column i for each row: a value that begins it, and those that repeat.
+// fillLists reads one list of column i for each row: the value that starts the list and the repeated ones.
 func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 	leaf, c := &t.leaves[i], t.columns[i]
 	if c.buf == nil {
@@ -271,24 +271,24 @@ func (t *parquetTable) closeColumns() (err error) {
 	return err
 }
 
-// pause ends reading ahead, and returns how many rows were read but not handed out, which are lost, and why there would
-// have been no more.
+// pause stops reading ahead and discards the rows that were read but not returned. It returns their number and the
+// error after them, if any.
 func (t *parquetTable) pause() (rows int, err error) {
 	if t.ready == nil {
 		return 0, nil
 	}
-	if t.hand != nil {
-		rows, err = t.hand.rows-t.at, t.hand.err
+	if t.current != nil {
+		rows, err = t.current.rows-t.at, t.current.err
 	}
 	close(t.quit)
 	for block := range t.ready {
 		rows, err = rows+block.rows, block.err
 	}
-	t.ready, t.hand = nil, nil
+	t.ready, t.current = nil, nil
 	return rows, err
 }
 
-// only has columns read that the caller names, if reading has not begun.
+// only restricts reading to the given columns, unless reading has begun.
 func (t *parquetTable) only(columns []int) {
 	if t.ready != nil {
 		return
@@ -300,7 +300,7 @@ func (t *parquetTable) only(columns []int) {
 	t.wanted = keep
 }
 
-// skip passes over up to n rows, and returns how many there were.
+// skip skips up to n rows, and returns the number skipped.
 func (t *parquetTable) skip(n int) (_ int, err error) {
 	defer guard(t.file, &err)
 	n = min(n, t.Rows()-t.line)

@@ -84,7 +84,7 @@ func FuzzParquet(f *testing.F) {
 }
 
 // fuzzPages adds a short file for every codec and encoding, and for either version of
-// pages, so that damage does not have to find its way to them.
+// pages, so that mutations reach all of them quickly.
 func fuzzPages(f *testing.F) {
 	type row struct {
 		Plain  float64   `parquet:"plain,plain"`

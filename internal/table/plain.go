@@ -19,16 +19,16 @@ import (
 	"credence/internal/words"
 )
 
-// plainParquet shows a Parquet file as if nothing in it were compressed, and
-// unpacks a page when it is read. The library's own decoders are not trusted:
-// up to v0.32.0 it drops what a decoder returns in another buffer than it was
-// given, which is what its LZ4 decoder does when a page shrinks to more than a
-// third, so that such pages are read as zeros (parquet-go issue 608); it decodes
-// all row groups with the codec of the first; and a damaged page makes its
-// decoders allocate without end.
+// plainParquet presents a Parquet file as if nothing in it were compressed, and
+// decompresses each page when it is read. The library's own decompression is not
+// used: up to v0.32.0 it ignores data that a decoder returns in a new buffer, as
+// its LZ4 decoder does when a page shrinks to more than a third, so that such
+// pages are read as zeros (parquet-go issue 608); it decodes all row groups with
+// the codec of the first; and a damaged page can make its decoders allocate
+// without limit.
 //
-// What is shown is the file without its footer, then the column chunks, unpacked, then a
-// footer that says so:
+// The view consists of the file without its footer, then the column chunks, uncompressed,
+// then a footer that describes them:
 //
 //	[0, body)       the file up to its footer
 //	[body, tail)    the chunks, one after the other
@@ -41,23 +41,23 @@ type plainParquet struct {
 	body   int64
 	tail   int64
 	footer []byte
-	err    error // the first of a page, which the library may not pass on as it is
-	memory int64 // that is allowed
+	err    error // the first error in a page, which the library may not return unchanged
+	memory int64 // limit in bytes
 	levels []pageLevels
 }
 
-// plainChunk is a column chunk, shown from start to end.
+// plainChunk is a column chunk, from start to end in the view.
 type plainChunk struct {
 	name       string
 	codec      format.CompressionCodec
 	start, end int64
 	levels     *pageLevels
 	pages      []plainPage
-	held       []byte // the last page that was read, as it is shown, or nil
+	held       []byte // the last page that was read, as in the view, or nil
 	page       int    // its index
 }
 
-// newPlainParquet looks at all pages of a file, and returns the file as the library is to see it, and
+// newPlainParquet checks all page headers of a file, and returns the view of the file for the library and
 // its size.
 func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (*plainParquet, int64, error) {
 	n, err := checkFooter(file, src, size)
@@ -102,15 +102,15 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, me
 	return p, p.tail + int64(len(p.footer)), nil
 }
 
-// damaged reports damage to a Parquet file.
+// damaged returns an error about a damaged Parquet file.
 func damaged(file, format string, args ...any) error {
 	return fault.Malformed(file, "the Parquet file is damaged: "+format, args...)
 }
 
 func thousands(n int64) string { return words.Thousands(int(n)) }
 
-// addGroup checks the pages of a row group, and changes its metadata to say
-// where its chunks are shown.
+// addGroup checks the pages of a row group, and changes its metadata to the
+// offsets of its chunks in the view.
 func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error {
 	if len(group.Columns) != len(p.levels) {
 		return damaged(p.file, "row group %d has %d columns, the schema %d", g+1, len(group.Columns), len(p.levels))
@@ -127,8 +127,8 @@ func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error
 	return budget.Check(max(p.memory, perByte*size), most, p.file, "row group %d", g+1)
 }
 
-// addChunk looks at the headers of all pages of a column, and shows it behind what is shown already. It returns
-// the bytes that the largest page and the dictionary take in memory.
+// addChunk checks the headers of all pages of a column chunk, and appends the chunk to the view. It returns
+// the memory of the largest page and the dictionary, in bytes.
 func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size int64) (takes int64, err error) {
 	m := &c.MetaData
 	at := m.DataPageOffset
@@ -157,12 +157,12 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 		case page.plain < 0 || page.plain > min(page.packed, page.unpacked):
 			return bad(": %s bytes of levels in a page of %s", thousands(page.plain), thousands(page.packed))
 		}
-		if page.shown, err = thrift.Marshal(new(thrift.CompactProtocol), page.says); err != nil {
+		if page.plainHeaderBytes, err = thrift.Marshal(new(thrift.CompactProtocol), page.plainHeader); err != nil {
 			return bad(": %v", err)
 		}
 		page.start = chunk.end
 		chunk.pages = append(chunk.pages, page)
-		if chunk.end += int64(len(page.shown)) + page.unpacked; chunk.end > math.MaxInt64/2 {
+		if chunk.end += int64(len(page.plainHeaderBytes)) + page.unpacked; chunk.end > math.MaxInt64/2 {
 			return 0, damaged(p.file, "%s: it unpacks to more than any file holds", chunk.name)
 		}
 		at += page.header + page.packed
@@ -189,7 +189,7 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 	return data + dictionary, nil
 }
 
-// ReadAt reads what is shown.
+// ReadAt reads from the view.
 func (p *plainParquet) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -202,7 +202,7 @@ func (p *plainParquet) ReadAt(b []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// readSome reads some bytes at least, unless it fails.
+// readSome reads at least one byte, unless it fails.
 func (p *plainParquet) readSome(b []byte, off int64) (int, error) {
 	if err := p.ctx.Err(); err != nil {
 		p.err = err
@@ -231,12 +231,12 @@ func (p *plainParquet) readSome(b []byte, off int64) (int, error) {
 	}
 	n := copy(b, c.held[off-c.pages[k].start:])
 	if off+int64(n) == c.pages[k].start+int64(len(c.held)) {
-		c.held = nil // pages are read in order, and the library has this one now
+		c.held = nil // pages are read in order, and the library has a copy of this one
 	}
 	return n, nil
 }
 
-// show returns a page as it is shown: its header, then its data, unpacked.
+// show returns a page as it is in the view: its header, then its data, uncompressed.
 func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	packed := make([]byte, page.packed)
 	if _, err := p.src.ReadAt(packed, page.at+page.header); err != nil && err != io.EOF {
@@ -246,15 +246,15 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	if page.raw {
 		codec = format.Uncompressed
 	}
-	held := make([]byte, int64(len(page.shown))+page.unpacked)
-	data := held[copy(held, page.shown):]
+	held := make([]byte, int64(len(page.plainHeaderBytes))+page.unpacked)
+	data := held[copy(held, page.plainHeaderBytes):]
 	copy(data[:page.plain], packed)
 	err := errors.New("its checksum does not fit")
 	if page.crc == 0 || page.crc == crc32.ChecksumIEEE(packed) {
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
 	}
 	if err == nil {
-		err = c.levels.check(&page.says, data, p.memory)
+		err = c.levels.check(&page.plainHeader, data, p.memory)
 	}
 	if err != nil {
 		return nil, damaged(p.file, "%s: the page at byte %s: %v", c.name, thousands(page.at), err)
@@ -262,9 +262,9 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	return held, nil
 }
 
-// levelsOf returns the levels of the columns of values, in order.
+// levelsOf returns the levels of the leaf columns, in order.
 func levelsOf(schema []format.SchemaElement, memory int64) ([]pageLevels, error) {
-	const deepest = 64 // the library goes down by recursion
+	const deepest = 64 // the library uses recursion
 	var list []pageLevels
 	at := 0
 	var walk func(depth, definition, repetition int) error

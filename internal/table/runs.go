@@ -10,28 +10,28 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// The library decodes the runs of a page as long as they say they are. They are therefore
-// followed here first, when a page is unpacked: a page has no more levels and values than
-// its header says.
+// The library trusts the lengths of the runs in a page. Therefore they are checked here
+// first, when a page is decompressed: a page must not have more levels and values than its
+// header states.
 //
-// A stream of levels, or of indices into a dictionary, is a sequence of runs: a number
-// whose lowest bit tells which kind follows, and whose other bits how much of it.
+// A stream of levels, or of indices into a dictionary, is a sequence of runs. Each begins
+// with a number whose lowest bit is the kind of run and whose other bits are its length.
 //
 //	…1  groups of eight values, packed in width bits each
-//	…0  one value, in as few bytes as hold width bits, that is repeated
+//	…0  one repeated value, in the smallest number of bytes that holds width bits
 
 var errRuns = errors.New("a run of values that is longer than the page")
 
-// pageLevels are what the schema says of a column: the levels of its values, and how many
-// values a row may have.
+// pageLevels describes a column: the maximum levels of its values according to the schema,
+// and the number of values that a row may have.
 type pageLevels struct {
 	definition, repetition int
 	mostInRow              int64
-	inRow                  int64 // values of the row that the pages up to here end with
+	inRow                  int64 // values so far in the last row
 }
 
-// runs follows a stream of values, of at most so many, up to a group; each is called with
-// every run if it is not nil.
+// runs checks a stream of at most most values, rounded up to a group of eight. It calls
+// each, if not nil, for every run.
 func runs(src []byte, width int, most int64, each func(value uint32, n int64) error) error {
 	if width > 32 {
 		return fmt.Errorf("values of %d bits", width)
@@ -84,7 +84,7 @@ func eachRun(src []byte, width int, packed bool, n int64, each func(value uint32
 	return nil
 }
 
-// rows follows repetition levels, of which 0 begins a row.
+// rows checks repetition levels. Level 0 begins a row.
 func (l *pageLevels) rows(src []byte, most int64) error {
 	return runs(src, bits.Len(uint(l.repetition)), most, func(value uint32, n int64) error {
 		switch {
@@ -100,7 +100,7 @@ func (l *pageLevels) rows(src []byte, most int64) error {
 	})
 }
 
-// check follows all runs of a page, and looks at the sizes that other encodings state.
+// check checks all runs of a page, and the sizes stated in other encodings.
 func (l *pageLevels) check(h *format.PageHeader, data []byte, memory int64) error {
 	var levels [2][]byte // of repetition and of definition
 	var values int64
@@ -140,7 +140,7 @@ func (l *pageLevels) check(h *format.PageHeader, data []byte, memory int64) erro
 	return err
 }
 
-// prefixed returns the bytes whose number stands before them, and the rest.
+// prefixed returns the bytes after a length prefix, and the rest.
 func prefixed(b []byte) (data, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, errRuns
@@ -152,11 +152,11 @@ func prefixed(b []byte) (data, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
-// plainDictionary is what files of before 2013 call the encoding by a dictionary; the library has it
-// as deprecated, but such files are there to be read.
+// plainDictionary is the dictionary encoding in files from before 2013. The library marks it as
+// deprecated, but such files exist.
 const plainDictionary format.Encoding = 2
 
-// checkValues looks at the values of a page, behind its levels.
+// checkValues checks the values of a page, after its levels.
 func checkValues(encoding format.Encoding, data []byte, most, memory int64) error {
 	if len(data) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func checkValues(encoding format.Encoding, data []byte, most, memory int64) erro
 	return nil
 }
 
-// deltaHeader looks at the number of values that a stream of differences announces, behind
+// deltaHeader checks the number of values that a stream of differences announces, after
 // the sizes of its blocks.
 func deltaHeader(data []byte, most int64) error {
 	var head [3]uint64
@@ -189,7 +189,7 @@ func deltaHeader(data []byte, most int64) error {
 	return err
 }
 
-// takeNumbers reads the numbers that data begins with, and returns the rest.
+// takeNumbers reads numbers from the beginning of data into list, and returns the rest.
 func takeNumbers(data []byte, list []uint64) (rest []byte, err error) {
 	for i := range list {
 		u, k := binary.Uvarint(data)
@@ -201,8 +201,8 @@ func takeNumbers(data []byte, list []uint64) (rest []byte, err error) {
 	return data, nil
 }
 
-// checkPrefixes adds up the texts of a page each of which begins like the one before: what
-// they have in common is stored once, so that a short page can hold long texts.
+// checkPrefixes limits the total size of texts that are stored as the length of the prefix
+// shared with the previous text and a suffix: a short page can expand to long texts.
 func checkPrefixes(data []byte, most, memory int64) error {
 	if err := deltaHeader(data, most); err != nil {
 		return err
@@ -230,9 +230,9 @@ func checkPrefixes(data []byte, most, memory int64) error {
 	return nil
 }
 
-// deltaRest returns what follows a stream of differences: the sizes of a block and of its
-// parts, the number of values and the first of them; then blocks, each with the least
-// difference, the width of the values of each part, and the parts.
+// deltaRest returns the data after a stream of differences. The stream has the block size,
+// the number of miniblocks per block, the number of values and the first value; then blocks,
+// each with its minimum difference, the bit width of each miniblock, and the miniblocks.
 func deltaRest(data []byte) ([]byte, error) {
 	var head [4]uint64
 	data, err := takeNumbers(data, head[:])

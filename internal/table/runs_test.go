@@ -15,7 +15,7 @@ import (
 	"credence/internal/budget"
 )
 
-// uvarints writes numbers one after the other.
+// uvarints encodes numbers one after another.
 func uvarints(list ...uint64) []byte {
 	var b []byte
 	for _, u := range list {
@@ -24,8 +24,8 @@ func uvarints(list ...uint64) []byte {
 	return b
 }
 
-// Pages that announce more than they hold are refused before the library decodes them:
-// each of these made it allocate gigabytes, or would make it.
+// Pages that announce more than they contain are rejected before the library decodes them:
+// each of these made, or would make, it allocate gigabytes.
 func TestPageRuns(t *testing.T) {
 	prefix := func(b []byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...) }
 	deltas := func(values ...int32) []byte {
@@ -75,7 +75,7 @@ func TestPageRuns(t *testing.T) {
 	}
 }
 
-// A schema whose columns are deep in each other overflows the stack of the library.
+// A schema of deeply nested columns overflows the stack of the library.
 func TestDeepSchema(t *testing.T) {
 	schema := []format.SchemaElement{{Name: "root", NumChildren: thrift.New(int32(1))}}
 	for range 100_000 {
@@ -86,7 +86,7 @@ func TestDeepSchema(t *testing.T) {
 	}
 }
 
-// The levels of columns are those that the library finds.
+// The levels of columns agree with those of the library.
 func TestLevels(t *testing.T) {
 	type inner struct {
 		A *int64   `parquet:"a,optional"`

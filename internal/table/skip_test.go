@@ -51,7 +51,7 @@ func skipFile(t *testing.T, path string, first, rows, group int) {
 	}
 }
 
-// TestSkip: whatever is passed over between them, records are those of their places, to the end.
+// TestSkip checks the records between skips of any length, to the end.
 func TestSkip(t *testing.T) {
 	const rows = 30000
 	dir := t.TempDir()

@@ -14,26 +14,25 @@ import (
 	"credence/internal/words"
 )
 
-// stack shows several collections of labeled items as one table, those of a later file
-// under those of an earlier one. Files of one set often number their items from 1 each:
-// if an id means different items in two files, all ids get the name of their file in
-// front, as in "dev/1". An item that two files have alike is one item, and its votes are
-// those of both.
+// stack concatenates several collections of labeled items into one table. Files of one
+// data set often each number their items from 1: if an id refers to different items in two
+// files, all ids are prefixed with the name of their file, as in "dev/1". An item that is
+// equal in two files is one item with the votes of both.
 type stack struct {
 	parts  []Table
-	to     [][]int // column of the stack for each of a part
+	to     [][]int // column of the stack for each column of a part
 	names  []string
 	roles  []Role
-	prefix []string // of ids, or ""
+	prefix []string // of ids by part, or ""
 	item   int      // column of ids
 	once   map[string]bool
-	at     int // part of the last record
+	at     int // index of the part of the last record
 	ended  bool
 	cells  []Cell
 }
 
-// OpenStack opens collections of labeled items as one table, in which their items stand
-// under one another.
+// OpenStack opens collections of labeled items as one table, which has the items of the
+// first file, then those of the second, and so on.
 func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error) {
 	s := &stack{prefix: make([]string, len(paths)), once: map[string]bool{}}
 	for _, path := range paths {
@@ -57,13 +56,13 @@ func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error)
 	return s, nil
 }
 
-// IsCollection reports whether a table holds items with their votes.
+// IsCollection reports whether a table contains items with their votes.
 func IsCollection(t Table) bool {
 	roles := t.Traits().Roles
 	return slices.Contains(roles, LabelRole) && slices.Contains(roles, ItemRole)
 }
 
-// add takes over the columns of a part.
+// add adds the columns of a part.
 func (s *stack) add(t Table) error {
 	roles := t.Traits().Roles
 	var to []int
@@ -77,7 +76,7 @@ func (s *stack) add(t Table) error {
 			at = len(s.names)
 			s.names, s.roles = append(s.names, name), append(s.roles, role)
 		}
-		// What is constant in one file need not be in another.
+		// A column that is constant in one file need not be in another.
 		if min(s.roles[at], role) == DataRole && max(s.roles[at], role) == NoteRole {
 			s.roles[at] = DataRole
 			role = DataRole
@@ -91,7 +90,7 @@ func (s *stack) add(t Table) error {
 	return nil
 }
 
-// compare finds out whether ids of different files mean the same items.
+// compare checks whether equal ids in different files refer to equal items.
 func (s *stack) compare(ctx context.Context, paths []string, opts Options) error {
 	opts.Items = true
 	seed := maphash.MakeSeed()
@@ -109,7 +108,7 @@ func (s *stack) compare(ctx context.Context, paths []string, opts Options) error
 				switch s.roles[to[i]] {
 				case ItemRole:
 					id = strings.Clone(rec[i].String())
-				case DataRole: // of any order
+				case DataRole: // in any order
 					sum += maphash.String(seed, s.names[to[i]]+"\x00"+rec[i].String())
 				}
 			}
@@ -129,7 +128,7 @@ func (s *stack) compare(ctx context.Context, paths []string, opts Options) error
 	return nil
 }
 
-// name puts the names of files in front of ids: as short as tells them apart.
+// name sets the prefixes of ids: base names of the files if they are distinct, else paths.
 func (s *stack) name(paths []string) {
 	for k, path := range paths {
 		base := filepath.Base(path)
@@ -145,7 +144,7 @@ func (s *stack) name(paths []string) {
 	}
 }
 
-// Next returns the next record of any part.
+// Next returns the next record, going on to the next part if necessary.
 func (s *stack) Next() ([]Cell, error) {
 	for {
 		rec, err := s.parts[s.at].Next()
@@ -182,7 +181,7 @@ func (s *stack) Header() []string     { return s.names }
 func (s *stack) Line() int            { return s.parts[s.at].Line() }
 func (s *stack) Keep(bytes int) error { return s.parts[s.at].Keep(bytes) }
 
-// Name returns the file of the last record, and all of them in the end.
+// Name returns the file of the last record, and all files after the end.
 func (s *stack) Name() string {
 	if !s.ended {
 		return s.parts[s.at].Name()
@@ -190,7 +189,7 @@ func (s *stack) Name() string {
 	return strings.Join(words.Each(s.parts, Table.Name), ", ")
 }
 
-// Traits are those of all parts together.
+// Traits returns the combined traits of all parts.
 func (s *stack) Traits() Traits {
 	t := Traits{Roles: s.roles}
 	for _, p := range s.parts {
@@ -199,7 +198,7 @@ func (s *stack) Traits() Traits {
 	return t
 }
 
-// Notes are those of all parts, each once.
+// Notes returns the distinct warnings of all parts.
 func (s *stack) Notes() []error {
 	var list []error
 	for _, p := range s.parts {
@@ -212,7 +211,7 @@ func (s *stack) Notes() []error {
 	return list
 }
 
-// Unread returns why a part does not read a column.
+// Unread returns the reason why a part cannot read a column, or nil.
 func (s *stack) Unread(col int) error {
 	for k, p := range s.parts {
 		if i := slices.Index(s.to[k], col); i >= 0 && p.Unread(i) != nil {
@@ -222,7 +221,7 @@ func (s *stack) Unread(col int) error {
 	return nil
 }
 
-// ErrorAt gives the place in the file of the last record.
+// ErrorAt returns an error with the position in the file of the last record.
 func (s *stack) ErrorAt(col int, format string, args ...any) *fault.Error {
 	if col >= 0 {
 		col = slices.Index(s.to[s.at], col)

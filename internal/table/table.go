@@ -1,6 +1,6 @@
 // Package table reads tables: CSV, TSV and their kin, sheets of workbooks, JSON, Parquet, Arrow streams, and
-// matrices in NPY files. It knows of cells, records and their places in the file, and nothing of what
-// they mean. It also writes Parquet and Arrow streams.
+// matrices in NPY files. It deals with cells, records and their positions in the file, not with their
+// meaning. It also writes Parquet and Arrow streams.
 package table
 
 import (
@@ -19,34 +19,34 @@ import (
 
 // Table is a source of records under named columns.
 type Table interface {
-	Name() string     // of the file, for messages
-	Header() []string // unique names
+	Name() string     // file name, for messages
+	Header() []string // unique column names
 	// Next returns the next record, valid until the next call, and io.EOF
 	// after the last.
 	Next() ([]Cell, error)
 	Line() int // of the last record
-	// ErrorAt reports something wrong in column col of the last record, or in
-	// all of it when col is negative.
+	// ErrorAt returns an error about column col of the last record, or about
+	// the whole record if col is negative.
 	ErrorAt(col int, format string, args ...any) *fault.Error
-	// Unread returns why a column is not read, or nil.
+	// Unread returns the reason why a column cannot be read, or nil.
 	Unread(col int) error
-	// Keep counts memory that the caller keeps of records, and refuses too much.
+	// Keep counts memory that the caller retains, and returns an error beyond the limit.
 	Keep(bytes int) error
-	// Traits returns what sets the table apart.
+	// Traits returns properties of the table as a whole.
 	Traits() Traits
-	// Notes returns what was left out or mended so far, to be told.
+	// Notes returns warnings about what was left out or corrected so far.
 	Notes() []error
 	Close() error
 }
 
-// base has what most tables know of themselves.
+// base implements the methods that most tables share.
 type base struct {
 	file  string // as the caller named it
 	src   io.Closer
 	names []string // of the columns
 	line  int      // of the last record, or its number where there are no lines
 	cells []Cell   // of the last record
-	kept  string   // a format with the line: what Keep counts
+	kept  string   // describes what Keep counts: a format that takes the line
 	meter *budget.Meter
 
 	traits Traits
@@ -60,7 +60,7 @@ func (b *base) Notes() []error   { return nil }
 func (b *base) Traits() Traits   { return b.traits }
 func (b *base) Close() error     { return b.src.Close() }
 
-// begin checks the names of the columns, which stand on the given line, and makes a record without values.
+// begin checks the column names, found on the given line, and allocates a record without values.
 func (b *base) begin(line int) error {
 	b.cells = missing(len(b.names))
 	return checkHeader(b.file, line, b.names)
@@ -69,12 +69,12 @@ func (b *base) begin(line int) error {
 // missing returns n cells without a value.
 func missing(n int) []Cell { return slices.Repeat([]Cell{{Kind: MissingCell}}, n) }
 
-// Keep counts memory that a caller keeps.
+// Keep counts memory that the caller retains.
 func (b *base) Keep(n int) error {
 	return b.meter.Keep(int64(n), func() string { return fmt.Sprintf(b.kept, b.line) })
 }
 
-// ErrorAt gives the line, and the column with its name.
+// ErrorAt returns an error with the line, and the column with its name.
 func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
 	e := &fault.Error{File: b.file, Line: b.line, Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
@@ -86,67 +86,67 @@ func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
 	return e
 }
 
-// rowBase is the base of tables with typed columns, in files that have rows and no lines.
+// rowBase is the base of tables with typed columns, in files that have rows instead of lines.
 type rowBase struct{ base }
 
 func newRowBase(file string) rowBase { return rowBase{base{file: file, traits: Traits{Lists: true}}} }
 
-// Keep counts memory that a caller keeps.
+// Keep counts memory that the caller retains.
 func (b *rowBase) Keep(n int) error {
 	return b.meter.Keep(int64(n), func() string { return "what is kept of the first " + words.Thousands(b.line) + " rows" })
 }
 
-// ErrorAt gives the row and the name of the column.
+// ErrorAt returns an error with the row and the column name.
 func (b *rowBase) ErrorAt(col int, format string, args ...any) *fault.Error {
 	return errorInRow(b.file, b.line, b.names, col, fmt.Sprintf(format, args...))
 }
 
-// Traits are what sets a table apart.
+// Traits are properties of a table as a whole.
 type Traits struct {
 	Commas   bool   // numbers may have a decimal comma
 	RowNames bool   // the first column has values but no name
 	Lists    bool   // cells may be lists of numbers
 	Plain    bool   // the header has no separator
 	Blank    []bool // columns without a name, in text; else nil
-	Roles    []Role // what the format says of columns; else nil
+	Roles    []Role // of the columns, if the format defines them; else nil
 }
 
-// Role is what a format itself says that a column is for. Most formats say nothing;
-// collections of labeled items, in JSON, have places for raters and labels.
+// Role is the purpose of a column as defined by the file format. Most formats define none;
+// collections of labeled items, in JSON, have fields for raters and labels.
 type Role uint8
 
 const (
 	DataRole  Role = iota // a value of the item
 	ItemRole              // the id of the item
 	RaterRole             // who cast the vote
-	LabelRole             // the label that the vote is for
-	OtherRole             // the label of another question, instead of it
-	NoteRole              // what is known of the votes, or of how they came about
+	LabelRole             // the label of the vote
+	OtherRole             // a label for another question, which may be used instead
+	NoteRole              // metadata about the votes or how they were collected
 )
 
-// Options says how a table is read.
+// Options configures how a table is read.
 type Options struct {
-	// Comma separates the fields of a text table. 0 finds out: comma,
-	// semicolon, tab or bar, whichever the header has most of.
+	// Comma separates the fields of a text table. 0 detects it: the most
+	// frequent of comma, semicolon, tab and bar in the header.
 	Comma rune
 	// Stdin is the text of the file called "-".
 	Stdin []byte
-	// Memory is how many bytes a record, a page or a row group may take, and what
-	// callers keep of all records; see package budget. 0 means the default.
+	// Memory limits the bytes of a record, a page or a row group, and of what
+	// callers retain of all records; see package budget. 0 means the default.
 	Memory int64
-	// Items asks for one record per item where a format holds items with their votes.
-	// Otherwise there is one per vote.
+	// Items requests one record per item from formats that hold items with their votes.
+	// Otherwise there is one record per vote.
 	Items bool
-	// Sheet is the name of the sheet of a workbook to read, or its number, from 1; "" is the
-	// first that is not hidden. With SheetOptional, it may be one that the workbook lacks.
+	// Sheet is the name of the workbook sheet to read, or its number, from 1; "" is the
+	// first that is not hidden. With SheetOptional, a missing sheet is not an error.
 	Sheet         string
 	SheetOptional bool
 }
 
-// Stdin is what messages call the file "-".
+// Stdin is the name of the file "-" in messages.
 const Stdin = "standard input"
 
-// checkHeader refuses tables without columns and with two of one name.
+// checkHeader returns an error if there are no columns or two have the same name.
 func checkHeader(file string, line int, names []string) error {
 	if len(names) == 0 {
 		return &fault.Error{File: file, Msg: "no columns"}
@@ -161,8 +161,8 @@ func checkHeader(file string, line int, names []string) error {
 	return nil
 }
 
-// Only tells a table, before the first record, that the cells of other columns
-// will not be looked at, so that they need not be read.
+// Only restricts a table to the given columns, so that the others need not be
+// read. It must be called before the first record is read.
 func Only(t Table, columns ...int) {
 	switch t := t.(type) {
 	case *parquetTable:
@@ -175,8 +175,8 @@ func Only(t Table, columns ...int) {
 	}
 }
 
-// Skip passes over up to n records, of which nothing is wanted, and returns how many there were: fewer than n at the end.
-// Row groups and files of Parquet are not read at all where they are passed over whole, and no values become cells.
+// Skip skips up to n records and returns the number skipped, which is less than n at the end of the table.
+// Parquet row groups and files that are skipped entirely are not read, and values are not converted to cells.
 func Skip(t Table, n int) (skipped int, err error) {
 	switch t := t.(type) {
 	case *folder:
@@ -194,9 +194,9 @@ func Skip(t Table, n int) (skipped int, err error) {
 	return skipped, nil
 }
 
-// Records calls f with every record of t, until f or the context has an error.
+// Records calls f with every record of t, until f returns an error or the context is done.
 func Records(ctx context.Context, t Table, f func([]Cell) error) error {
-	const every = 1024 // records between questions
+	const every = 1024 // records between checks of the context
 	for n := 0; ; n++ {
 		if n%every == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -214,14 +214,14 @@ func Records(ctx context.Context, t Table, f func([]Cell) error) error {
 	}
 }
 
-// matrix shows a matrix in an NPY file as a table with columns named 0, 1, 2, …
+// matrix presents a matrix in an NPY file as a table with columns named 0, 1, 2, …
 type matrix struct {
 	base
 	a   *array.Array
 	row []float32
 }
 
-// maxMatrix bounds the columns of a matrix.
+// maxMatrix is the largest number of columns of a matrix.
 const maxMatrix = 100_000
 
 func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// ParquetColumn is a column of a Parquet file to write.
+// ParquetColumn is a column of a Parquet file or Arrow stream to write.
 type ParquetColumn struct {
 	Name string
 	Kind ParquetKind
 }
 
-// ParquetKind is the type of a column to write. All may be null.
+// ParquetKind is the type of a column to write. All types may be null.
 type ParquetKind uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	ParquetBool
 )
 
-// ParquetWriter writes rows to a Parquet file as they come, holding one row
-// group of rowsPerGroup rows and GroupValues values at most.
+// ParquetWriter writes rows to a Parquet file. It buffers one row group, of at
+// most rowsPerGroup rows and GroupValues values.
 type ParquetWriter struct {
 	columns []ParquetColumn
 	w       *parquet.GenericWriter[any]
@@ -38,10 +38,10 @@ type ParquetWriter struct {
 
 const rowsPerGroup = 1 << 16
 
-// GroupValues bounds the values of a row group, whose rows are then fewer where there are more than 128 columns.
+// GroupValues limits the values of a row group, which has fewer rows if there are more than 128 columns.
 const GroupValues = 1 << 23
 
-// ordered is a group whose fields keep their order; parquet.Group sorts them.
+// ordered is a group whose fields keep their order. A parquet.Group sorts them.
 type ordered struct {
 	parquet.Group
 	names []string
@@ -59,11 +59,11 @@ func (o ordered) Fields() []parquet.Field {
 	return fields
 }
 
-// parquetNodes are how the library describes columns of a kind.
+// parquetNodes maps kinds of columns to schema nodes of the library.
 var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetWhole: parquet.Int(64),
 	ParquetNumber: parquet.Leaf(parquet.DoubleType), ParquetBool: parquet.Leaf(parquet.BooleanType)}
 
-// NewParquetWriter begins a file with the given columns, in that order.
+// NewParquetWriter starts a file with the given columns, in that order.
 func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, error) {
 	root := ordered{Group: parquet.Group{}}
 	for _, c := range columns {
@@ -76,8 +76,8 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, err
 	return &ParquetWriter{columns: columns, w: parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", root))}, nil
 }
 
-// Write appends a row: a string, float64, int64 or bool for each column, as
-// its kind says, or nil for null.
+// Write appends a row: for each column a string, float64, int64 or bool,
+// according to its kind, or nil for null.
 func (p *ParquetWriter) Write(values ...any) (err error) {
 	defer guard("a Parquet file to write", &err)
 	if len(values) != len(p.columns) {
@@ -120,7 +120,7 @@ func (p *ParquetWriter) write(row parquet.Row) error {
 	return nil
 }
 
-// Append writes the rows of a file that another ParquetWriter with the same columns wrote: the result is the same
+// Append appends the rows of a file written by another ParquetWriter with the same columns. The result is the same
 // as if they had been written here. The file is trusted.
 func (p *ParquetWriter) Append(r io.ReaderAt, size int64) (err error) {
 	defer guard("a Parquet file to append", &err)
@@ -162,24 +162,24 @@ func (p *ParquetWriter) Close() (err error) {
 	return p.w.Close()
 }
 
-// ArrowWriter writes an Arrow stream: values go to columns one by one, and [ArrowWriter.Flush] writes the rows
-// that are complete.
+// ArrowWriter writes an Arrow stream. Values are appended to columns one by one, and [ArrowWriter.Flush] writes
+// the complete rows.
 type ArrowWriter struct {
 	w       io.Writer
 	columns []arrowBuilder
 }
 
-// arrowBuilder is the values of a column that are not written yet.
+// arrowBuilder holds the values of a column that are not written yet.
 type arrowBuilder struct {
 	kind    ParquetKind
 	n       int    // rows
-	nulls   int    // of them without a value
-	valid   []byte // a bit for each row
-	offsets []byte // of texts: where each begins, then the end
+	nulls   int    // rows without a value
+	valid   []byte // one bit per row
+	offsets []byte // of texts: the start of each, then the end
 	data    []byte
 }
 
-// Numbers of Arrow's format: of messages, of types, and the version of both.
+// Constants of Arrow's format: message kinds, types, and the version.
 const (
 	arrowSchema  = 1
 	arrowBatch   = 3
@@ -190,7 +190,7 @@ const (
 	arrowVersion = 4 // called V5
 )
 
-// NewArrowWriter begins a stream with the given columns, in that order.
+// NewArrowWriter starts a stream with the given columns, in that order.
 func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) {
 	names := make([]string, len(columns))
 	fields := make([]flatFields, len(columns))
@@ -215,7 +215,7 @@ func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) 
 	return a, a.message(arrowSchema, flatFields{1: fields}, 0)
 }
 
-// message writes the head of a message, behind which so many bytes follow.
+// message writes the head of a message. The caller writes the body, of the given size.
 func (a *ArrowWriter) message(kind int8, header flatFields, body int) error {
 	m := flatten(flatFields{0: int16(arrowVersion), 1: kind, 2: header, 3: int64(body)})
 	m = append(m, make([]byte, -len(m)&7)...) // to a multiple of 8
@@ -224,7 +224,7 @@ func (a *ArrowWriter) message(kind int8, header flatFields, body int) error {
 	return err
 }
 
-// row adds a row to column i, with a value or without.
+// row adds a row to column i, with or without a value.
 func (a *ArrowWriter) row(i int, has bool) *arrowBuilder {
 	c := &a.columns[i]
 	c.valid = appendBit(c.valid, c.n, has)
@@ -235,7 +235,7 @@ func (a *ArrowWriter) row(i int, has bool) *arrowBuilder {
 	return c
 }
 
-// appendBit appends bit i to those of bytes that have i bits before it.
+// appendBit appends a bit to a bitmap of i bits.
 func appendBit(bits []byte, i int, x bool) []byte {
 	if i%8 == 0 {
 		bits = append(bits, 0)
@@ -265,13 +265,13 @@ func (a *ArrowWriter) Whole(i int, x int64) {
 	c.data = binary.LittleEndian.AppendUint64(c.data, uint64(x))
 }
 
-// Bool appends a truth to column i.
+// Bool appends a boolean to column i.
 func (a *ArrowWriter) Bool(i int, x bool) {
 	c := a.row(i, true)
 	c.data = appendBit(c.data, c.n-1, x)
 }
 
-// Null appends nothing to column i.
+// Null appends a null to column i.
 func (a *ArrowWriter) Null(i int) {
 	c := a.row(i, false)
 	switch c.kind {
@@ -284,7 +284,7 @@ func (a *ArrowWriter) Null(i int) {
 	}
 }
 
-// Size returns how many bytes wait to be written.
+// Size returns the number of bytes that are not written yet.
 func (a *ArrowWriter) Size() int {
 	size := 0
 	for i := range a.columns {
@@ -294,7 +294,7 @@ func (a *ArrowWriter) Size() int {
 	return size
 }
 
-// Flush writes the rows so far. All columns have as many.
+// Flush writes the rows so far. All columns must have the same number of rows.
 func (a *ArrowWriter) Flush() error {
 	if len(a.columns) == 0 || a.columns[0].n == 0 {
 		return nil

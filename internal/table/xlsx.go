@@ -19,36 +19,36 @@ import (
 )
 
 // A workbook (ECMA-376) is a ZIP archive of XML files: xl/workbook.xml lists the sheets, texts
-// that cells share are in xl/sharedStrings.xml, and whether a number is a date is told by
-// the number format of its style, in xl/styles.xml. Of formulas the value counts that the
-// program saved with them.
+// shared by cells are in xl/sharedStrings.xml, and the number formats in xl/styles.xml determine
+// whether a number is a date. The value of a formula is the one that the program saved with
+// it.
 //
-// A sheet is read whole, since only its end tells which cells are merged and what of the grid
-// is used. Sizes are those that files unpack to, as they do: nothing that the archive states
-// is relied on.
+// A sheet is read entirely, since its end contains the merged cells, and since the used columns
+// are only known then. Sizes are measured while unpacking: sizes stated in the archive are not
+// trusted.
 
 // xlsx is a sheet of a workbook as a table.
 type xlsx struct {
 	base
 	sheet string
-	cols  []int // of the sheet, from 0, for each column
+	cols  []int // column of the sheet, from 0, for each column of the table
 	rows  []xlsxRow
 	texts []string     // of cells
-	first string       // cell of an error other than #N/A
-	text  string       // of that error
-	bad   int          // cells with such errors
-	title string       // what stood above the header
-	at    int          // rows handed out
-	fresh budget.Meter // as it was before the first record
+	first string       // first cell with an error other than #N/A
+	text  string       // that error
+	bad   int          // number of cells with such errors
+	title string       // text above the header
+	at    int          // rows returned so far
+	fresh budget.Meter // the meter before the first record
 }
 
-// xlsxRow is a row of a sheet with the cells that are not empty, by column.
+// xlsxRow is a row of a sheet with its nonempty cells, sorted by column.
 type xlsxRow struct {
 	number int // from 1
 	cells  []xlsxCell
 }
 
-// xlsxCell is a cell, in few bytes: a sheet has millions.
+// xlsxCell is a cell. It is small because a sheet may have millions.
 type xlsxCell struct {
 	num  float64
 	text uint32 // index of its text
@@ -56,16 +56,16 @@ type xlsxCell struct {
 	kind CellKind
 }
 
-// cellCost is what a cell takes, with room that is not used yet.
+// cellCost is the memory of a cell, including unused capacity.
 const cellCost = 24
 
-// textCost is what a text takes besides its bytes: where it is, with room that is not used yet, and where it ends.
+// textCost is the memory of a text in addition to its bytes: its string header, including unused capacity.
 const textCost = 48
 
-// isWorkbook reports whether a file begins as a ZIP archive does.
+// isWorkbook reports whether a file begins like a ZIP archive.
 func isWorkbook(head []byte) bool { return bytes.HasPrefix(head, []byte("PK")) }
 
-// openXLSX opens the sheet of a workbook that opts names.
+// openXLSX opens a sheet of a workbook, selected by opts.
 func openXLSX(ctx context.Context, in input, opts Options) (Table, error) {
 	src, size, err := in.open()
 	if err != nil {
@@ -114,7 +114,7 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	return t, t.header(b)
 }
 
-// workbook is what the sheets of a workbook share.
+// workbook holds the data shared by the sheets of a workbook.
 type workbook struct {
 	ctx     context.Context
 	file    string
@@ -124,17 +124,17 @@ type workbook struct {
 
 	sheets   []xlsxSheet
 	from1904 bool     // dates are days since 1904
-	texts    []string // that cells share
-	styles   []bool   // whether a style shows a number as a date or time
+	texts    []string // shared by cells
+	styles   []bool   // whether a style displays numbers as dates or times
 }
 
 type xlsxSheet struct {
 	name   string
-	part   string // of the archive
+	part   string // file in the archive
 	hidden bool
 }
 
-// part returns a file of the archive, or nil. Names differ in case between programs.
+// part returns a file of the archive, or nil. Case is ignored because programs differ in it.
 func (b *workbook) part(name string) *zip.File {
 	name = strings.TrimPrefix(name, "/")
 	for _, f := range b.archive.File {
@@ -145,7 +145,7 @@ func (b *workbook) part(name string) *zip.File {
 	return nil
 }
 
-// open reads what the sheets share.
+// open reads the data shared by the sheets.
 func (b *workbook) open() error {
 	book := "xl/workbook.xml"
 	links, err := b.links("_rels/.rels")
@@ -184,7 +184,7 @@ func (b *workbook) open() error {
 	return b.list(book, target)
 }
 
-// resolved returns the name of a part that another in dir links to.
+// resolved returns the name of the part that a link in dir refers to.
 func resolved(dir, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return strings.TrimPrefix(path.Clean(target), "/")
@@ -195,7 +195,7 @@ func resolved(dir, target string) string {
 // xlsxLink is a link from one part to another.
 type xlsxLink struct{ id, kind, target string }
 
-// links reads those of a part; none if there is no file of them.
+// links reads a file of links. There are none if the file does not exist.
 func (b *workbook) links(name string) ([]xlsxLink, error) {
 	var list []xlsxLink
 	err := b.scan(name, func(x *xmlScanner) error {
@@ -208,7 +208,7 @@ func (b *workbook) links(name string) ([]xlsxLink, error) {
 	return list, err
 }
 
-// list reads the sheets in their order. Those that are charts have no cells.
+// list reads the names of the sheets, in order. Charts are left out, as they have no cells.
 func (b *workbook) list(book string, target map[string]string) error {
 	return b.scan(book, func(x *xmlScanner) error {
 		switch {
@@ -227,8 +227,8 @@ func (b *workbook) list(book string, target map[string]string) error {
 
 func isTrue(text string) bool { return text == "1" || strings.EqualFold(text, "true") || text == "on" }
 
-// choose returns the sheet with a name or, from 1, a number: "" is the first that is not
-// hidden. An optional name that no sheet has counts as none.
+// choose returns the sheet with the given name or number, from 1. "" is the first that is
+// not hidden, and so is an optional name that no sheet has.
 func (b *workbook) choose(name string, optional bool) (xlsxSheet, error) {
 	if len(b.sheets) == 0 {
 		return xlsxSheet{}, fault.Malformed(b.file, "the workbook has no sheets")
@@ -250,7 +250,7 @@ func (b *workbook) choose(name string, optional bool) (xlsxSheet, error) {
 	return xlsxSheet{}, &fault.Error{File: b.file, Err: ErrNoSheet, Msg: fmt.Sprintf("no sheet %q among [%s]", name, words.Few(names))}
 }
 
-// shared reads the texts that cells share.
+// shared reads the texts shared by cells.
 func (b *workbook) shared(part string) error {
 	var text richText
 	return b.scan(part, func(x *xmlScanner) error {
@@ -261,21 +261,21 @@ func (b *workbook) shared(part string) error {
 			b.texts = append(b.texts, text.end())
 			return x.keep(textCost + len(b.texts[len(b.texts)-1]))
 		}
-		return text.see(x)
+		return text.token(x)
 	})
 }
 
-// richText gathers the text of a cell, whose runs may look different. What tells how a
-// text is pronounced is left out.
+// richText collects the text of a cell, which may consist of runs in different fonts.
+// Phonetic annotations are left out.
 type richText struct {
 	b        strings.Builder
-	in, read bool // in a text, and in a run of it that counts
+	in, read bool // within a text, and within a run of it that is not phonetic
 	phonetic bool
 }
 
 func (r *richText) begin() { r.b.Reset(); r.in, r.read, r.phonetic = true, false, false }
 
-func (r *richText) see(x *xmlScanner) error {
+func (r *richText) token(x *xmlScanner) error {
 	switch {
 	case !r.in:
 	case x.opens("rPh"):
@@ -298,8 +298,8 @@ func (r *richText) end() string {
 	return unescaped(r.b.String())
 }
 
-// unescaped returns a text in which _x000D_ and the like stand for characters that XML does
-// not have.
+// unescaped decodes escapes such as _x000D_, which stand for characters that XML does not
+// allow.
 func unescaped(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
@@ -312,7 +312,7 @@ func unescaped(s string) string {
 
 var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// Notes tells of cells that hold errors, and of what stood above the header.
+// Notes returns warnings about cells with errors and about text above the header.
 func (t *xlsx) Notes() []error {
 	var list []error
 	if t.title != "" {
@@ -324,7 +324,7 @@ func (t *xlsx) Notes() []error {
 	return list
 }
 
-// ErrorAt gives the sheet and the cell.
+// ErrorAt returns an error with the sheet and the cell.
 func (t *xlsx) ErrorAt(col int, format string, args ...any) *fault.Error {
 	return t.ErrorIn(t.line, col, format, args...)
 }
@@ -339,6 +339,6 @@ func (t *xlsx) ErrorIn(row, col int, format string, args ...any) *fault.Error {
 	return e
 }
 
-// ErrNoSheet is the cause when a workbook lacks the sheet that is asked for, or holds nothing
-// in it.
+// ErrNoSheet is the cause if the requested sheet of a workbook does not exist, or is
+// empty.
 var ErrNoSheet = errors.New("no such sheet")

@@ -89,7 +89,7 @@ func TestXLSX(t *testing.T) {
 	}
 }
 
-// TestXLSXLibraries reads workbooks that the libraries at hand write.
+// TestXLSXLibraries reads workbooks written by the installed libraries.
 func TestXLSXLibraries(t *testing.T) {
 	interpreter := python.Interpreter(t, "openpyxl", "xlsxwriter")
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ const (
 		`<Relationship Id="r2" Type="x/sharedStrings" Target="/xl/strings.xml"/><Relationship Id="r3" Type="x/styles" Target="styles.xml"/></Relationships>`
 )
 
-// archived returns a workbook with one sheet, whose parts may be replaced.
+// archived returns a workbook with one sheet, parts of which may be replaced.
 func archived(t testing.TB, sheet string, parts map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -163,7 +163,7 @@ func TestXLSXRefuses(t *testing.T) {
 	}
 }
 
-// Archives that unpack to much more than they weigh are refused.
+// Archives that unpack to much more than their size are an error.
 func TestXLSXLimits(t *testing.T) {
 	cells := strings.Repeat("<row>"+strings.Repeat(`<c><v>1</v></c>`, 1000)+"</row>", 3500)
 	var names, areas strings.Builder
@@ -193,8 +193,8 @@ func TestXLSXLimits(t *testing.T) {
 	}
 }
 
-// TestXLSXCost: a cell takes few bytes and no objects of its own, whatever its archive weighs, and a second pass over the
-// records none at all.
+// TestXLSXCost checks that a cell takes few bytes and no separate allocation, and that a second pass over the
+// records takes no memory.
 func TestXLSXCost(t *testing.T) {
 	const rows, columns = 2000, 100
 	var head strings.Builder
@@ -256,7 +256,7 @@ func TestDateFormats(t *testing.T) {
 	}
 }
 
-// FuzzXLSX reads damaged sheets, in archives and as they are.
+// FuzzXLSX reads damaged sheets, in archives and directly.
 func FuzzXLSX(f *testing.F) {
 	for _, name := range []string{"book-openpyxl.xlsx", "book-xlsxwriter.xlsx", "book-inline.xlsx"} {
 		text, err := os.ReadFile("testdata/" + name)

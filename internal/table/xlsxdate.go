@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// readStyles finds out which styles show a number as a date or a time.
+// readStyles determines which styles display numbers as dates or times.
 func (b *workbook) readStyles(part string) error {
-	own := map[int]bool{} // formats of the workbook itself
-	inCells := false      // the styles of cells, not those they are derived from
+	own := map[int]bool{} // formats defined by the workbook
+	inCells := false      // within the styles of cells, not those they are derived from
 	return b.scan(part, func(x *xmlScanner) error {
 		switch {
 		case x.opens("numFmt"):
@@ -37,15 +37,15 @@ func (b *workbook) readStyles(part string) error {
 	})
 }
 
-// isDateID reports whether a format that workbooks do not list is one of dates or times: 46
-// is of durations, which are numbers.
+// isDateID reports whether a built-in format, which workbooks do not list, is for dates or
+// times. 46 is for durations, which are numbers.
 func isDateID(id int) bool {
 	return id >= 14 && id <= 22 || id >= 27 && id <= 36 || id == 45 || id == 47 || id >= 50 && id <= 58
 }
 
-// isDateFormat reports whether a format shows numbers as dates or times. Texts in quotes,
-// characters behind \, _ and *, colors and conditions show nothing of the number; [h], [m] and
-// [s] are of durations, which are numbers.
+// isDateFormat reports whether a format displays numbers as dates or times. Texts in quotes,
+// characters after \, _ and *, colors and conditions are ignored. [h], [m] and [s] are for
+// durations, which are numbers.
 func isDateFormat(code string) bool {
 	code, _, _ = strings.Cut(strings.ToLower(code), ";")
 	duration := false
@@ -58,14 +58,14 @@ func isDateFormat(code string) bool {
 	return !hidden && strings.ContainsAny(plain, "ymdhs")
 }
 
-// unshown finds what of a format shows nothing of the number.
+// unshown matches the parts of a format that do not display the number.
 var unshown = regexp.MustCompile(`(?s)"[^"]*"|"|[\\_*].?|\[[^\]]*\]`)
 
-// lastDate is the number of the last day of the year 9999.
+// lastDate is the last day of the year 9999 as a number.
 const lastDate = 2958465
 
-// dateText returns the date that a number stands for, as 2021-03-24 or, with a time of day,
-// 2021-03-24T10:30:00; a number below 1 is a time alone. Workbooks count days from 1900, with
+// dateText converts a number to a date, as 2021-03-24 or, with a time of day,
+// 2021-03-24T10:30:00. A number below 1 is only a time. Workbooks count days from 1900, with
 // a 29th of February in that year, or from 1904.
 func dateText(v float64, from1904 bool) (string, bool) {
 	if v < 0 || v > lastDate+1 {

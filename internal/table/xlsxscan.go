@@ -14,10 +14,10 @@ import (
 	"credence/internal/fault"
 )
 
-// xmlScanner goes through the tags and texts of a part of a workbook. It knows as much of XML as workbooks have:
-// elements by their names, whatever their prefix, attributes, references to characters, CDATA; comments, declarations
-// and document types are passed over. Entities that a document would define are refused. It takes no memory but for
-// the tag or text that it is at, which is bounded: a sheet of a few hundred kilobytes may unpack to as many megabytes.
+// xmlScanner iterates over the tags and texts of a part of a workbook. It supports the subset of XML that workbooks
+// use: elements by local name, attributes, character references and CDATA. Comments, declarations and document types
+// are skipped. Entities defined by a document are an error. It only holds the present tag or text in memory, whose size
+// is limited: a sheet of a few hundred kilobytes may unpack to as many megabytes.
 type xmlScanner struct {
 	b    *workbook
 	part string
@@ -29,25 +29,25 @@ type xmlScanner struct {
 	attrs []xmlAttr
 	text  []byte
 	tag   bool   // the next byte is the first of a tag
-	ends  bool   // the element that begins ends at once: <v/>
-	buf   []byte // of a tag or text that is longer than the buffer of r
-	plain []byte // text without references
+	ends  bool   // the element is empty: <v/>
+	buf   []byte // holds a tag or text that is longer than the buffer of r
+	plain []byte // holds text with references replaced
 }
 
-// xmlKind is what the scanner is at.
+// xmlKind is the kind of the present token.
 type xmlKind uint8
 
 const (
 	xmlText xmlKind = iota
 	xmlStart
 	xmlEnd
-	xmlOther // what is passed over
+	xmlOther // a token to be skipped
 )
 
-// xmlAttr is an attribute, its value as it is written.
+// xmlAttr is an attribute. Its value is not decoded.
 type xmlAttr struct{ name, value []byte }
 
-// scan calls f with every tag and text of a part, of which there are none where the archive lacks it.
+// scan calls f for every tag and text of a part. A missing part has none.
 func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 	file := b.part(part)
 	if file == nil {
@@ -83,7 +83,7 @@ func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 	}
 }
 
-// error says where something is wrong; errors of our own do already.
+// error adds the file and part to an error, unless it is a fault.Error already.
 func (x *xmlScanner) error(err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
@@ -94,12 +94,12 @@ func (x *xmlScanner) error(err error) error {
 	return fault.Malformed(x.b.file, "%s: %v", x.part, err)
 }
 
-// syntax is the error of something that is no XML.
+// syntax returns an error about malformed XML.
 func (x *xmlScanner) syntax(format string, args ...any) error {
 	return fmt.Errorf("XML syntax error before byte %d: %s", x.at, fmt.Sprintf(format, args...))
 }
 
-// next goes to the next tag or text. It returns io.EOF after the last.
+// next advances to the next tag or text. It returns io.EOF after the last.
 func (x *xmlScanner) next() error {
 	if x.ends {
 		x.ends, x.kind = false, xmlEnd
@@ -118,27 +118,30 @@ func (x *xmlScanner) next() error {
 		}
 	}
 	x.tag = false
-	tag, err := x.until('>', x.buf[:0])
+	tag, err := x.tagEnd("unexpected end", x.buf[:0])
 	if err == nil && len(tag) > 0 && (tag[0] == '!' || tag[0] == '?') {
 		return x.special(tag)
 	}
 	for quote, seen := byte(0), 0; err == nil; { // the value of an attribute may hold ">"
 		if quote = quoted(quote, tag[seen:]); quote == 0 {
-			break
+			return x.element(tag)
 		}
 		seen = len(tag)
-		tag, err = x.more(tag)
+		tag, err = x.more("unexpected end", tag)
 	}
-	if err == io.EOF {
-		return x.syntax("unexpected end")
-	}
-	if err != nil {
-		return err
-	}
-	return x.element(tag)
+	return err
 }
 
-// until appends what comes before a byte to what was read, and passes over the byte. The result is valid until the next call.
+// tagEnd is until for ">", where the end of the part is a syntax error with the given message.
+func (x *xmlScanner) tagEnd(atEnd string, before []byte) ([]byte, error) {
+	tag, err := x.until('>', before)
+	if err == io.EOF {
+		err = x.syntax("%s", atEnd)
+	}
+	return tag, err
+}
+
+// until appends the input up to the byte end to before, and skips that byte. The result is valid until the next call.
 func (x *xmlScanner) until(end byte, before []byte) ([]byte, error) {
 	for {
 		part, err := x.r.ReadSlice(end)
@@ -160,16 +163,16 @@ func (x *xmlScanner) until(end byte, before []byte) ([]byte, error) {
 	}
 }
 
-// more adds ">" and what comes before the next to a tag that until has returned.
-func (x *xmlScanner) more(tag []byte) ([]byte, error) {
+// more appends ">" and the input up to the next ">" to a tag that tagEnd has returned.
+func (x *xmlScanner) more(atEnd string, tag []byte) ([]byte, error) {
 	if len(tag) == 0 || len(x.buf) != len(tag) || &x.buf[0] != &tag[0] {
 		x.buf = append(x.buf[:0], tag...)
 	}
 	x.buf = append(x.buf, '>')
-	return x.until('>', x.buf)
+	return x.tagEnd(atEnd, x.buf)
 }
 
-// bound refuses a tag or text that takes too much memory.
+// bound returns an error if a tag or text of n bytes takes too much memory.
 func (x *xmlScanner) bound(n int) error {
 	if byteCost*int64(n) <= x.b.limit {
 		return nil
@@ -177,7 +180,7 @@ func (x *xmlScanner) bound(n int) error {
 	return budget.Check(x.b.limit, byteCost*int64(n), x.b.file, "%s: a text or tag of %d bytes or more", x.part, n)
 }
 
-// quoted returns the quotation mark that is open at the end of a part of a tag, or 0, given that at its beginning.
+// quoted returns the quotation mark that is open after a piece of a tag, or 0, given the one open before it.
 func quoted(quote byte, tag []byte) byte {
 	for _, c := range tag {
 		switch {
@@ -190,7 +193,7 @@ func quoted(quote byte, tag []byte) byte {
 	return quote
 }
 
-// element takes a tag apart.
+// element parses a tag.
 func (x *xmlScanner) element(tag []byte) error {
 	x.attrs = x.attrs[:0]
 	if closing, ok := bytes.CutPrefix(tag, []byte("/")); ok {
@@ -232,19 +235,17 @@ func (x *xmlScanner) element(tag []byte) error {
 // localName returns a name without its prefix.
 func localName(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
-// special passes over a declaration, a comment or a document type that begins with tag, and takes CDATA as text.
+// special skips a declaration, comment or document type that begins with tag. CDATA is text.
 func (x *xmlScanner) special(tag []byte) error {
 	x.kind = xmlOther
 	switch {
 	case bytes.HasPrefix(tag, []byte("!--")):
-		return x.pass(tag[3:], "--")
+		return x.skipPast(tag[3:], "--")
 	case bytes.HasPrefix(tag, []byte("![CDATA[")):
 		x.kind = xmlText
 		for len(tag) < len("![CDATA[]]") || !bytes.HasSuffix(tag, []byte("]]")) {
 			var err error
-			if tag, err = x.more(tag); err == io.EOF {
-				return x.syntax("unexpected end of CDATA")
-			} else if err != nil {
+			if tag, err = x.more("unexpected end of CDATA", tag); err != nil {
 				return err
 			}
 		}
@@ -258,37 +259,33 @@ func (x *xmlScanner) special(tag []byte) error {
 				return errors.New("the encoding " + name + " is not read")
 			}
 		}
-		return x.pass(tag[1:], "?")
+		return x.skipPast(tag[1:], "?")
 	}
-	// A document type may hold declarations, in tags of their own.
+	// A document type may contain declarations, which are nested tags.
 	for depth := 1; ; {
 		depth += bytes.Count(tag, []byte("<")) - 1
 		if depth <= 0 {
 			return nil
 		}
 		var err error
-		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
-			return x.syntax("unexpected end")
-		} else if err != nil {
+		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
 			return err
 		}
 	}
 }
 
-// pass passes over what comes before an end and ">", of which tag was read.
-func (x *xmlScanner) pass(tag []byte, end string) error {
+// skipPast skips the input up to end and ">", given the tag that was read already.
+func (x *xmlScanner) skipPast(tag []byte, end string) error {
 	for !bytes.HasSuffix(tag, []byte(end)) {
 		var err error
-		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
-			return x.syntax("unexpected end")
-		} else if err != nil {
+		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// valid refuses a text with characters that XML does not have.
+// valid returns an error if a text has characters that XML does not allow.
 func (x *xmlScanner) valid(text []byte) error {
 	for _, c := range text {
 		switch {
@@ -304,7 +301,7 @@ func (x *xmlScanner) valid(text []byte) error {
 	return nil
 }
 
-// decoded returns a text with characters in place of references to them, and one form of line ends.
+// decoded returns a text with character references replaced and line ends normalized.
 func (x *xmlScanner) decoded(text []byte) ([]byte, error) {
 	if err := x.valid(text); err != nil {
 		return nil, err
@@ -340,7 +337,7 @@ func (x *xmlScanner) decoded(text []byte) ([]byte, error) {
 
 var references = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
 
-// reference returns the character that a reference such as "amp" or "#x2F" stands for.
+// reference returns the character for a reference such as "amp" or "#x2F", and whether it is valid.
 func reference(name string) (rune, bool) {
 	if c, ok := references[name]; ok {
 		return c, true
@@ -357,22 +354,22 @@ func reference(name string) (rune, bool) {
 	return 0, false
 }
 
-// opens and closes report whether the scanner is at the beginning or the end of an element of the name.
+// opens and closes report whether the present token is the start or end tag of an element with the given name.
 func (x *xmlScanner) opens(name string) bool  { return x.kind == xmlStart && string(x.name) == name }
 func (x *xmlScanner) closes(name string) bool { return x.kind == xmlEnd && string(x.name) == name }
 
-// attr returns an attribute of the element that begins, or "".
+// attr returns an attribute of the present start tag, or "".
 func (x *xmlScanner) attr(name string) string {
 	for _, a := range x.attrs {
 		if string(a.name) == name {
-			value, _ := x.decoded(a.value) // which element has done without error
+			value, _ := x.decoded(a.value) // element has checked that there is no error
 			return string(value)
 		}
 	}
 	return ""
 }
 
-// chars returns the text that the scanner is at, valid until the next.
+// chars returns the present text, valid until the next token, or nil at a tag.
 func (x *xmlScanner) chars() []byte {
 	if x.kind != xmlText {
 		return nil
@@ -380,7 +377,7 @@ func (x *xmlScanner) chars() []byte {
 	return x.text
 }
 
-// keep counts memory that is kept.
+// keep counts memory that is retained.
 func (x *xmlScanner) keep(bytes int) error {
 	return x.b.meter.Keep(int64(bytes), func() string { return "what is kept of " + x.part })
 }

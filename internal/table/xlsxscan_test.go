@@ -13,7 +13,7 @@ import (
 	"credence/internal/budget"
 )
 
-// tokens are what the scanner finds in a document, and why it stops.
+// tokens returns the tokens of a document, and the error at the end.
 func tokens(t testing.TB, text string) (list []string, err error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -44,7 +44,7 @@ func tokens(t testing.TB, text string) (list []string, err error) {
 	return list, err
 }
 
-// addText adds a text to what came before, if that was one.
+// addText adds a text token, or appends it to the previous token if that is text.
 func addText(list []string, text string) []string {
 	if n := len(list); n > 0 && strings.HasPrefix(list[n-1], "\"") {
 		list[n-1] += text
@@ -53,7 +53,7 @@ func addText(list []string, text string) []string {
 	return append(list, "\""+text)
 }
 
-// standard are the same tokens as encoding/xml finds them.
+// standard returns the same tokens as found by encoding/xml.
 func standard(text string) (list []string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {
@@ -76,8 +76,8 @@ func standard(text string) (list []string, err error) {
 	}
 }
 
-// TestXMLScanner: the scanner finds what the XML reader of Go finds, in workbooks of several programs and in corners of the
-// syntax; what is no XML is refused.
+// TestXMLScanner compares the scanner with encoding/xml, on workbooks of several programs and corner cases of the
+// syntax. Malformed XML is an error.
 func TestXMLScanner(t *testing.T) {
 	long := strings.Repeat("0123456789", 20_000) // more than a buffer
 	documents := []string{
@@ -94,7 +94,7 @@ func TestXMLScanner(t *testing.T) {
 	for _, path := range books {
 		z, err := zip.OpenReader(path)
 		if err != nil {
-			continue // a damaged one
+			continue // it is damaged
 		}
 		defer z.Close()
 		for _, f := range z.File {

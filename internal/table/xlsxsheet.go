@@ -16,25 +16,25 @@ import (
 	"credence/internal/words"
 )
 
-// The grid of a sheet.
+// Limits of the grid of a sheet.
 const (
 	maxSheetRows    = 1 << 20
 	maxSheetColumns = 1 << 14
 )
 
-// sheetReader gathers the cells of a sheet.
+// sheetReader collects the cells of a sheet.
 type sheetReader struct {
-	b      *workbook
-	t      *xlsx
-	row    int        // its number
-	cells  []xlsxCell // of the row
-	col    int        // of the cell
-	kind   string     // of the cell, as the file says it
-	style  int
-	value  []byte // of the cell
-	reads  bool   // in its value
-	inline richText
-	merged [][4]int // first row and column, last row and column
+	b       *workbook
+	t       *xlsx
+	row     int        // number of the present row
+	cells   []xlsxCell // of the row
+	col     int        // of the cell
+	kind    string     // of the cell, as in the file
+	style   int
+	value   []byte // of the cell
+	inValue bool   // within its value
+	inline  richText
+	merged  [][4]int // first row and column, last row and column
 }
 
 // read reads the cells of a sheet.
@@ -43,7 +43,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", sheet.part)
 	}
 	r := &sheetReader{b: b, t: t, col: -1}
-	if err := b.scan(sheet.part, r.see); err != nil {
+	if err := b.scan(sheet.part, r.token); err != nil {
 		return err
 	}
 	if len(t.rows) == 0 {
@@ -59,7 +59,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 	return r.merge()
 }
 
-func (r *sheetReader) see(x *xmlScanner) error {
+func (r *sheetReader) token(x *xmlScanner) error {
 	switch {
 	case x.opens("row"):
 		return r.beginRow(x)
@@ -70,9 +70,9 @@ func (r *sheetReader) see(x *xmlScanner) error {
 	case x.closes("c"):
 		return r.endCell(x)
 	case x.opens("v"):
-		r.reads = true
+		r.inValue = true
 	case x.closes("v"):
-		r.reads = false
+		r.inValue = false
 	case x.opens("is"):
 		r.inline.begin()
 	case x.closes("is"):
@@ -82,11 +82,11 @@ func (r *sheetReader) see(x *xmlScanner) error {
 			r.merged = append(r.merged, area)
 			return x.keep(64)
 		}
-	case r.reads:
+	case r.inValue:
 		r.value = append(r.value, x.chars()...)
 		return x.bound(len(r.value))
 	default:
-		return r.inline.see(x)
+		return r.inline.token(x)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	if col >= maxSheetColumns {
 		return fault.Malformed(r.b.file, "%s: more than %d columns", x.part, maxSheetColumns)
 	}
-	r.col, r.kind, r.value, r.reads = col, x.attr("t"), r.value[:0], false
+	r.col, r.kind, r.value, r.inValue = col, x.attr("t"), r.value[:0], false
 	r.style = 0
 	if style := x.attr("s"); style != "" {
 		r.style, _ = strconv.Atoi(style)
@@ -136,7 +136,7 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	return nil
 }
 
-// endCell keeps a cell, unless it is empty.
+// endCell appends a cell, unless it is empty.
 func (r *sheetReader) endCell(x *xmlScanner) error {
 	own := len(r.t.texts)
 	c, err := r.cell()
@@ -156,7 +156,7 @@ func (r *sheetReader) endCell(x *xmlScanner) error {
 	return x.keep(size)
 }
 
-// ownText returns a cell with a text that it does not share.
+// ownText returns a cell with a text that is not shared.
 func (r *sheetReader) ownText(text string) (xlsxCell, error) {
 	if len(r.t.texts) >= math.MaxUint32 {
 		return xlsxCell{}, errors.New("too many texts")
@@ -165,7 +165,7 @@ func (r *sheetReader) ownText(text string) (xlsxCell, error) {
 	return xlsxCell{text: uint32(len(r.t.texts) - 1)}, nil
 }
 
-// cell returns the value of the cell that was read.
+// cell converts the value of the present cell.
 func (r *sheetReader) cell() (xlsxCell, error) {
 	text := string(r.value)
 	if !utf8.ValidString(text) {
@@ -208,7 +208,7 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 	return xlsxCell{kind: NumberCell, num: v}, nil
 }
 
-// parseRef reads the name of a cell, such as B17.
+// parseRef parses the name of a cell, such as B17.
 func parseRef(ref string) (row, col int, ok bool) {
 	letters := strings.TrimRight(ref, "0123456789")
 	row, err := strconv.Atoi(ref[len(letters):])
@@ -224,7 +224,7 @@ func parseRef(ref string) (row, col int, ok bool) {
 	return row, col - 1, col <= maxSheetColumns
 }
 
-// parseArea reads the names of the first and last cell of an area, such as A1:B3.
+// parseArea parses an area, such as A1:B3.
 func parseArea(ref string) (area [4]int, ok bool) {
 	first, last, ok := strings.Cut(ref, ":")
 	if !ok {
@@ -235,8 +235,8 @@ func parseArea(ref string) (area [4]int, ok bool) {
 	return [4]int{r0, c0, r1, c1}, ok0 && ok1 && r0 <= r1 && c0 <= c1
 }
 
-// skipTitle drops rows above the header: a single cell at the left, perhaps with others below it, above a row
-// of several texts.
+// skipTitle drops title rows above the header: up to five rows of a single cell, the first at the left, above
+// a row of several texts.
 func (t *xlsx) skipTitle() {
 	left := maxSheetColumns
 	for _, row := range t.rows {
@@ -255,14 +255,14 @@ func (t *xlsx) skipTitle() {
 	t.rows = t.rows[k:]
 }
 
-// mergedArea is an area of merged cells on the way down the sheet: its last row, its columns, and its value.
+// mergedArea is an area of merged cells that covers the present row: its last row, its columns, and its value.
 type mergedArea struct {
 	last, from, to int
 	value          xlsxCell
 }
 
-// merge puts the value of merged cells below the header into all of them: a patient's name
-// stands beside all of the patient's rows.
+// merge copies the value of merged cells below the header to all of them, so that for
+// example a patient's name is in all of the patient's rows.
 func (r *sheetReader) merge() error {
 	slices.SortStableFunc(r.merged, func(a, b [4]int) int { return a[0] - b[0] })
 	var active []mergedArea // by column
@@ -287,7 +287,7 @@ func (r *sheetReader) merge() error {
 	return nil
 }
 
-// fill gives the values of areas to the empty cells of a row that they cover.
+// fill sets the empty cells of a row that are covered by areas to the values of these.
 func (r *sheetReader) fill(row *xlsxRow, active []mergedArea) error {
 	if len(active) == 0 {
 		return nil
@@ -313,7 +313,7 @@ func (r *sheetReader) fill(row *xlsxRow, active []mergedArea) error {
 	return nil
 }
 
-// header names the columns by the first row.
+// header takes the column names from the first row.
 func (t *xlsx) header(b *workbook) error {
 	head := t.rows[0]
 	used := map[int]bool{}
@@ -323,7 +323,7 @@ func (t *xlsx) header(b *workbook) error {
 		}
 	}
 	t.cols = slices.Sorted(maps.Keys(used))
-	// Cells that are empty are not kept, but whoever reads the table goes through them.
+	// Empty cells take no memory, but readers of the table iterate over them.
 	if err := budget.Check(b.limit, 4*int64(len(t.rows))*int64(len(t.cols)), t.file, "sheet %q: %s of %s", t.sheet,
 		words.Plural(len(t.rows), "row"), words.Plural(len(t.cols), "column")); err != nil {
 		return err
@@ -378,7 +378,7 @@ func (t *xlsx) Next() ([]Cell, error) {
 	return t.cells, nil
 }
 
-// Again returns the records of a table from the first on, if they are in memory.
+// Again returns a table that starts again at the first record, if the records are in memory.
 func Again(t Table) (Table, bool) {
 	x, ok := t.(*xlsx)
 	if !ok {

@@ -10,27 +10,27 @@ import (
 	"credence/internal/par"
 )
 
-// Data are documents with votes, as a fit takes them.
+// Data are documents with votes, the input of [Fit].
 type Data struct {
 	Documents []string  // [n]
 	Classes   int       // d
 	Labels    []float64 // [n × d] shares of the votes, each row sums to 1
-	Weights   []float64 // [n] how much a document counts, more than 0
-	Folds     []int     // [n] the part that a document belongs to; parts are held out in turn
-	Terms     int       // at most so many are kept
-	Entries   int       // at most so many terms of documents are held in memory
+	Weights   []float64 // [n] of the documents, positive
+	Folds     []int     // [n] of the documents; each fold is held out in turn
+	Terms     int       // maximum number of terms
+	Entries   int       // maximum number of nonzero entries held in memory
 }
 
-// Held is what a fit tells of documents by models that did not see their votes.
+// Held has held-out predictions: those of models that were fitted without the fold.
 type Held struct {
 	Logits []float64 // [n × c]
 	Loss   float64   // cross-entropy per document
-	Base   float64   // the same of the shares of all other documents, without their words
+	Base   float64   // the same if class shares of the other folds are the prediction
 	Lambda float64   // the penalty with the smallest loss
 }
 
-// Outputs returns the number of logits for so many classes: one for two, else one
-// for each.
+// Outputs returns the number of logits for the given number of classes: one for two,
+// else one per class.
 func Outputs(classes int) int {
 	if classes == 2 {
 		return 1
@@ -38,24 +38,24 @@ func Outputs(classes int) int {
 	return classes
 }
 
-// biasPenalty is that of the bias, whatever the penalty of terms.
+// biasPenalty is the penalty of the bias, independent of that of terms.
 const biasPenalty = 1e-2
 
-// gradientTolerance is that of a fit. Logits are inputs of networks: a part in a thousand of
-// the gradient is more than they tell.
+// gradientTolerance is the tolerance of a fit. Logits are inputs of networks, for which
+// one thousandth of the initial gradient is precise enough.
 const gradientTolerance = 1e-3
 
-// strongest and weakest are the penalties that are tried, in steps of a factor of two.
+// strongest and weakest bound the penalties that are tried, in steps of a factor of two.
 const (
 	strongest = 64
 	weakest   = 1. / 256
 )
 
-// Fit learns terms and finds the penalty by folds. It returns the mean of the
-// models that each leave a fold out, and what these say of the documents they
-// left out. The mean predicts other documents as well as a fit to all (on 7,700
-// tweets) or better (on 950), and hardly more boldly than each of them: what is
-// learned from held-out logits holds for it.
+// Fit learns terms and chooses the penalty by cross-validation. It returns the mean
+// of the models that each leave a fold out, and their held-out predictions. The mean
+// predicts new documents as well as a fit to all (on 7,700 tweets) or better (on
+// 950), and is hardly more confident than each of the models, so that what is
+// learned from held-out logits is valid for it.
 func Fit(ctx context.Context, d Data) (*Model, *Held, error) {
 	v := newVectorizer(d.Documents, d.Terms)
 	some, step := d.some(v)
@@ -70,8 +70,8 @@ func Fit(ctx context.Context, d Data) (*Model, *Held, error) {
 	return m, held, nil
 }
 
-// complete adds the logits of documents that were not learned from to those of
-// the others, which are every step-th.
+// complete adds the logits of documents that were not used in the fit to those of
+// the others, which are every step-th document.
 func (m *Model) complete(docs []string, some []float64, step int) []float64 {
 	if step == 1 {
 		return some
@@ -88,8 +88,8 @@ func (m *Model) complete(docs []string, some []float64, step int) []float64 {
 	return z
 }
 
-// some returns every step-th document, so many that they have about Entries terms
-// together.
+// some returns every step-th document, with the smallest step such that they have
+// about Entries terms in total.
 func (d *Data) some(v *Vectorizer) (some *Data, step int) {
 	n := len(d.Documents)
 	entries := make([]int, n)
@@ -112,15 +112,15 @@ func (d *Data) some(v *Vectorizer) (some *Data, step int) {
 	return s, step
 }
 
-// path are fits without one fold each, from strong penalties to weak ones.
+// path is a sequence of fits without one fold each, from strong penalties to weak ones.
 type path struct {
 	x     *matrix
 	d     *Data
 	folds int
-	at    []*logistic.Solution // of each fold
+	at    []*logistic.Solution // by fold
 
 	weights []float32 // [f × c] and
-	bias    []float64 // [c], the means of the best
+	bias    []float64 // [c], means over folds at the best penalty
 }
 
 func newPath(x *matrix, d *Data) *path {
@@ -136,7 +136,7 @@ func newPath(x *matrix, d *Data) *path {
 	return p
 }
 
-// average sets weights and bias to the means of the folds.
+// average sets weights and bias to the means over folds.
 func (p *path) average() {
 	share := 1 / float64(p.folds)
 	for j := range p.weights {
@@ -152,7 +152,7 @@ func (p *path) average() {
 	}
 }
 
-// problem is the fit without a fold.
+// problem returns the problem of fitting without a fold.
 func (p *path) problem(without int, lambda float64) *logistic.Problem {
 	w := make([]float64, len(p.d.Documents))
 	for i, k := range p.d.Folds {
@@ -164,8 +164,8 @@ func (p *path) problem(without int, lambda float64) *logistic.Problem {
 		Penalty: lambda, BiasPenalty: biasPenalty, Tolerance: gradientTolerance}
 }
 
-// follow goes on to weaker penalties until held-out documents are predicted
-// worse twice in a row, and returns the best.
+// follow tries weaker and weaker penalties until the held-out loss fails to improve
+// twice in a row, and returns the best.
 func (p *path) follow(ctx context.Context) (*Held, error) {
 	best := &Held{Loss: math.Inf(1), Base: p.base()}
 	worse := 0
@@ -184,7 +184,7 @@ func (p *path) follow(ctx context.Context) (*Held, error) {
 	return best, nil
 }
 
-// held returns the logits of documents by the fits without them.
+// held returns the held-out logits of all documents.
 func (p *path) held() []float64 {
 	c := Outputs(p.d.Classes)
 	z := make([]float64, len(p.d.Documents)*c)
@@ -194,7 +194,7 @@ func (p *path) held() []float64 {
 	return z
 }
 
-// loss is the mean cross-entropy of documents by the fits without them.
+// loss returns the mean held-out cross-entropy.
 func (p *path) loss() float64 {
 	c, d := Outputs(p.d.Classes), p.d.Classes
 	sum, total := 0.0, 0.0
@@ -206,7 +206,7 @@ func (p *path) loss() float64 {
 	return sum / max(total, 1e-300)
 }
 
-// base is the mean cross-entropy of the shares of classes in all other folds.
+// base returns the mean cross-entropy of predicting the class shares in all other folds.
 func (p *path) base() float64 {
 	d := p.d.Classes
 	shares := make([][]float64, p.folds)
@@ -235,13 +235,13 @@ func (p *path) base() float64 {
 	return sum / max(total, 1e-300)
 }
 
-// matrix is a sparse matrix [n × f], by rows and again by columns: products with
-// it and with its transpose are both sums that one goroutine takes in order.
+// matrix is a sparse matrix [n × f], stored by rows and by columns: each element of
+// a product with it or with its transpose is a sum computed in order by one goroutine.
 type matrix struct {
 	rows, columns sparse
 }
 
-// sparse are lists of places with values, one after the other: list i is
+// sparse holds concatenated lists of indices with values: list i is
 // at[start[i]:start[i+1]].
 type sparse struct {
 	start  []int
@@ -265,7 +265,7 @@ func (x *matrix) Multiply(z, w []float64, c int) { x.rows.multiply(z, w, c) }
 // MultiplyTransposed sets w [f × c] to the product of the transpose with r [n × c].
 func (x *matrix) MultiplyTransposed(w, r []float64, c int) { x.columns.multiply(w, r, c) }
 
-// newMatrix returns the vectors of documents.
+// newMatrix returns the matrix of the vectors of documents.
 func newMatrix(v *Vectorizer, docs []string) *matrix {
 	n := len(docs)
 	const piece = 64
@@ -297,7 +297,7 @@ func newMatrix(v *Vectorizer, docs []string) *matrix {
 	return &matrix{rows: rows, columns: rows.transposed(len(v.buckets))}
 }
 
-// transposed returns the lists of columns, of which there are f.
+// transposed returns the lists of the f columns.
 func (s *sparse) transposed(f int) sparse {
 	t := sparse{start: make([]int, f+1), at: make([]int32, len(s.at)), values: make([]float32, len(s.at))}
 	for _, c := range s.at {

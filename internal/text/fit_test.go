@@ -31,7 +31,7 @@ func valuesOf(v *Vectorizer, doc string) map[uint32]float64 {
 //
 //	TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
 //
-// which leave no term out because each is in two documents at least.
+// which omit no term because each is in at least two documents.
 func TestGolden(t *testing.T) {
 	docs := []string{"good day good", "good day good", "day night", "day night"}
 	v := newVectorizer(docs, 1<<20)
@@ -60,7 +60,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// corpus makes documents whose votes depend on two words.
+// corpus returns documents whose votes depend on two words.
 func corpus(n, classes int, seed uint64) Data {
 	r := rand.New(rand.NewPCG(seed, 1))
 	d := Data{Classes: classes, Terms: 1 << 16, Entries: 1 << 20}
@@ -82,7 +82,7 @@ func corpus(n, classes int, seed uint64) Data {
 	return d
 }
 
-// TestOptimum: the gradient vanishes at the solution, and so it does by a dense
+// TestOptimum checks that the gradient vanishes at the solution, also by a dense
 // computation that shares nothing with the solver.
 func TestOptimum(t *testing.T) {
 	for _, classes := range []int{2, 4} {
@@ -126,7 +126,7 @@ func TestOptimum(t *testing.T) {
 				}
 				return objective(w, b)
 			}
-			// The gradient at 0 is about 5 for the words that tell.
+			// The gradient at 0 is about 5 for the informative words.
 			if slope := (at(1e-4) - at(-1e-4)) / 2e-4; math.Abs(slope) > 2e-2 {
 				t.Errorf("%d classes: slope %.3g along %d of %d at the solution", classes, slope, j, f)
 			}
@@ -134,8 +134,8 @@ func TestOptimum(t *testing.T) {
 	}
 }
 
-// TestFit: words that tell are found, held-out logits are worse than those of the
-// whole, and nothing depends on the number of cores.
+// TestFit checks that informative words are found, that held-out logits are worse than those of the
+// full model, and that nothing depends on the number of cores.
 func TestFit(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		d := corpus(300, classes, 3)
@@ -161,8 +161,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFewEntries: documents beyond the memory allowed are not learned from, and
-// get logits all the same.
+// TestFewEntries checks that documents beyond the memory limit are not used in the fit, but
+// still get logits.
 func TestFewEntries(t *testing.T) {
 	d := corpus(300, 2, 3)
 	d.Entries = 10_000
@@ -175,7 +175,7 @@ func TestFewEntries(t *testing.T) {
 	}
 }
 
-// TestNothingToLearn: documents without terms, without votes for a class, and none
+// TestNothingToLearn fits documents without terms, without votes for a class, and none
 // at all.
 func TestNothingToLearn(t *testing.T) {
 	for name, d := range map[string]Data{

@@ -8,36 +8,36 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Terms lie in two blocks of buckets: those of words and those of characters.
+// Terms are hashed to two blocks of buckets: one for words and one for character runs.
 const (
 	blockBits = 20
 	blockSize = 1 << blockBits
 	buckets   = 2 * blockSize
 )
 
-// Runs of characters have at least and at most so many: on held-out folds of tweets these did better
-// than three to five.
+// leastRun and mostRun limit the length of character runs: on held-out folds of tweets two to four did
+// better than three to five.
 const (
 	leastRun = 2
 	mostRun  = 4
 )
 
-// Stand-ins for addresses and names, of which each is rare but which as such may
-// tell much.
+// Placeholders for web addresses and user names: each is rare, but the presence of
+// one may be informative.
 const (
 	urlWord  = "<url>"
 	userWord = "<user>"
 )
 
-// terms finds the terms of documents. It is working memory for one goroutine.
+// terms extracts the terms of documents. It must not be used concurrently.
 type terms struct {
 	emit  func(bucket uint32)
-	last  uint64 // hash of the word before, 0 at the start
+	last  uint64 // hash of the previous word, 0 at the start
 	runes []rune
 }
 
-// document calls emit with the bucket of each term of a document, as often as
-// the term is there.
+// document calls emit with the bucket of each term of a document, once per
+// occurrence.
 func (t *terms) document(doc string) {
 	t.last = 0
 	for chunk := range strings.FieldsSeq(normalize(doc)) {
@@ -45,7 +45,7 @@ func (t *terms) document(doc string) {
 	}
 }
 
-// chunk takes what stands between two spaces.
+// chunk emits the terms of the text between two spaces.
 func (t *terms) chunk(s string) {
 	if host, ok := address(s); ok {
 		t.word(urlWord)
@@ -68,7 +68,7 @@ func (t *terms) chunk(s string) {
 	t.characters(s)
 }
 
-// words takes the words and signs of a chunk.
+// words emits the words and symbols of a chunk.
 func (t *terms) words(s string) {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
@@ -88,8 +88,8 @@ func (t *terms) words(s string) {
 	}
 }
 
-// inWord reports whether a character within a word goes on with it: a letter, or
-// an apostrophe before one.
+// inWord reports whether a character continues a word: a letter, or an apostrophe
+// before one.
 func inWord(r rune, rest string) bool {
 	if r == '\'' || r == '’' {
 		next, _ := utf8.DecodeRuneInString(rest)
@@ -98,7 +98,7 @@ func inWord(r rune, rest string) bool {
 	return letter(r) && !spaceless(r)
 }
 
-// word takes a word, and the pair of it and the one before.
+// word emits a word, and the pair of it and the previous one.
 func (t *terms) word(w string) {
 	h := hash(w)
 	t.single(h)
@@ -110,8 +110,8 @@ func (t *terms) word(w string) {
 
 func (t *terms) single(h uint64) { t.emit(uint32(h >> (64 - blockBits))) }
 
-// characters takes the runs of characters of a chunk, with a blank before and
-// behind it.
+// characters emits the character runs of a chunk, with a blank before and
+// after it.
 func (t *terms) characters(s string) {
 	t.runes = append(t.runes[:0], ' ')
 	for _, r := range s {
@@ -128,11 +128,11 @@ func (t *terms) characters(s string) {
 		}
 	}
 	if len(t.runes) > 1<<16 {
-		t.runes = nil // one long chunk shall not take memory for good
+		t.runes = nil // do not retain the memory of a long chunk
 	}
 }
 
-// address reports whether a chunk is an address of the web, and returns its
+// address reports whether a chunk is a web address, and returns its
 // host.
 func address(s string) (host string, ok bool) {
 	if s == urlWord {
@@ -150,8 +150,8 @@ func address(s string) (host string, ok bool) {
 	return strings.TrimPrefix(host, "www."), true
 }
 
-// mention reports whether a chunk begins with the name of a user, and returns
-// where that ends.
+// mention reports whether a chunk begins with a user name, and returns
+// its end.
 func mention(s string) (end int, ok bool) {
 	if strings.HasPrefix(s, userWord) {
 		return len(userWord), true
@@ -167,8 +167,8 @@ func mention(s string) (end int, ok bool) {
 	return len(s), true
 }
 
-// Hashes are those of Fowler, Noll and Vo (FNV-1a, 64 bits), over characters
-// instead of bytes, with a last step that spreads them over the high bits.
+// Hashes are 64-bit FNV-1a (Fowler, Noll and Vo) over characters instead of
+// bytes, with a final step that mixes the high bits.
 const (
 	offset = 14695981039346656037
 	factor = 1099511628211
@@ -182,7 +182,7 @@ func hash(s string) uint64 {
 	return mix(h)
 }
 
-// mix is the last step of MurmurHash3.
+// mix is the final step of MurmurHash3.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
@@ -191,11 +191,11 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// normalize returns the document with one spelling for what readers take as the
-// same: compatibility forms such as full-width letters and ligatures are
-// replaced, letters are lower case, vowel points of Arabic and Hebrew are left
-// out, and so is the stroke that lengthens Arabic words. Marks of other scripts
-// stay, because they tell words apart.
+// normalize unifies spellings that readers consider the same: compatibility
+// forms such as full-width letters and ligatures are replaced, letters are
+// converted to lower case, and vowel points of Arabic and Hebrew and the stroke
+// that lengthens Arabic words are removed. Marks of other scripts are kept,
+// because they distinguish words.
 func normalize(doc string) string {
 	if !plain(doc) {
 		doc = norm.NFKC.String(strings.ToValidUTF8(doc, " "))
@@ -203,7 +203,7 @@ func normalize(doc string) string {
 	return strings.Map(fold, doc)
 }
 
-// plain reports whether a document has nothing but ASCII, which is in normal
+// plain reports whether a document is pure ASCII, which is in normal
 // form.
 func plain(doc string) bool {
 	for i := range len(doc) {
@@ -214,8 +214,8 @@ func plain(doc string) bool {
 	return true
 }
 
-// fold returns the form of a character that terms are made of, −1 for one that
-// is left out.
+// fold returns the normalized form of a character, or −1 for one that is
+// removed.
 func fold(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -240,13 +240,13 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// spaceless reports whether a letter belongs to a script that writes words
-// without spaces between them.
+// spaceless reports whether a letter belongs to a script without spaces between
+// words.
 func spaceless(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// letter reports whether a character is part of a word.
+// letter reports whether a character can be part of a word.
 func letter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || 'A' <= r && r <= 'Z'
@@ -254,11 +254,11 @@ func letter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)
 }
 
-// Sentence reports whether a cell of a table reads like one: four words or more
-// or, in a script without spaces, ten letters.
+// Sentence reports whether a table cell looks like a sentence: it has at least four
+// words or, in a script without spaces, ten letters.
 func Sentence(cell string) bool {
 	words, letters := 0, 0
-	inside := false // a word that has a letter
+	inside := false // within a word that has a letter
 	for _, r := range cell {
 		switch {
 		case unicode.IsSpace(r):

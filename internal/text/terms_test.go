@@ -16,7 +16,7 @@ func termsOf(doc string) []uint32 {
 	return list
 }
 
-// wordsOf returns those of its words and pairs of words.
+// wordsOf returns the buckets of its words and pairs of words.
 func wordsOf(doc string) []uint32 {
 	return slices.DeleteFunc(termsOf(doc), func(b uint32) bool { return b >= blockSize })
 }
@@ -55,7 +55,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSpellings: what readers take as the same has the same terms.
+// TestSpellings checks that spellings that readers consider the same have the same terms.
 func TestSpellings(t *testing.T) {
 	for _, c := range [][2]string{
 		{"HELLO World", "hello world"},
@@ -80,7 +80,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestRuns: " ab " has three runs of two characters, two of three and one of four.
+// TestRuns checks that " ab " has three runs of two characters, two of three and one of four.
 func TestRuns(t *testing.T) {
 	for doc, want := range map[string]int{"ab": 6, "a": 3, "abc": 9, "ab ab": 12} {
 		if got := len(termsOf(doc)) - len(wordsOf(doc)); got != want {
@@ -101,7 +101,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestLongDocument: a megabyte without a single space, and one of words.
+// TestLongDocument vectorizes a megabyte without a single space, and one of words.
 func TestLongDocument(t *testing.T) {
 	for _, doc := range []string{strings.Repeat("abcdefghij", 100_000), strings.Repeat("some words ", 90_000), strings.Repeat("长", 300_000)} {
 		v := newVectorizer([]string{doc, doc}, 1<<20)
@@ -125,7 +125,7 @@ func FuzzTerms(f *testing.F) {
 			}
 		}
 		// A document has at most a word, a pair and three runs for each character of
-		// its normal form, and a few more for the blanks about chunks.
+		// its normal form, and a few more for the blanks around chunks.
 		if n := utf8.RuneCountInString(normalize(doc)); len(list) > 12*n+12 {
 			t.Fatalf("%d terms of %d characters", len(list), n)
 		}

@@ -5,11 +5,11 @@
 //
 // Terms are words, pairs of neighboring words, and runs of two to four
 // characters within words. Single characters count as words in scripts that
-// write no spaces between them, and so do emoji. Terms have no list of their
-// own: they are known by a hash, and terms with the same hash count as one.
+// write no spaces between them, and so do emoji. Terms are identified by a hash
+// instead of a vocabulary, and terms with the same hash are treated as one.
 //
-// Everything depends on documents, votes and folds alone, never on the number
-// of cores.
+// Results depend only on documents, votes and folds, not on the number of
+// cores.
 package text
 
 import (
@@ -23,17 +23,17 @@ import (
 )
 
 // Vectorizer turns documents into sparse vectors of F terms. The value of a term
-// that stands n times in a document is
+// that occurs n times in a document is
 //
 //	(1 + ln n) · idf,    idf = 1 + ln((1 + N)/(1 + D)),
 //
-// where D of N documents had it when the vectorizer was fitted; then words are
-// scaled to length 1 and characters, by themselves, to length √2. Any number of
-// goroutines may share it.
+// where D of N documents had it when the vectorizer was fitted. Then the values of
+// words are scaled to length 1 and those of character runs, separately, to length √2.
+// It is safe for concurrent use.
 type Vectorizer struct {
 	buckets []uint32  // [F] of the terms, ascending
 	idf     []float32 // [F]
-	place   []int32   // [buckets] → 1 + place in these, 0 for a term that is not known
+	place   []int32   // [buckets] → 1 + index in buckets and idf, 0 for an unknown term
 	pool    sync.Pool // *scratch
 }
 
@@ -41,16 +41,16 @@ type Vectorizer struct {
 type scratch struct {
 	terms  terms
 	counts []int32 // [F], zero between documents
-	at     []int32 // places of the document's terms
+	at     []int32 // indices of the document's terms
 	values []float32
 }
 
-// leastDocuments is how many documents have to have a term for it to be kept:
-// what is in one alone tells nothing of others.
+// leastDocuments is the number of documents that must contain a term for it to be
+// kept: a term in only one is not informative about others.
 const leastDocuments = 2
 
-// newVectorizer learns the terms of documents, at most so many: those in the
-// most documents.
+// newVectorizer learns the terms of documents. It keeps at most most terms,
+// those that occur in the most documents.
 func newVectorizer(docs []string, most int) *Vectorizer {
 	n := len(docs)
 	type worker struct {
@@ -91,8 +91,8 @@ func newVectorizer(docs []string, most int) *Vectorizer {
 	return v
 }
 
-// leastOf returns the least number of documents, from one on, that so many
-// terms at most reach.
+// leastOf returns the smallest number of documents, at least least and 1, such that
+// at most most terms occur in that many.
 func leastOf(documents []int32, least, most int) int {
 	counts := map[int]int{}
 	for _, k := range documents {
@@ -107,7 +107,7 @@ func leastOf(documents []int32, least, most int) int {
 	return max(1, least)
 }
 
-// index makes what buckets are looked up in.
+// index builds the lookup table of buckets, and the pool of working memory.
 func (v *Vectorizer) index() {
 	v.place = make([]int32, buckets)
 	for i, b := range v.buckets {
@@ -129,8 +129,8 @@ func (v *Vectorizer) index() {
 	}
 }
 
-// vector calls use with the places, ascending, and the values of a document's
-// terms, which are valid until it returns.
+// vector calls use with the indices, ascending, and the values of a document's
+// terms. The slices are only valid during the call.
 func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) {
 	s := v.pool.Get().(*scratch)
 	defer v.pool.Put(s)
@@ -151,16 +151,16 @@ func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) 
 	use(s.at, s.values)
 }
 
-// Model gives logits of classes to documents. Any number of goroutines may share
-// it.
+// Model computes class logits of documents. It is safe for concurrent
+// use.
 type Model struct {
 	*Vectorizer
 	weights []float32 // [F × c]
 	bias    []float64 // [c]
 }
 
-// Outputs returns the number c of logits: one for two classes, else one for
-// each.
+// Outputs returns the number c of logits: one for two classes, else one per
+// class.
 func (m *Model) Outputs() int { return len(m.bias) }
 
 // Logits sets z, of length Outputs, to the logits of a document.
@@ -177,8 +177,8 @@ func (m *Model) Logits(z []float64, doc string) {
 	})
 }
 
-// Heard reports whether a document has a word, or a pair of words, that documents
-// of the fit had, or no words at all. It looks at the first few pages.
+// Heard reports whether a document has a known word or pair of words, or no words
+// at all. It only inspects the first few pages.
 func (m *Model) Heard(doc string) bool {
 	const pages = 1 << 14
 	words, heard := 0, false
@@ -198,8 +198,8 @@ func (m *Model) Terms() int { return len(m.buckets) }
 // Bias returns the logits of a document without terms.
 func (m *Model) Bias() []float64 { return slices.Clone(m.bias) }
 
-// Arrays returns the hashes of the terms [F], their weights among documents [F]
-// and in the regression [F × c].
+// Arrays returns the hashes of the terms [F], their inverse document frequencies
+// [F] and their weights in the regression [F × c].
 func (m *Model) Arrays() (terms, idf, weights []float32) {
 	terms = make([]float32, len(m.buckets))
 	for i, b := range m.buckets {
@@ -208,8 +208,8 @@ func (m *Model) Arrays() (terms, idf, weights []float32) {
 	return terms, m.idf, m.weights
 }
 
-// New returns the model of what [Model.Arrays] and [Model.Bias] gave, and refuses
-// what no fit gives.
+// New returns the model with the given results of [Model.Arrays] and [Model.Bias].
+// It returns an error for values that no fit produces.
 func New(terms, idf, weights []float32, bias []float64) (*Model, error) {
 	m := &Model{Vectorizer: &Vectorizer{idf: idf}, weights: weights, bias: bias}
 	for i, x := range terms {

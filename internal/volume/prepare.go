@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// Fit says how a volume is laid over a grid of another shape.
+// Fit selects how a volume is fitted to a grid of another shape.
 type Fit string
 
 const (
-	// Stretch brings each axis to the length of the grid's, so that the grid
-	// covers just what the volume covers. It is the default.
+	// Stretch scales each axis to the length of the grid's, so that the grid
+	// covers exactly the volume. It is the default.
 	Stretch Fit = "stretch"
-	// Proportions keeps the shape of things: all axes are scaled alike, in
-	// millimeters, until the whole volume fits, centerd; the smallest value of
-	// the volume fills what is left.
+	// Proportions keeps proportions: all axes are scaled equally, in millimeters,
+	// so that the whole volume fits, centered. The rest of the grid is filled with
+	// the smallest value of the volume.
 	Proportions Fit = "proportions"
 )
 
-// Resample returns v on a grid of the given size, by trilinear interpolation
+// Resample resamples v to a grid of the given size, by trilinear interpolation
 // between the centers of voxels. Along an axis that gets fewer voxels the
-// interpolating tent is widened to the spacing of the grid,
+// interpolation kernel is widened to the spacing of the grid,
 //
 //	w(s) = max(0, 1 − |s|/max(1, scale)),  scale = voxels of v per voxel of the grid,
 //
-// normalized to sum one, which is linear interpolation behind a box filter: what
-// is too fine for the grid is averaged away instead of being sampled at random.
-// The three axes are done one after the other. Values that are not finite count
-// as 0.
+// normalized to sum one, which is linear interpolation after a box filter: details
+// that are too fine for the grid are averaged instead of causing aliasing. The
+// three axes are resampled one after another. Values that are not finite count as
+// 0.
 func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	for _, n := range grid {
 		if n < 1 || n > math.MaxInt16 {
@@ -46,7 +46,7 @@ func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	switch fit {
 	case Stretch, "":
 	case Proportions:
-		size := 0.0 // of a voxel of the grid, in millimeters
+		size := 0.0 // of a grid voxel, in millimeters
 		for k := range 3 {
 			size = max(size, scale[k]*v.Spacing[k])
 		}
@@ -78,7 +78,7 @@ func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	return out, nil
 }
 
-// finite returns data with 0 for what is not finite, and the smallest value.
+// finite returns data with values that are not finite replaced by 0, and the smallest value.
 func finite(data []float32) ([]float32, float32) {
 	least, copied := float32(math.Inf(1)), false
 	for i, x := range data {
@@ -89,22 +89,22 @@ func finite(data []float32) ([]float32, float32) {
 			x = 0
 			data[i] = 0
 		}
-		if x < least { // faster than min, which minds NaN
+		if x < least { // faster than min, which handles NaN
 			least = x
 		}
 	}
 	return data, least
 }
 
-// tap is what one voxel of the grid takes: weights of voxels from the first on.
-// No weights mean that it lies outside.
+// tap has the weights of consecutive voxels, starting at first, for one voxel of
+// the grid. There are none if the grid voxel is outside of the volume.
 type tap struct {
 	first   int
 	weights []float32
 }
 
-// tapsOf returns the taps of an axis of n voxels brought to m, of which voxel t
-// has its center at (t + ½)·scale + origin − ½.
+// tapsOf returns the taps for resampling an axis of n voxels to m. Voxel t of the
+// result has its center at (t + ½)·scale + origin − ½.
 func tapsOf(n, m int, scale, origin float64) []tap {
 	taps := make([]tap, m)
 	support := max(1, scale)
@@ -137,8 +137,8 @@ func tapsOf(n, m int, scale, origin float64) []tap {
 	return taps
 }
 
-// resample brings one axis of in [outer × n × inner] to the taps given, and
-// returns [outer × len(taps) × inner].
+// resample resamples the second axis of in [outer × n × inner] with the given taps,
+// and returns [outer × len(taps) × inner].
 func resample(in []float32, outer, n, inner int, taps []tap, outside float32) []float32 {
 	if identity(taps, n) {
 		return in
@@ -158,7 +158,7 @@ func resample(in []float32, outer, n, inner int, taps []tap, outside float32) []
 	return out
 }
 
-// identity reports whether taps give an axis of n voxels as it is.
+// identity reports whether taps leave an axis of n voxels unchanged.
 func identity(taps []tap, n int) bool {
 	for t, p := range taps {
 		if p.first != t || len(p.weights) != 1 {
@@ -168,7 +168,7 @@ func identity(taps []tap, n int) bool {
 	return len(taps) == n
 }
 
-// planes fills to with the weighted sum of the planes of from that p names.
+// planes sets to to the weighted sum of planes of from, with the weights of p.
 func planes(to, from []float32, p tap, outside float32) {
 	if len(p.weights) == 0 {
 		for i := range to {
@@ -190,7 +190,7 @@ func planes(to, from []float32, p tap, outside float32) {
 	}
 }
 
-// row fills to with weighted sums of neighbors in from.
+// row sets the elements of to to weighted sums of neighbors in from.
 func row(to, from []float32, taps []tap, outside float32) {
 	for t, p := range taps {
 		if len(p.weights) == 0 {
@@ -205,30 +205,30 @@ func row(to, from []float32, taps []tap, outside float32) {
 	}
 }
 
-// Scale says what intensities are brought to.
+// Scale selects the scale of normalized intensities.
 type Scale string
 
 const (
-	// ZScore gives the foreground mean 0 and standard deviation 1. It is the
+	// ZScore scales the foreground to mean 0 and standard deviation 1. It is the
 	// default.
 	ZScore Scale = "zscore"
-	// UnitRange brings the percentiles to 0 and 1.
+	// UnitRange scales the percentiles to 0 and 1.
 	UnitRange Scale = "range"
-	// Raw leaves intensities as they are.
+	// Raw leaves intensities unchanged.
 	Raw Scale = "none"
 )
 
-// Normalization says how intensities, which scanners give in units of their
-// own, are made alike.
+// Normalization configures how intensities are made comparable between scanners,
+// which use different units.
 type Normalization struct {
 	Scale Scale
-	// Low and High are the percentiles at which values are cut off, from 0 to
-	// 100; both zero mean 0.5 and 99.5. A few bright vessels then do not set
-	// the scale for all.
+	// Low and High are the percentiles at which values are clipped, from 0 to
+	// 100. If both are zero, they are 0.5 and 99.5. Clipping prevents a few bright
+	// vessels from determining the scale.
 	Low, High float64
 }
 
-// Complete fills in the defaults and refuses what cannot be.
+// Complete returns n with defaults filled in, and an error if it is invalid.
 func (n Normalization) Complete() (Normalization, error) {
 	n.Scale = cmp.Or(n.Scale, ZScore)
 	if n.Low == 0 && n.High == 0 {
@@ -243,10 +243,10 @@ func (n Normalization) Complete() (Normalization, error) {
 	return n, nil
 }
 
-// Normalize changes values, all finite, as n says. They are cut off at the two
-// percentiles of all of them. For a z-score, the foreground is what then lies
-// above the mean of all: tissue, not the air around it. A volume without any
-// contrast becomes 0 throughout.
+// Normalize normalizes values, which must be finite, according to n. They are
+// clipped at the two percentiles. For a z-score, the foreground is then the set of
+// values above the overall mean: tissue, not the air around it. A volume without
+// contrast becomes 0 everywhere.
 func Normalize(values []float32, n Normalization) error {
 	n, err := n.Complete()
 	if err != nil || n.Scale == Raw || len(values) == 0 {
@@ -275,7 +275,7 @@ func Normalize(values []float32, n Normalization) error {
 	return nil
 }
 
-// foreground returns mean and standard deviation of the values above the mean.
+// foreground returns the mean and standard deviation of the values above the overall mean.
 func foreground(values []float32) (mean, sd float64) {
 	all := 0.0
 	for _, x := range values {
@@ -301,40 +301,40 @@ func foreground(values []float32) (mean, sd float64) {
 		}
 	}
 	sd = math.Sqrt(squares / float64(n))
-	if sd <= 1e-7*math.Abs(mean) { // two values only, up to rounding
+	if sd <= 1e-7*math.Abs(mean) { // there are only two values, up to rounding
 		sd = mean - all
 	}
 	return mean, sd
 }
 
-// percentiles returns the values below which the given parts of a hundred lie,
-// interpolated linearly between order statistics, as numpy.percentile does.
+// percentiles returns the given percentiles of the values, interpolated linearly
+// between order statistics, like numpy.percentile.
 func percentiles(values []float32, at ...float64) []float64 {
-	// Values fall into 2¹⁶ drawers by the upper half of their bits, which order
-	// them; only the drawers that hold a wanted rank are sorted.
+	// Values are counted in 2¹⁶ ordered buckets, by the upper half of their bits.
+	// Only the buckets that contain a requested rank are sorted.
 	count := make([]int, 1<<16)
 	for _, x := range values {
 		count[sortable(x)>>16]++
 	}
-	drawers := map[int][]uint32{}
+	buckets := map[int][]uint32{}
 	rank := func(k int) float64 {
 		d := 0
 		for k >= count[d] {
 			k -= count[d]
 			d++
 		}
-		drawer, ok := drawers[d]
+		bucket, ok := buckets[d]
 		if !ok {
-			drawer = make([]uint32, 0, count[d])
+			bucket = make([]uint32, 0, count[d])
 			for _, x := range values {
 				if b := sortable(x); int(b>>16) == d {
-					drawer = append(drawer, b)
+					bucket = append(bucket, b)
 				}
 			}
-			slices.Sort(drawer)
-			drawers[d] = drawer
+			slices.Sort(bucket)
+			buckets[d] = bucket
 		}
-		return float64(unsortable(drawer[k]))
+		return float64(unsortable(bucket[k]))
 	}
 	out := make([]float64, len(at))
 	for i, p := range at {
@@ -348,7 +348,7 @@ func percentiles(values []float32, at ...float64) []float64 {
 	return out
 }
 
-// sortable maps a number to bits in the same order.
+// sortable maps a number to an integer with the same order.
 func sortable(x float32) uint32 {
 	b := math.Float32bits(x)
 	if b>>31 != 0 {

@@ -23,7 +23,7 @@ func random(r *rand.Rand, dim [3]int) *Volume {
 	return v
 }
 
-// direct evaluates the definition: the product of three normalized tents.
+// direct evaluates the definition: the product of three normalized tent functions.
 func direct(v *Volume, grid [3]int, x, y, z int) float64 {
 	weights := func(k, t int) map[int]float64 {
 		scale := float64(v.Dim[k]) / float64(grid[k])
@@ -75,7 +75,7 @@ func TestResample(t *testing.T) {
 		if c.from == c.to && !slices.Equal(got.Data, v.Data) {
 			t.Error("the same grid gives other values")
 		}
-		// The corner of the volume stays where it is.
+		// The corner of the volume does not move.
 		for i := range 3 {
 			corner := func(u *Volume) float64 {
 				return u.Affine[i][3] - (u.Affine[i][0]+u.Affine[i][1]+u.Affine[i][2])/2
@@ -87,8 +87,8 @@ func TestResample(t *testing.T) {
 	}
 }
 
-// A checkerboard is gray from afar; interpolation without a filter would give
-// its black and white fields at random.
+// A checkerboard is gray from afar. Interpolation without a filter would return
+// black and white at random.
 func TestResampleFilters(t *testing.T) {
 	v := &Volume{Dim: [3]int{60, 60, 60}, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, 60*60*60)}
 	for i := range v.Data {
@@ -105,7 +105,7 @@ func TestResampleFilters(t *testing.T) {
 	}
 }
 
-// A ball stays a ball if proportions are kept, and what is outside is filled
+// A ball stays a ball if proportions are kept, and the outside is filled
 // with the smallest value.
 func TestResampleProportions(t *testing.T) {
 	v := &Volume{Dim: [3]int{40, 20, 10}, Spacing: [3]float64{1, 2, 2}, Data: make([]float32, 40*20*10)}
@@ -171,7 +171,7 @@ func TestPercentiles(t *testing.T) {
 
 func TestNormalize(t *testing.T) {
 	r := rand.New(rng.New(5, "nifti normalize"))
-	// A head of brightness 700 ± 50 in black air, and one voxel far too bright.
+	// A head with intensity 700 ± 50 in black air, and one voxel that is far too bright.
 	head := func() []float32 {
 		x := make([]float32, 10000)
 		for i := range x {

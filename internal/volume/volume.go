@@ -1,8 +1,8 @@
-// Package volume has the volumes of medical imaging, whatever file format they come from.
+// Package volume represents the volumes of medical imaging, independently of file formats.
 //
-// A [Format] reads a [Volume] in the canonical orientation, whatever the file's own: the first
-// axis runs from left to right, the second from back to front, the third from foot to head
-// (RAS); [Canonical] turns voxels so. [Resample] brings a volume to a grid and [Normalize] its
+// A [Format] reads a [Volume] and converts it to the canonical orientation: the first axis
+// runs from left to right, the second from back to front, the third from foot to head
+// (RAS); see [Canonical]. [Resample] resamples a volume to a grid, and [Normalize] brings
 // intensities to a common scale.
 package volume
 
@@ -25,7 +25,7 @@ type Volume struct {
 	// Spacing are the sizes of a voxel along these axes, in millimeters for
 	// files that follow the standard.
 	Spacing [3]float64
-	// Affine takes voxel indices to millimeters: row r is
+	// Affine maps voxel indices to millimeters: row r is
 	// mm_r = Σ_c Affine[r][c]·index_c + Affine[r][3].
 	// The zero value, in a volume to be written, means axes along the spacing
 	// with the origin in the middle of the volume.
@@ -37,31 +37,31 @@ type Volume struct {
 // At returns the value of voxel (x, y, z).
 func (v *Volume) At(x, y, z int) float32 { return v.Data[(z*v.Dim[1]+y)*v.Dim[0]+x] }
 
-// MaxVoxels bounds the size of a volume: 812³.
+// MaxVoxels limits the size of a volume: 812³.
 const MaxVoxels = 1 << 29
 
-// Dims writes numbers of voxels, for messages.
+// Dims formats dimensions for messages.
 func Dims(d [3]int) string { return fmt.Sprintf("%d×%d×%d", d[0], d[1], d[2]) }
 
-// Format is a file format of volumes: what the package that reads it offers to callers, who
-// know it by nothing else.
+// Format is a file format for volumes. It is the only interface between callers and the
+// package that reads the format.
 type Format struct {
 	Name string // in messages
-	// Extensions are those of its files, in lower case; each may be followed by .gz.
+	// Extensions are the file extensions, in lower case. Each may be followed by .gz.
 	Extensions []string
-	// Voxels is the extension of files that hold the voxels of another, which is the volume; "" if
-	// there are none.
+	// Voxels is the extension of files with the voxels of a volume whose header is another file,
+	// or "" if there are none.
 	Voxels string
-	// Files returns the files that the volume at path is made of.
+	// Files returns the files that make up the volume at path.
 	Files func(path string) ([]string, error)
-	// Header reads what is known of the volume at path before its voxels are read.
+	// Header reads the header of the volume at path.
 	Header func(path string) (Header, error)
-	// Read reads the volume at path. Header.Memory says what it takes.
+	// Read reads the volume at path. Header.Memory returns the memory it needs.
 	Read func(ctx context.Context, path string) (*Volume, error)
 }
 
-// SplitName returns a path without the extension of a volume, and the extension in lower case,
-// without .gz; "" if it has none of those given.
+// SplitName returns a path without its extension, and the extension in lower case, without
+// .gz. The extension is "" if it is none of those given.
 func SplitName(path string, extensions []string) (stem, ext string) {
 	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	for _, e := range extensions {
@@ -72,20 +72,20 @@ func SplitName(path string, extensions []string) (stem, ext string) {
 	return path, ""
 }
 
-// Header is what a file says about its volume.
+// Header describes the volume in a file.
 type Header struct {
 	Dim [3]int // voxels along the axes of the file
-	// Oriented is false if the file does not say where left and right are.
+	// Oriented is false if the file does not define left and right.
 	Oriented bool
 }
 
-// Memory returns the most bytes that reading the first volume and bringing it to a grid
-// take at a time: the voxels, a copy of them in another order, and those of the grid along
+// Memory returns the peak memory, in bytes, of reading the first volume and resampling it
+// to a grid: the voxels, a copy of them in another order, and the voxels resampled along
 // one axis, then along two.
 func (h Header) Memory(grid [3]int) int64 {
 	d := h.Dim
 	n := int64(d[0]) * int64(d[1]) * int64(d[2])
-	// Which axis of the file becomes which of the grid is not known yet.
+	// The mapping of the file's axes to those of the grid is not known yet.
 	g := int64(max(grid[0], grid[1], grid[2]))
 	along1 := n / int64(min(d[0], d[1], d[2])) * g
 	along2 := int64(max(d[0], d[1], d[2])) * g * g
@@ -107,8 +107,8 @@ func Det(m [3][3]float64) float64 {
 		m[0][2]*(m[1][0]*m[2][1]-m[1][1]*m[2][0])
 }
 
-// axes says how the axes of a file become those of the RAS frame: axis k of the
-// frame is axis from[k] of the file, reversed where flip[k] is set.
+// axes maps the axes of a file to those of the RAS frame: axis k of the frame is
+// axis from[k] of the file, reversed if flip[k] is set.
 type axes struct {
 	from [3]int
 	flip [3]bool
@@ -116,14 +116,14 @@ type axes struct {
 
 var errSingular = errors.New("the matrix of its orientation is singular")
 
-// closest returns the axes nearest to the frame's. The columns of the affine
-// are brought to length one and then to the closest rotation,
+// closest returns the axes closest to those of the frame. The columns of the affine
+// are normalized to length one and then replaced by the closest rotation,
 //
 //	R = U·Vᵀ for the singular value decomposition U·S·Vᵀ,
 //
-// so that shear does not decide; the file's axis with the largest element of R
-// is given the axis of that element's row, then the next. nibabel's
-// io_orientation does the same.
+// so that shear has no influence. The file's axis with the largest element of R
+// is mapped to the axis of that element's row, then the axis with the next largest.
+// nibabel's io_orientation does the same.
 func closest(affine [3][4]float64) (axes, error) {
 	s := Spacings(affine)
 	var r [3][3]float64
@@ -185,8 +185,8 @@ func rotation(r [3][3]float64) [3][3]float64 {
 	return r
 }
 
-// Canonical rearranges voxels, x fastest, of the given dimensions into the RAS
-// frame, and returns the volume with its affine there.
+// Canonical rearranges voxels of the given dimensions, x fastest, to the RAS
+// frame, and returns the volume with its affine in that frame.
 func Canonical(data []float32, dim [3]int, affine [3][4]float64) (*Volume, error) {
 	a, err := closest(affine)
 	if err != nil {

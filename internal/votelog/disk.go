@@ -18,13 +18,13 @@ import (
 	"credence/internal/atomicfile"
 )
 
-// WriteError reports a vote that was not acknowledged because it is not in the file.
+// WriteError reports a vote that was not acknowledged because it could not be written.
 type WriteError struct {
 	Path string
 	Err  error
 }
 
-// Error names the file and the cause.
+// Error returns a message with the file and the cause.
 func (e *WriteError) Error() string {
 	return fmt.Sprintf("%s: the vote could not be written: %v", e.Path, e.Err)
 }
@@ -32,7 +32,7 @@ func (e *WriteError) Error() string {
 // Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Reason returns the cause without the names of files, for clients.
+// Reason returns the cause without file names, for clients.
 func (e *WriteError) Reason() string {
 	if system, ok := errors.AsType[*os.PathError](e.Err); ok {
 		return system.Err.Error()
@@ -46,23 +46,23 @@ type appender interface {
 	Sync() error
 }
 
-// disk is the file of votes at a path. It holds the acknowledged votes and, after them, at most what a
-// write that failed has left. One goroutine uses it.
+// disk is the file of votes at a path. It contains the acknowledged votes and, after them, at most the
+// remains of a failed write. It is used by one goroutine.
 type disk struct {
-	path  string
-	file  *os.File
-	info  os.FileInfo             // identifies file, whatever its names
-	wrap  func(*os.File) appender // set by tests
-	out   appender
-	end   int64  // where the acknowledged votes end
-	tried []byte // what the last write was to append, if it failed
+	path       string
+	file       *os.File
+	info       os.FileInfo             // identifies file, independently of its names
+	wrap       func(*os.File) appender // set by tests
+	out        appender
+	end        int64  // end of the acknowledged votes
+	failedText []byte // text of the last write, if it failed
 
-	rejected os.FileInfo // what lay at the path when it could not be taken over
-	why      error
+	rejected  os.FileInfo // the file at the path when loading failed
+	rejectErr error       // of that failure
 }
 
-// load takes over the file at the path and returns its votes. They have to begin with those that were
-// acknowledged before. A file that is not there is created if there were none.
+// load opens and locks the file at the path and returns its votes. They must begin with had, the votes
+// acknowledged before. If there were none, a missing file is created.
 func (d *disk) load(had []Vote) (all []Vote, err error) {
 	now, err := os.Stat(d.path)
 	create := len(had) == 0 && errors.Is(err, os.ErrNotExist)
@@ -70,7 +70,7 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 		return nil, err
 	}
 	if !create && d.rejected != nil && unchanged(now, d.rejected) {
-		return nil, d.why
+		return nil, d.rejectErr
 	}
 	f, info := d.file, d.info
 	if f == nil || create || !os.SameFile(now, info) {
@@ -85,7 +85,7 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 	}
 	all, end, err := d.read(f, info, had)
 	if err != nil {
-		d.rejected, d.why = now, err
+		d.rejected, d.rejectErr = now, err
 		return nil, err
 	}
 	if end == 0 {
@@ -97,7 +97,7 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 	if err = f.Sync(); err != nil {
 		return nil, err
 	}
-	if create { // the name has to be on disk too
+	if create { // the directory entry must be on disk, too
 		if err = atomicfile.SyncDir(filepath.Dir(d.path)); err != nil {
 			return nil, err
 		}
@@ -112,12 +112,12 @@ func (d *disk) load(had []Vote) (all []Vote, err error) {
 	return all, nil
 }
 
-// unchanged reports whether nobody wrote into a file between two looks at it.
+// unchanged reports whether a file was not modified between two calls of Stat.
 func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// lock opens the file at the path and takes its lock, which holds for all names of the file.
+// lock opens the file at the path and takes its lock, which applies to all names of the file.
 func (d *disk) lock(create bool) (*os.File, os.FileInfo, error) {
 	flags := os.O_RDWR | os.O_APPEND
 	if create {
@@ -143,8 +143,8 @@ func (d *disk) lock(create bool) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// read returns the votes of f and where they end. What a crash left half-written is cut off when the
-// log is opened; later on, it can be what another program is writing.
+// read returns the votes of f and where they end. An incomplete line left by a crash is removed when the
+// log is opened. Later it is an error, since another program may be writing it.
 func (d *disk) read(f *os.File, info os.FileInfo, had []Vote) (all []Vote, end int64, err error) {
 	all, end, torn, err := read(d.path, io.NewSectionReader(f, 0, math.MaxInt64))
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *disk) read(f *os.File, info os.FileInfo, had []Vote) (all []Vote, end i
 	return all, end, err
 }
 
-// cut shortens the file, by a handle of its own: one that appends cannot do so on every system.
+// cut truncates the file, with a separate handle: a handle for appending cannot do so on every system.
 func (d *disk) cut(info os.FileInfo, end int64) error {
 	f, err := os.OpenFile(d.path, os.O_WRONLY, 0)
 	if err != nil {
@@ -180,7 +180,7 @@ func (d *disk) cut(info os.FileInfo, end int64) error {
 
 var errReplaced = errors.New("another file is in its place")
 
-// check reports whether the file is still the one at its path, and ends where it should.
+// check returns an error unless the file is still the one at its path and ends at end.
 func (d *disk) check(end int64) error {
 	now, err := os.Stat(d.path)
 	switch {
@@ -194,18 +194,18 @@ func (d *disk) check(end int64) error {
 	return nil
 }
 
-// left reports whether all that follows the acknowledged votes was left by the write that failed.
-func (d *disk) left() bool {
+// onlyFailedWrite reports whether everything after the acknowledged votes was left by the failed write.
+func (d *disk) onlyFailedWrite() bool {
 	now, err := os.Stat(d.path)
-	if err != nil || !os.SameFile(now, d.info) || now.Size() < d.end || now.Size() > d.end+int64(len(d.tried)) {
+	if err != nil || !os.SameFile(now, d.info) || now.Size() < d.end || now.Size() > d.end+int64(len(d.failedText)) {
 		return false
 	}
 	tail := make([]byte, now.Size()-d.end)
 	n, _ := d.file.ReadAt(tail, d.end)
-	return bytes.Equal(tail, d.tried[:n])
+	return bytes.Equal(tail, d.failedText[:n])
 }
 
-// append writes text after the votes, and returns after it is on disk and in the file at the path.
+// append writes text after the votes, syncs it, and checks that it is in the file at the path.
 func (d *disk) append(text []byte) error {
 	end := d.end + int64(len(text))
 	_, err := d.out.Write(text)
@@ -216,33 +216,33 @@ func (d *disk) append(text []byte) error {
 		err = d.check(end)
 	}
 	if err != nil {
-		d.tried = text
+		d.failedText = text
 		return err
 	}
-	d.end, d.tried = end, nil
+	d.end, d.failedText = end, nil
 	return nil
 }
 
-// probe repeats the first line of the write that failed and takes it away again: what is there between
-// the two is a whole line, which readers can read.
+// probe writes the first line of the failed write again and removes it. In between the file ends with a
+// complete line, so that it stays readable.
 func (d *disk) probe() error {
-	end, tried := d.end, d.tried
-	if err := d.append(tried[:bytes.IndexByte(tried, '\n')+1]); err != nil {
+	end, failed := d.end, d.failedText
+	if err := d.append(failed[:bytes.IndexByte(failed, '\n')+1]); err != nil {
 		return err
 	}
-	d.end, d.tried = end, tried
+	d.end, d.failedText = end, failed
 	if err := d.cut(d.info, end); err != nil {
 		return err
 	}
-	d.tried = nil
+	d.failedText = nil
 	return nil
 }
 
 // header is the first line of the file.
 const header = "item,rater,label,time,key,check\n"
 
-// read returns the votes of a file and how many of its bytes are whole lines; torn reports whether more
-// follow, a line without an end. Errors name path and line.
+// read returns the votes of a file and the size of its complete lines. torn reports whether an incomplete
+// line follows. Errors contain path and line.
 func read(path string, file io.Reader) (votes []Vote, whole int64, torn bool, err error) {
 	r := bufio.NewReaderSize(file, 1<<16)
 	for line := 1; ; line++ {
@@ -272,7 +272,7 @@ func read(path string, file io.Reader) (votes []Vote, whole int64, torn bool, er
 	}
 }
 
-// check refuses what the file cannot hold.
+// check returns an error if the vote cannot be stored in the file.
 func (v Vote) check() error {
 	for _, f := range []struct {
 		name, text string
@@ -295,7 +295,7 @@ func (v Vote) check() error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode appends a vote as a line.
+// encode appends a vote to dst as a line.
 func encode(dst []byte, v Vote) []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -308,7 +308,7 @@ func encode(dst []byte, v Vote) []byte {
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// decode reads a line.
+// decode parses a line.
 func decode(line []byte) (Vote, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	at := bytes.LastIndexByte(line, ',')

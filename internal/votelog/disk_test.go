@@ -17,10 +17,10 @@ import (
 // program at the same time.
 type faulty struct {
 	*os.File
-	mu     sync.Mutex
-	room   int    // bytes that fit; −1: all
-	broken error  // of Sync
-	beside func() // runs before a sync
+	mu         sync.Mutex
+	room       int    // bytes that fit; −1: all
+	broken     error  // of Sync
+	beforeSync func() // runs before a sync
 }
 
 func (f *faulty) Write(text []byte) (int, error) {
@@ -36,19 +36,19 @@ func (f *faulty) Write(text []byte) (int, error) {
 func (f *faulty) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.beside != nil {
-		f.beside()
+	if f.beforeSync != nil {
+		f.beforeSync()
 	}
 	return errors.Join(f.broken, f.File.Sync())
 }
 
-func (f *faulty) set(room int, broken error, beside func()) {
+func (f *faulty) set(room int, broken error, beforeSync func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.room, f.broken, f.beside = room, broken, beside
+	f.room, f.broken, f.beforeSync = room, broken, beforeSync
 }
 
-// openFaulty opens a log whose disk can be made to fail. States are what it reported.
+// openFaulty opens a log with a disk that can be made to fail. States are the reported errors.
 func openFaulty(t *testing.T, path string) (l *Log, f *faulty, states func() []error) {
 	t.Helper()
 	f = &faulty{room: -1}
@@ -84,7 +84,7 @@ func refused(t *testing.T, l *Log, v Vote, want string) {
 	}
 }
 
-// items returns the items of the votes in the file, which has to consist of whole lines.
+// items returns the items of the votes in the file, which must consist of complete lines.
 func items(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -103,7 +103,7 @@ func items(t *testing.T, path string) string {
 	return strings.Join(list, " ")
 }
 
-// recovers waits until the log itself finds that votes can be written.
+// recovers waits until the log itself detects that votes can be written.
 func recovers(t *testing.T, l *Log) {
 	t.Helper()
 	for range 1000 {
@@ -116,8 +116,8 @@ func recovers(t *testing.T, l *Log) {
 	t.Fatalf("the log still has failed: %v", l.Failed())
 }
 
-// TestNoSpace: a vote that does not fit is refused and leaves nothing, however much of it was
-// written, and the next is taken when there is space again.
+// TestNoSpace checks that a vote that does not fit is rejected and leaves nothing, however much of it was
+// written, and that the next is accepted when there is space again.
 func TestNoSpace(t *testing.T) {
 	vote := Vote{"b", "ann", "no", noon, "2"}
 	for room := range len(encode(nil, vote)) + 1 {
@@ -156,8 +156,8 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-// TestReplaced: a file that was put in the place of the log is taken over if it has all
-// acknowledged votes. Otherwise no vote is taken until they are back.
+// TestReplaced checks that a file that replaces the log is accepted if it has all
+// acknowledged votes. Otherwise votes are rejected until these are back.
 func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path, aside := filepath.Join(dir, "votes.csv"), filepath.Join(dir, "aside.csv")
@@ -214,7 +214,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestRemoved: as long as there are no votes the file may also be begun again.
+// TestRemoved checks that a removed file is created again as long as there are no votes.
 func TestRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
 	l := openLog(t, path)
@@ -225,8 +225,8 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// TestAppended: votes that another program adds are taken in; one that comes in at the same time
-// is refused, for who knows what the other does next.
+// TestAppended checks that votes appended by another program are accepted. A vote at the same time
+// is rejected, since the other program may go on writing.
 func TestAppended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
 	l, f, states := openFaulty(t, path)
@@ -249,7 +249,7 @@ func TestAppended(t *testing.T) {
 		t.Errorf("reported %v", got)
 	}
 
-	f.set(-1, nil, func() { other(Vote{"d", "bob", "yes", noon, "4"}); f.beside = nil })
+	f.set(-1, nil, func() { other(Vote{"d", "bob", "yes", noon, "4"}); f.beforeSync = nil })
 	vote := Vote{"e", "ann", "yes", noon, "5"}
 	refused(t, l, vote, "another program writes into the file")
 	if known, err := l.Add(vote); !known || err != nil {
@@ -260,13 +260,13 @@ func TestAppended(t *testing.T) {
 		t.Errorf("the file holds %s, the log %v, %v", got, l.Votes(0), l.Failed())
 	}
 
-	// The file is replaced while a vote is on its way to the disk.
+	// The file is replaced while a vote is being written.
 	whole, _ := os.ReadFile(path)
 	f.set(-1, nil, func() {
 		if err := errors.Join(os.WriteFile(path+".new", whole, 0o666), os.Rename(path+".new", path)); err != nil {
 			t.Error(err)
 		}
-		f.beside = nil
+		f.beforeSync = nil
 	})
 	refused(t, l, Vote{"g", "ann", "yes", noon, "7"}, errReplaced.Error())
 	add(t, l, Vote{"g", "ann", "yes", noon, "7"})
@@ -275,7 +275,7 @@ func TestAppended(t *testing.T) {
 	}
 }
 
-// TestNotRegular: what is no file holds no votes.
+// TestNotRegular checks that paths other than regular files are an error.
 func TestNotRegular(t *testing.T) {
 	if _, err := os.Stat(os.DevNull); err != nil {
 		t.Skip(err)

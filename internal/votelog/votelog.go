@@ -1,15 +1,15 @@
-// Package votelog keeps votes that people cast one by one, so that none is lost: a vote is
-// acknowledged after it is on disk.
+// Package votelog durably stores votes that people cast one by one: a vote is acknowledged
+// after it is on disk.
 //
-// The file is CSV that credence train --votes reads, in the long form: item, rater, label, then the
-// time, the key by which a repeated request is known, and a checksum of the line. It only ever
-// grows. An empty label withdraws the rater's vote on the item. A line that a crash cut off was never
-// acknowledged, and is removed when the file is opened again; any other damage is an error, for
-// nobody but its owner can say what the line was.
+// The file is CSV that credence train --votes reads, in long form: item, rater, label, then the
+// time, a key that identifies repeated requests, and a checksum of the line. The file is append-only.
+// An empty label withdraws the rater's vote on the item. A line truncated by a crash was never
+// acknowledged, and is removed when the file is opened again. Any other damage is an error, because
+// only the owner of the file can know what the line was.
 //
-// A vote that could not be written is refused with a [WriteError], what it left is removed, and the next
-// one tries again. After each write the file has to be the one at its path, and end where the
-// vote ends: what other programs do to the file, locks or not, costs no acknowledged vote.
+// If a vote cannot be written, the caller gets a [WriteError], the incomplete line is removed, and the
+// next vote tries again. After each write the file at the path must still be the same file, and end where
+// the vote ends: whatever other programs do to the file, locked or not, no acknowledged vote is lost.
 package votelog
 
 import (
@@ -21,11 +21,11 @@ import (
 	"credence/internal/atomicfile"
 )
 
-// Vote is a label that a rater gave to an item. An empty label withdraws the one before.
+// Vote is a label that a rater gave to an item. An empty label withdraws the previous one.
 type Vote struct {
 	Item, Rater, Label string
 	Time               time.Time
-	// Key is the sender's name for the vote: a second vote with the key is the same vote, sent again.
+	// Key identifies the vote to the sender: a second vote with the same key is the same vote, sent again.
 	Key string
 }
 
@@ -36,40 +36,40 @@ const (
 )
 
 var (
-	// ErrKeyReused is a key that an earlier vote has, which says something else.
+	// ErrKeyReused means that an earlier, different vote has the same key.
 	ErrKeyReused = errors.New("the key was used for another vote")
-	// ErrClosed is a vote that comes after Close.
+	// ErrClosed is returned for votes after Close.
 	ErrClosed = errors.New("the file of votes is closed")
 )
 
-// checkEvery is how often the file is checked while no vote comes.
+// checkEvery is the interval between checks of the file while there are no votes.
 const checkEvery = 2 * time.Second
 
-// Log is an open file of votes. Its methods may be called from several goroutines at once.
+// Log is an open file of votes. It is safe for concurrent use.
 type Log struct {
 	disk   disk
 	lock   *atomicfile.Lock
 	report func(error)
-	wake   chan struct{} // when there is work, or the log is closed
+	wake   chan struct{} // signals pending votes, or that the log is closed
 	done   chan struct{}
 
 	mu     sync.Mutex
 	queue  []pending
 	keys   map[string]int // index into votes
-	votes  []Vote         // all that are on disk
-	failed error          // why no vote can be written now
+	votes  []Vote         // all votes on disk
+	failed error          // why votes cannot be written now, or nil
 	closed bool
 }
 
-// pending is a vote that waits for the disk.
+// pending is a vote that is not on disk yet.
 type pending struct {
 	vote Vote
 	ack  chan error
 }
 
-// Open opens the file at path, or begins it, and holds it against other processes, under whatever name
-// they open it. report, if not nil, is called when votes can no longer be written, and with nil when
-// they can again.
+// Open opens the file at path, creating it if necessary, and locks it against other processes, under
+// whatever name they open it. report, if not nil, is called with an error when votes can no longer be
+// written, and with nil when they can again.
 func Open(path string, report func(error)) (*Log, error) {
 	return open(disk{path: path}, report)
 }
@@ -92,7 +92,7 @@ func open(d disk, report func(error)) (*Log, error) {
 	return l, nil
 }
 
-// keep notes a vote that is on disk.
+// keep records a vote that is on disk.
 func (l *Log) keep(v Vote) {
 	if v.Key != "" {
 		l.keys[v.Key] = len(l.votes)
@@ -100,8 +100,8 @@ func (l *Log) keep(v Vote) {
 	l.votes = append(l.votes, v)
 }
 
-// Add writes a vote and returns after it is on disk. It reports whether the vote was there already,
-// under the same key.
+// Add writes a vote and returns after it is on disk. It reports whether the vote already existed, with
+// the same key.
 func (l *Log) Add(v Vote) (known bool, err error) {
 	if err := v.check(); err != nil {
 		return false, err
@@ -117,20 +117,20 @@ func (l *Log) Add(v Vote) (known bool, err error) {
 	l.mu.Unlock()
 	l.signal()
 	err = <-p.ack
-	if err == errTwin {
+	if err == errDuplicate {
 		return true, nil
 	}
 	return false, err
 }
 
-// errTwin reports that a vote with the same key is in the file already.
-var errTwin = errors.New("written already")
+// errDuplicate means that the same vote, with the same key, is already in the file.
+var errDuplicate = errors.New("written already")
 
-// signal wakes the goroutine that writes.
+// signal wakes the writing goroutine.
 func (l *Log) signal() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is about to look
+	default: // it has been signaled already
 	}
 }
 
@@ -140,8 +140,8 @@ func (v Vote) same(w Vote) bool {
 
 func (v Vote) equal(w Vote) bool { return v.same(w) && v.Key == w.Key && v.Time.Equal(w.Time) }
 
-// commit writes all pending votes with a single flush, again and again until the log is closed, and
-// checks the file in between.
+// commit writes all pending votes with a single fsync, repeatedly until the log is closed, and checks
+// the file in between.
 func (l *Log) commit() {
 	defer close(l.done)
 	tick := time.NewTicker(checkEvery)
@@ -162,10 +162,10 @@ func (l *Log) commit() {
 	}
 }
 
-// process writes the votes of a batch. Without any it finds out whether votes can be written.
+// process writes the votes of a batch. If the batch is empty, it checks whether votes can be written.
 func (l *Log) process(batch []pending) {
 	err := l.settle()
-	if err == nil && len(batch) == 0 && l.disk.tried != nil {
+	if err == nil && len(batch) == 0 && l.disk.failedText != nil {
 		err = l.disk.probe()
 	}
 	l.mu.Lock()
@@ -181,15 +181,15 @@ func (l *Log) process(batch []pending) {
 	l.finish(batch, results, err)
 }
 
-// settle makes sure that the file holds the acknowledged votes and nothing after them: it removes what a
-// write that failed has left, and takes in votes that another program added.
+// settle ensures that the file contains the acknowledged votes and nothing after them: it removes the
+// remains of a failed write, and accepts votes that another program appended.
 func (l *Log) settle() error {
 	d := &l.disk
 	change := d.check(d.end)
 	if change == nil {
 		return nil
 	}
-	if d.left() {
+	if d.onlyFailedWrite() {
 		return d.cut(d.info, d.end)
 	}
 	all, err := d.load(l.votes)
@@ -205,7 +205,7 @@ func (l *Log) settle() error {
 	return nil
 }
 
-// note keeps why votes cannot be written, nil if they can.
+// note records and reports why votes cannot be written; err is nil if they can.
 func (l *Log) note(err error) {
 	l.mu.Lock()
 	before := l.failed
@@ -216,19 +216,19 @@ func (l *Log) note(err error) {
 	}
 }
 
-// lines appends the votes of a batch but for those that came in before, while they waited or in the
-// same batch; results say which. The log is locked.
+// lines encodes the votes of a batch except repeated ones, whose keys are in the log or earlier in the
+// batch. These have errors in results. The log must be locked.
 func (l *Log) lines(batch []pending) (text []byte, results []error) {
 	results = make([]error, len(batch))
 	first := map[string]Vote{}
 	for i, p := range batch {
 		v := p.vote
-		twin, ok := first[v.Key]
+		earlier, ok := first[v.Key]
 		if at, there := l.keys[v.Key]; there {
-			twin, ok = l.votes[at], true
+			earlier, ok = l.votes[at], true
 		}
 		if ok && v.Key != "" {
-			if results[i] = errTwin; !twin.same(v) {
+			if results[i] = errDuplicate; !earlier.same(v) {
 				results[i] = ErrKeyReused
 			}
 			continue
@@ -239,7 +239,7 @@ func (l *Log) lines(batch []pending) (text []byte, results []error) {
 	return text, results
 }
 
-// finish notes the votes of a write and answers their senders.
+// finish records the votes of a write and acknowledges them.
 func (l *Log) finish(batch []pending, results []error, err error) {
 	l.mu.Lock()
 	for i, p := range batch {
@@ -250,7 +250,7 @@ func (l *Log) finish(batch []pending, results []error, err error) {
 		}
 	}
 	l.mu.Unlock()
-	if err != nil || l.disk.tried == nil {
+	if err != nil || l.disk.failedText == nil {
 		l.note(err)
 	}
 	for i, p := range batch {
@@ -258,22 +258,22 @@ func (l *Log) finish(batch []pending, results []error, err error) {
 	}
 }
 
-// Failed returns why votes cannot be written now, a [WriteError], or nil. Each vote tries again.
+// Failed returns a [WriteError] if votes cannot be written now, else nil. Each vote tries again.
 func (l *Log) Failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
 }
 
-// Votes returns the votes on disk, in their order, from the given one on. The slice is not to be
-// changed.
+// Votes returns the votes on disk, in order, starting at index from. The slice must not be
+// modified.
 func (l *Log) Votes(from int) []Vote {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.votes[min(from, len(l.votes)):len(l.votes):len(l.votes)]
 }
 
-// Close writes what waits and closes the file.
+// Close writes pending votes and closes the file.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

@@ -86,7 +86,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTogether has many senders at once, every vote twice under one key.
+// TestTogether adds votes concurrently, each twice with the same key.
 func TestTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
 	l := openLog(t, path)
@@ -106,7 +106,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestOneProcess: the file is held under all of its names.
+// TestOneProcess checks that the file is locked under all of its names.
 func TestOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	path, symbolic, hard := filepath.Join(dir, "votes.csv"), filepath.Join(dir, "symbolic.csv"), filepath.Join(dir, "hard.csv")
@@ -134,8 +134,8 @@ func TestOneProcess(t *testing.T) {
 	}
 }
 
-// TestTorn cuts the file at every byte of the last vote: the votes before it stay, and the file
-// can be written on.
+// TestTorn truncates the file at every byte of the last vote: the earlier votes are kept, and the file
+// can be appended to.
 func TestTorn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "votes.csv")

@@ -1,6 +1,6 @@
-// Package yamltext reads YAML as trees of nodes that know their places, and
-// turns what the YAML module cannot cope with (deep nesting, texts that are
-// none, values on which it panics) into errors.
+// Package yamltext parses YAML to trees of nodes with positions. Input that the
+// YAML module cannot handle (deep nesting, binary data, values on which it
+// panics) results in errors.
 package yamltext
 
 import (
@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// MaxBytes is the size of the largest text that is read.
+	// MaxBytes is the largest size of a text.
 	MaxBytes  = 1 << 20
-	maxDepth  = 100           // of brackets and lists in each other: the YAML module recurses
-	maxLines  = 20_000        // the YAML module takes time that grows with their square
+	maxDepth  = 100           // nesting of brackets and lists: the YAML module is recursive
+	maxLines  = 20_000        // the YAML module takes quadratic time
 	maxIndent = 10 * maxDepth // blanks at the beginning of a line
 )
 
-// Error is what is wrong with a text, and where, if that is known.
+// Error is an error about a text, with its position if known.
 type Error struct {
 	Line, Column int // from 1; 0 for the text as a whole
 	Msg          string
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }
 
-// ReadFile reads a file that holds a text, up to a little more than MaxBytes.
+// ReadFile reads a text file, but at most MaxBytes+1 bytes, which [Parse] rejects as too long.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	var text []byte
@@ -54,9 +54,9 @@ func ReadFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse returns the bodies of the documents of a text; that of an empty one is
-// nil. Keys that are there twice are the caller's concern if allowTwice is true,
-// otherwise an error.
+// Parse returns the bodies of the documents in a text. The body of an empty
+// document is nil. Duplicate keys are an error unless allowTwice is true, in which
+// case the caller must check them.
 func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	defer Recover(&err)
 	switch {
@@ -73,7 +73,7 @@ func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	if allowTwice {
 		options = append(options, parser.AllowDuplicateMapKey())
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors mark UTF-8 so
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte-order mark
 	file, err := parser.ParseBytes(text, 0, options...)
 	if err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
@@ -88,11 +88,11 @@ func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	return bodies, nil
 }
 
-// tooDeep reports whether brackets nest too deep, or lists that begin on one line, as in
-// "- - - a", or lines that are indented ever further. It takes no notice of quotes: a text
-// that seems deep because of them is not one that people write.
+// tooDeep reports whether brackets are nested too deeply, or lists that begin on one line,
+// as in "- - - a", or indented lines. It ignores quotes: people do not write texts that only
+// seem deep because of them.
 func tooDeep(text []byte) bool {
-	depth, marks, start := 0, 0, true // marks are those at the beginning of a line
+	depth, marks, start := 0, 0, true // marks are counted at the beginning of a line
 	for i, c := range text {
 		switch c {
 		case '[', '{':
@@ -104,9 +104,9 @@ func tooDeep(text []byte) bool {
 		case c == '\n' || c == '\r':
 			marks, start = 0, true
 		case start && (c == ' ' || c == '\t'):
-			marks++ // a level of indentation takes a blank at least
+			marks++ // a level of indentation takes at least one blank
 		case start && (c == '-' || c == '?' || c == ':') && i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t'):
-			marks += maxIndent/maxDepth - 1 // the blank behind it counts too
+			marks += maxIndent/maxDepth - 1 // the blank after it counts, too
 		default:
 			start = false
 		}
@@ -117,8 +117,8 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// Recover, deferred, makes an error of a panic of the YAML module, such as that
-// on a tag before a word where a list is expected.
+// Recover is deferred to convert a panic of the YAML module to an error. It panics,
+// for example, on a tag before a word where a list is expected.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = &Error{Msg: fmt.Sprintf("malformed YAML: %v", p)}

@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// staircase returns a text in which every line is deeper than the one before.
+// staircase returns a text in which every line is indented further than the previous one.
 func staircase(n int) string {
 	var b strings.Builder
 	for i := range n {
