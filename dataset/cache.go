@@ -43,6 +43,7 @@ type sink struct {
 	buf   *bufio.Writer
 	path  string // of the finished cache
 	array *array.Array
+	ready Rows // of a cache that was there already, or nil
 }
 
 const (
@@ -86,8 +87,7 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 		return nil, err
 	}
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
-	ok, err := s.load(ctx)
-	if ok || err != nil {
+	if s.ready, err = s.load(ctx); s.ready != nil || err != nil {
 		return s, err
 	}
 	_ = atomicfile.Clean(dir, "rows-*.npy") // what stays takes room and does no harm
@@ -103,20 +103,20 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 	return s, nil
 }
 
-// load opens the cache that is there, if it is whole, and reports whether it is.
-func (s *sink) load(ctx context.Context) (bool, error) {
+// load opens the cache that is there, if it is whole; otherwise it returns nil.
+func (s *sink) load(ctx context.Context) (Rows, error) {
 	if !s.whole(ctx) {
-		return false, ctx.Err()
+		return nil, ctx.Err()
 	}
 	a, err := array.OpenNPY(s.path)
 	if err != nil {
-		return false, nil
+		return nil, nil
 	}
 	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w {
-		return false, a.Close()
+		return nil, a.Close()
 	}
 	s.array = a
-	return true, nil
+	return a, nil
 }
 
 // whole reports whether the cache is there and its trailer fits.
@@ -164,14 +164,6 @@ func (o *FeatureOptions) cacheDir() (string, error) {
 		return "", fmt.Errorf("making a folder for a cache of features: %w", err)
 	}
 	return dir, nil
-}
-
-// ready returns the rows of a cache that was there already, or nil.
-func (s *sink) ready() Rows {
-	if s.array == nil {
-		return nil
-	}
-	return s.array
 }
 
 // add appends a row, or several.

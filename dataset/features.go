@@ -270,7 +270,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	rows := sink.ready()
+	rows := sink.ready
 	if rows == nil || slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
 		row := make([]float32, dec.width)
 		n := 0

@@ -10,7 +10,7 @@ import (
 	"credence/internal/table"
 )
 
-// idSet keeps the ids of items in order of appearance, and finds them. Of ten million items
+// idSet numbers ids of items, or other names, in order of appearance, and finds them. Of ten million items
 // every byte counts: texts lie in large pieces, so that they are not objects of their own to
 // the collector, and what is found by is four bytes in a table of numbers.
 type idSet struct {
@@ -21,7 +21,7 @@ type idSet struct {
 	seed  maphash.Seed
 }
 
-// idPiece is the size of a piece of text.
+// idPiece is the size of a piece of text; the first ones are smaller.
 const idPiece = 1 << 16
 
 // newIDSet returns room for the ids of a table, if it says how many there are.
@@ -58,16 +58,23 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 // keep adds an id that nobody will look for.
 func (s *idSet) keep(id string) {
 	if s.piece.Cap()-s.piece.Len() < len(id) {
+		size := max(min(idPiece, 2*s.piece.Cap()), len(id), 64)
 		s.piece = strings.Builder{}
-		s.piece.Grow(max(idPiece, len(id)))
+		s.piece.Grow(size)
 	}
 	from := s.piece.Len()
 	s.piece.WriteString(id)
 	s.names = append(s.names, s.piece.String()[from:])
 }
 
-// add adds an id that stands on a line, unless it is there: then it returns its index.
-func (s *idSet) add(id string, line int) (earlier int, there bool) {
+// code returns the index of a name, which is added if it is new, with the line it stands on.
+func (s *idSet) code(name string, line int) int32 {
+	at, _ := s.add(name, line)
+	return int32(at)
+}
+
+// add adds an id that stands on a line, unless it is there, and returns its index.
+func (s *idSet) add(id string, line int) (index int, there bool) {
 	if 2*len(s.names) >= len(s.slots) {
 		s.grow()
 	}
@@ -78,7 +85,7 @@ func (s *idSet) add(id string, line int) (earlier int, there bool) {
 	s.keep(id)
 	s.lines = append(s.lines, int32(line))
 	s.slots[at] = uint32(len(s.names))
-	return 0, false
+	return len(s.names) - 1, false
 }
 
 // slot returns where an id is, or belongs.
@@ -101,7 +108,7 @@ func (s *idSet) grow() {
 	}
 }
 
-// places has the rows of items by their ids; nil means that every item is the row of its own number.
+// places has the rows of items by their ids.
 type places map[string]int
 
 func placesOf(items []string) places {
@@ -110,15 +117,6 @@ func placesOf(items []string) places {
 		at[id] = i
 	}
 	return at
-}
-
-// of returns the row of item i, whose id is given.
-func (p places) of(i int, id string) (int, bool) {
-	if p == nil {
-		return i, true
-	}
-	to, ok := p[id]
-	return to, ok
 }
 
 // has reports whether there is an item with an id.

@@ -132,14 +132,11 @@ func (o *FeatureOptions) imagePath(folder, p string) (string, error) {
 // readImages adds one part, named opts.ImageColumn, with the images or volumes
 // at paths; the first tells which.
 func (f *features) readImages(ctx context.Context, paths []string, opts *reading) error {
-	var part Part
-	var rows Rows
-	var err error
+	read := f.images
 	if volumeFormat(paths[0]) != nil {
-		part, rows, err = f.volumes(ctx, paths, opts)
-	} else {
-		part, rows, err = f.images(ctx, paths, opts)
+		read = f.volumes
 	}
+	part, rows, err := read(ctx, paths, opts)
 	if err != nil {
 		return err
 	}
@@ -183,7 +180,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (P
 	if err != nil {
 		return part, nil, err
 	}
-	rows := sink.ready()
+	rows := sink.ready
 	if rows == nil {
 		if rows, err = decodeImages(ctx, paths, shape, opts, sink); err != nil {
 			return part, nil, errors.Join(err, sink.Close())

@@ -232,7 +232,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 	ds.Counts = make([]float32, len(f.Items)*d)
 	var unknown []string
 	for i, id := range v.Items {
-		if to, ok := at.of(i, id); ok {
+		if to, ok := at[id]; ok {
 			copy(ds.Counts[to*d:(to+1)*d], v.Counts[i*d:(i+1)*d])
 		} else {
 			unknown = append(unknown, strconv.Quote(id))
@@ -247,7 +247,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 	if v.Ratings != nil {
 		ds.Ratings = make([]Rating, 0, len(v.Ratings))
 		for _, r := range v.Ratings {
-			if to, ok := at.of(int(r.Item), v.Items[r.Item]); ok {
+			if to, ok := at[v.Items[r.Item]]; ok {
 				ds.Ratings = append(ds.Ratings, Rating{int32(to), r.Rater, r.Class})
 			}
 		}

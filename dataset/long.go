@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -23,7 +22,7 @@ type longReader struct {
 	opts                      *VotesOptions
 	item, label, rater, count int // columns, or −1
 
-	items, raters ids
+	items, raters idSet
 	labels        labels
 	list          []longVote
 	blank         int              // rows without a label
@@ -96,7 +95,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	if id == "" {
 		return r.t.ErrorAt(r.item, "the item has no id")
 	}
-	vote := longVote{item: r.items.code(id), rater: -1, label: -1, count: 1}
+	vote := longVote{item: r.items.code(id, r.t.Line()), rater: -1, label: -1, count: 1}
 	if r.opts.missing(&rec[r.label], table.VoteNA) {
 		r.blankVote(vote.item, rec)
 		return nil
@@ -113,7 +112,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		vote.count = float32(m)
 	}
 	if r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
-		vote.rater = r.raters.code(rec[r.rater].String())
+		vote.rater = r.raters.code(rec[r.rater].String(), r.t.Line())
 		if done, err := r.again(vote); done || err != nil {
 			return err
 		}
@@ -127,7 +126,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 // before.
 func (r *longReader) blankVote(item int32, rec []table.Cell) {
 	if r.opts.Duplicates == LastVote && r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
-		pair := [2]int32{item, r.raters.code(rec[r.rater].String())}
+		pair := [2]int32{item, r.raters.code(rec[r.rater].String(), r.t.Line())}
 		if at, ok := r.last[pair]; ok {
 			r.list[at].label = withdrawn
 			delete(r.last, pair)
@@ -267,24 +266,4 @@ func votesIn(t table.Table, col int, c *table.Cell) (float64, error) {
 		return 0, t.ErrorAt(col, "%s votes: more than %s cannot be counted", c.String(), words.Thousands(maxVotes))
 	}
 	return m, nil
-}
-
-// ids numbers names in order of first appearance.
-type ids struct {
-	codes map[string]int32
-	names []string
-}
-
-func (s *ids) code(name string) int32 {
-	if c, ok := s.codes[name]; ok {
-		return c
-	}
-	if s.codes == nil {
-		s.codes = map[string]int32{}
-	}
-	c := int32(len(s.names))
-	name = strings.Clone(name)
-	s.codes[name] = c
-	s.names = append(s.names, name)
-	return c
 }

@@ -165,23 +165,14 @@ func stratum(ds *Dataset, items []int, sums []float64) int32 {
 
 // byStratum returns the units in the order of their strata, and within one as they stand.
 func byStratum(list []unit) []unit {
-	var count []int
+	var strata [][]unit
 	for _, u := range list {
-		for int(u.stratum) >= len(count) {
-			count = append(count, 0)
+		for int(u.stratum) >= len(strata) {
+			strata = append(strata, nil)
 		}
-		count[u.stratum]++
+		strata[u.stratum] = append(strata[u.stratum], u)
 	}
-	next := 0
-	for s, n := range count {
-		count[s], next = next, next+n
-	}
-	sorted := make([]unit, len(list))
-	for _, u := range list {
-		sorted[count[u.stratum]] = u
-		count[u.stratum]++
-	}
-	return sorted
+	return slices.Concat(strata...)
 }
 
 // deal hands the units of the given items out to parts with the given shares.

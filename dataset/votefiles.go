@@ -51,8 +51,8 @@ type votesFile struct {
 type adder struct {
 	*votes
 	policy   Duplicates
-	items    ids
-	raters   ids
+	items    idSet
+	raters   idSet
 	amounts  []float32        // of the ratings
 	last     map[[2]int32]int // (item, rater) → index of the rating
 	origin   []string         // file of each rating
@@ -74,7 +74,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 	a.describe(list)
 	for _, v := range list {
 		for _, id := range v.Items {
-			a.items.code(id)
+			a.items.code(id, 0)
 		}
 	}
 	a.Items = a.items.names
@@ -100,10 +100,10 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 // are. An order that one file has, and that holds all others, stays.
 func (a *adder) classes(list []*votes) ([][]int32, error) {
 	read := func(s string) (float64, bool) { return table.ParseNumber(s, false) }
-	var all ids
+	var all idSet
 	for _, v := range list {
 		for _, c := range v.Classes {
-			all.code(c)
+			all.code(c, 0)
 		}
 	}
 	of, classes := sortLabels(all.names, read)
@@ -192,7 +192,7 @@ func (a *adder) add(v *votes, class []int32) error {
 	d, own := len(a.Classes), len(v.Classes)
 	item := make([]int32, len(v.Items))
 	for i, id := range v.Items {
-		item[i] = a.items.code(id)
+		item[i] = a.items.code(id, 0)
 		for c := range own {
 			a.Counts[int(item[i])*d+int(class[c])] += v.Counts[i*own+c]
 		}
@@ -203,7 +203,7 @@ func (a *adder) add(v *votes, class []int32) error {
 		if v.amounts != nil {
 			amount = v.amounts[k]
 		}
-		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater]), class[r.Class]}
+		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater], 0), class[r.Class]}
 		pair := [2]int32{next.Item, next.Rater}
 		if at, ok := a.last[pair]; ok && at < earlier {
 			done, err := a.again(at, next, amount, v)

@@ -207,19 +207,7 @@ const maxClasses = 1000
 const maxVotes = 1 << 24
 
 // labels collects the labels of a file and turns them into classes.
-type labels struct {
-	ids
-	lines []int // where each was first seen
-}
-
-// code returns the number of a label, in order of first appearance.
-func (l *labels) code(name string, line int) int32 {
-	c := l.ids.code(name)
-	if int(c) == len(l.lines) {
-		l.lines = append(l.lines, line)
-	}
-	return c
-}
+type labels struct{ idSet }
 
 // classes returns the class of each label, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
@@ -236,7 +224,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
+				return nil, nil, errorIn(t, int(l.lines[i]), -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
 			}
 			of[i] = c
 		}
