@@ -254,7 +254,7 @@ func readArrays(ctx context.Context, path string, opts *reading) (*features, err
 		case f == nil:
 			f, first = g, name
 		case g.length() != f.length():
-			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
+			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, words.Plural(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
 		default:
 			err = f.join(g)
 		}
@@ -287,7 +287,7 @@ func (f *features) nameItems(ctx context.Context, path, ids, first string, opts 
 		if first != "" {
 			what = fmt.Sprintf("array %q", first)
 		}
-		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", number(len(texts), "id"), ids, what, number(f.length(), "row"))}
+		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", words.Plural(len(texts), "id"), ids, what, words.Plural(f.length(), "row"))}
 	}
 	seen := make(map[string]int, len(texts))
 	for i, id := range texts {

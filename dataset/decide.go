@@ -92,7 +92,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
 		return errorIn(s.t, c.line, i, "%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
-		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
 		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
@@ -118,7 +118,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
 		leave("it holds dates: " + datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n || c.long > 0:
-		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetText, SetCategorical)
+		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), words.Plural(n, "row")), SetText, SetCategorical)
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))

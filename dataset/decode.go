@@ -185,14 +185,14 @@ func (d *decoder) warnings() []error {
 	for k := range d.columns {
 		c := &d.columns[k]
 		if c.vanished > 0 {
-			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, number(c.vanished, "value"), c.firstGone))
+			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
 		}
 		var lack []string
 		if c.noList > 0 {
-			lack = append(lack, fmt.Sprintf("%s of %s have no list", words.Thousands(c.noList), number(c.values, "row")))
+			lack = append(lack, fmt.Sprintf("%s of %s have no list", words.Thousands(c.noList), words.Plural(c.values, "row")))
 		}
 		if c.gaps > 0 {
-			lack = append(lack, number(c.gaps, "value")+" within lists missing")
+			lack = append(lack, words.Plural(c.gaps, "value")+" within lists missing")
 		}
 		if lack != nil {
 			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", c.Name, strings.Join(lack, ", "), c.firstGap))
@@ -200,7 +200,7 @@ func (d *decoder) warnings() []error {
 		if c.unknown == 0 {
 			continue
 		}
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), number(c.values, "value"), c.firstUnknown)
+		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
 		if i := known(c.Levels, []string{table.Plain(c.firstUnknown)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", c.Levels[i])
 		}

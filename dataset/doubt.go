@@ -205,7 +205,7 @@ func (ds *Dataset) AlikeRaters() error {
 			if !strings.EqualFold(strings.ReplaceAll(names[k], " ", ""), strings.ReplaceAll(names[r], " ", "")) {
 				format = "%+q (%s) and %+q (%s)" // they may look the same
 			}
-			pairs = append(pairs, fmt.Sprintf(format, names[k], number(cast[k], "vote"), names[r], number(cast[r], "vote")))
+			pairs = append(pairs, fmt.Sprintf(format, names[k], words.Plural(cast[k], "vote"), names[r], words.Plural(cast[r], "vote")))
 		}
 	}
 	if len(pairs) == 0 {

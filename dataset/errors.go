@@ -40,15 +40,7 @@ func (n Unvoted) Error() string {
 	if n == 1 {
 		them = "it"
 	}
-	return number(int(n), "item") + " without votes: nothing is learned from " + them
-}
-
-// number writes "1 vote", "2 votes", "2 classes" and so on.
-func number(n int, noun string) string {
-	if noun == "class" && n != 1 {
-		return words.Thousands(n) + " classes"
-	}
-	return words.Plural(n, noun)
+	return words.Plural(int(n), "item") + " without votes: nothing is learned from " + them
 }
 
 // Setting is an option of the caller's that would settle what is wrong.

@@ -180,7 +180,7 @@ func (o *reading) checkNames(t table.Table) error {
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *reading) (*features, error) {
-	t, err := opts.openItems(ctx, path, opts.Memory)
+	t, err := opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if len(f.Parts) > 0 {
 		again, ok := table.Again(t)
 		if !ok {
-			if again, err = opts.openItems(ctx, path, opts.Memory); err != nil {
+			if again, err = opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true}); err != nil {
 				return nil, err
 			}
 		}

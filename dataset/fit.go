@@ -336,12 +336,12 @@ func (w *Watch) Warnings() []error {
 			gaps = append(gaps, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.missing), words.Thousands(w.items)))
 		}
 		if s.unheard*2 > s.values {
-			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unheard), number(s.values, "text")))
+			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unheard), words.Plural(s.values, "text")))
 		}
 		if s.far == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), number(w.items, "item"), s.lo, s.hi)
+		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), words.Plural(w.items, "item"), s.lo, s.hi)
 		if len(p.Min) > 0 {
 			text += fmt.Sprintf("; in training %g to %g", slices.Min(p.Min), slices.Max(p.Max))
 		}

@@ -95,7 +95,7 @@ func (in *Interpretation) count(ds *Dataset) {
 // no rater column; long form, columns item and label of votes.csv".
 func (in Interpretation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, ", number(in.Items, "item"), number(in.Classes, "class"))
+	fmt.Fprintf(&b, "%s, %s, ", words.Plural(in.Items, "item"), words.Plural(in.Classes, "class"))
 	lo, hi := voteString(in.MinVotes), voteString(in.MaxVotes)
 	switch {
 	case in.Votes == 0:
@@ -111,10 +111,10 @@ func (in Interpretation) String() string {
 		fmt.Fprintf(&b, " (%s in all)", voteString(in.Votes))
 	}
 	if in.Unvoted > 0 && in.Votes > 0 {
-		fmt.Fprintf(&b, ", %s without votes", number(in.Unvoted, "item"))
+		fmt.Fprintf(&b, ", %s without votes", words.Plural(in.Unvoted, "item"))
 	}
 	if in.Raters > 0 {
-		b.WriteString(", " + number(in.Raters, "rater"))
+		b.WriteString(", " + words.Plural(in.Raters, "rater"))
 	} else if in.Form == Long {
 		b.WriteString(", no rater column")
 	}
@@ -217,17 +217,17 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	}
 	if _, classes, err := g.text.classes(g.t, &VotesOptions{}); err == nil {
 		add(Wide, "%s [%s] who chose among the classes %s; item %q got the votes %s",
-			number(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first))
+			words.Plural(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first))
 	}
 	if !negative {
 		add(Counted, "%s [%s]; item %q got %s votes for them",
-			number(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first))
+			words.Plural(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first))
 	}
 	if total >= 0 && !negative && len(g.names) > 2 {
 		rest, shares := slices.Clone(g.names), slices.Clone(first)
 		rest, shares = slices.Delete(rest, total, total+1), slices.Delete(shares, total, total+1)
 		add(Fractions, "%s [%s]; item %q got the shares %s of %s votes",
-			number(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), first[total])
+			words.Plural(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), first[total])
 	}
 	which := "these votes can be read in more than one way"
 	if len(forms) == 1 {

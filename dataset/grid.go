@@ -46,17 +46,21 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
+	var v *votes
+	var err error
 	if form == Auto {
-		var err error
 		if form, err = g.recognize(&opts); err != nil {
 			return nil, err
 		}
 	}
-	read := map[Form]func(*VotesOptions) (*votes, error){Wide: g.wide, Counted: g.counts, Fractions: g.fractions}[form]
-	if read == nil {
-		return nil, fmt.Errorf("votes form %v", form)
+	switch form {
+	case Wide:
+		v, err = g.wide(&opts)
+	case Counted, Fractions:
+		v, err = g.numbers(form, &opts)
+	default:
+		err = fmt.Errorf("votes form %v", form)
 	}
-	v, err := read(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +183,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 			return nil, g.notVotes(alone)
 		}
 		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?",
-			number(len(alone), "column"), words.Few(alone)), "", SetIgnore))
+			words.Plural(len(alone), "column"), words.Few(alone)), "", SetIgnore))
 	}
 	return v, nil
 }
@@ -231,20 +235,14 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 	return v, of, err
 }
 
-// counts reads one column per class.
-func (g *grid) counts(opts *VotesOptions) (*votes, error) { return g.numbers(-1, "a count", opts) }
-
-// fractions reads one column per class and one for the number of votes.
-func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
-	total := g.total(opts)
-	if total < 0 {
-		return nil, noColumn(g.t, "number of votes", SetTotal)
+// numbers reads one column per class, of counts, or of fractions beside one for the number of votes.
+func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
+	total, what := -1, "a count"
+	if form == Fractions {
+		if total, what = g.total(opts), "a fraction"; total < 0 {
+			return nil, noColumn(g.t, "number of votes", SetTotal)
+		}
 	}
-	return g.numbers(total, "a fraction", opts)
-}
-
-// numbers reads one column per class: counts or, if total is not negative, fractions of the votes in that column.
-func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, error) {
 	v, of, err := g.classColumns(total, opts)
 	if err != nil {
 		return nil, err
@@ -288,7 +286,7 @@ func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, erro
 		}
 	}
 	if blank > 0 && total < 0 {
-		v.warn("%s without a count, taken as 0", number(blank, "cell"))
+		v.warn("%s without a count, taken as 0", words.Plural(blank, "cell"))
 	}
 	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // idSet numbers ids of items, or other names, in order of appearance, and finds them. Of ten million items
@@ -210,7 +211,7 @@ func (s *seenIDs) warnings() []error {
 		return nil
 	}
 	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed",
-		number(s.n, "item"))}
+		words.Plural(s.n, "item"))}
 }
 
 // compareIDs compares the ids that wait, and refuses one that came before.

@@ -86,7 +86,7 @@ func (o FeatureOptions) further(item string) FeatureOptions {
 // join puts the features of another file beside those of f: by id, or by
 // position if either has row numbers for ids.
 func (f *features) join(g *features) error {
-	f.closers = append(f.closers, g.closers...)
+	f.closers, f.notes = append(f.closers, g.closers...), append(f.notes, g.notes...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
@@ -108,7 +108,7 @@ func (f *features) join(g *features) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
+			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", words.Plural(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
 		if rows != nil {
 			rows = picked(g.Rows, order)
@@ -145,7 +145,7 @@ func (f *features) rowsOf(v *votes) (places, error) {
 	case numbered && !f.numbered && !at.hasAll(v.Items):
 		if len(v.Items) != n {
 			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
-				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
+				words.Plural(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
 		return placesOf(v.Items), nil
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
@@ -156,7 +156,7 @@ func (f *features) rowsOf(v *votes) (places, error) {
 
 // readTruth reads true probabilities, one column per class, joined by id.
 func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
-	t, err := vo.openVotes(ctx, path, vo.Memory)
+	t, err := vo.open(ctx, path, table.Options{Memory: vo.Memory})
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func errIDsAlone(path string) error {
 // named gives the rows of f the ids of another file.
 func (f *features) named(ids *features) error {
 	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", number(n, "id"), f.path, number(len(f.Items), "row"))
+		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", words.Plural(n, "id"), f.path, words.Plural(len(f.Items), "row"))
 		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
 			msg += fmt.Sprintf("; is the first line, %q, an id and no header?", ids.Columns[0].Name)
 		}

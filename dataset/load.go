@@ -129,7 +129,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
 func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
-	t, err := vo.openVotes(ctx, path, vo.Memory)
+	t, err := vo.open(ctx, path, table.Options{Memory: vo.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 		return err
 	}
 	if len(unknown) > 0 {
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", words.Plural(len(unknown), "item"), words.Few(unknown)))
 	}
 	if v.Ratings != nil {
 		ds.Ratings = make([]Rating, 0, len(v.Ratings))

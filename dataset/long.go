@@ -203,14 +203,14 @@ func (r *longReader) votes() (*votes, error) {
 		}
 	}
 	if r.blank > 0 {
-		v.warn("%s without a label left out", number(r.blank, "row"))
+		v.warn("%s without a label left out", words.Plural(r.blank, "row"))
 	}
 	v.warnVotes(left, r.labels.names, class)
 	if r.withdrawn > 0 {
-		v.warn("%s withdrawn by a later row without a label", number(r.withdrawn, "vote"))
+		v.warn("%s withdrawn by a later row without a label", words.Plural(r.withdrawn, "vote"))
 	}
 	if r.twice > 0 {
-		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
+		v.warn("%s by a rater who had voted on the item before (%s): %s", words.Plural(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
 	return v.from(r.t), nil
 }
@@ -251,7 +251,7 @@ func (v *votes) warnVotes(left int, labels []string, class []int32) {
 	if unknown != nil {
 		which += " [" + words.Few(quoted(unknown)) + "]"
 	}
-	v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
+	v.warn("%s left out, for %s that are not among the classes %s", words.Plural(left, "vote"), which, classList(v.Classes))
 }
 
 // votesIn reads a number of votes.

@@ -78,7 +78,7 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 			return nil, err
 		}
 	}
-	return opts.openItems(ctx, path, opts.Memory)
+	return opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true})
 }
 
 // matcher gives every feature of a model to one file.
@@ -343,7 +343,7 @@ func (s *Stream) checkLengths() error {
 // lengthError refuses a file without ids of another length than the first.
 func lengthError(f *features, first string) error {
 	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		number(len(f.Items), "item"), first)}
+		words.Plural(len(f.Items), "item"), first)}
 }
 
 // Cut has batches end after every so many items, counted from the first, whatever their own size. It is called

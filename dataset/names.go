@@ -69,7 +69,7 @@ func findLabel(t table.Table, name string) (int, error) {
 	}
 	if name == "" && len(questions) > 1 {
 		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("its labels answer %s, and one has to be chosen: %s",
-			number(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
+			words.Plural(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
 	}
 	return findColumn(t, name, labelNames, table.LabelRole)
 }

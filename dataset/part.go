@@ -217,15 +217,15 @@ func DescribeColumns(columns []ColumnInfo) string {
 		case kind == Text:
 			kinds = append(kinds, words.Thousands(n)+" of text"+some)
 		default:
-			kinds = append(kinds, number(n, "tensor")+some)
+			kinds = append(kinds, words.Plural(n, "tensor")+some)
 		}
 	}
-	s := number(features, "feature")
+	s := words.Plural(features, "feature")
 	if len(kinds) > 0 {
 		s += ": " + strings.Join(kinds, ", ")
 	}
 	if missing > 0 {
-		s += "; " + number(missing, "missing value")
+		s += "; " + words.Plural(missing, "missing value")
 	}
 	if len(ignored) > 0 {
 		s += "; ignored: " + words.Few(ignored)

@@ -218,7 +218,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	}
 	if x.Kind == table.VectorCell {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
-			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", number(len(x.Vec), "number"), c.vector)
+			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", words.Plural(len(x.Vec), "number"), c.vector)
 		}
 		if c.vector == 0 {
 			c.vector, c.list = len(x.Vec), slices.Clone(x.Vec)

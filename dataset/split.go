@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"credence/internal/rng"
+	"credence/internal/words"
 )
 
 // Split divides the items of a data set; the lists hold indices of items, in
@@ -49,7 +50,7 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	s := &Split{parts[0], parts[1], parts[2]}
 	switch {
 	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
-		return nil, fmt.Errorf("%s in %s: too few to divide", number(ds.Len(), "item"), number(groupCount(ds, all), "group"))
+		return nil, fmt.Errorf("%s in %s: too few to divide", words.Plural(ds.Len(), "item"), words.Plural(groupCount(ds, all), "group"))
 	}
 	return s, nil
 }
@@ -65,7 +66,7 @@ func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 	folds := deal(ds, rows, shares, seed, "folds")
 	for _, f := range folds {
 		if len(f) == 0 {
-			return nil, fmt.Errorf("%s in %s: too few for %d folds", number(len(rows), "item"), number(groupCount(ds, rows), "group"), k)
+			return nil, fmt.Errorf("%s in %s: too few for %d folds", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), k)
 		}
 	}
 	return folds, nil
@@ -76,7 +77,7 @@ func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 func HoldOut(ds *Dataset, rows []int, share float64, seed uint64) ([]int, error) {
 	parts := deal(ds, rows, []float64{share, 1 - share}, seed, "folds")
 	if len(parts[0]) == 0 || len(parts[1]) == 0 {
-		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", number(len(rows), "item"), number(groupCount(ds, rows), "group"), share)
+		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), share)
 	}
 	return parts[0], nil
 }

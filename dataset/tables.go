@@ -40,18 +40,9 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	return c.Missing(usual)
 }
 
-// openVotes opens a file as a table, by its extension. memory is what reading may take.
-// Where a format holds items with their votes, there is one record per vote.
-func (o *TableOptions) openVotes(ctx context.Context, path string, memory int64) (table.Table, error) {
-	return o.open(ctx, path, table.Options{Memory: memory})
-}
-
-// openItems opens a file as openVotes does, with one record per item.
-func (o *TableOptions) openItems(ctx context.Context, path string, memory int64) (table.Table, error) {
-	return o.open(ctx, path, table.Options{Memory: memory, Items: true})
-}
-
-// open opens a file with the collections that belong under it.
+// open opens a file as a table, by its extension, with the collections that belong under it. Where a format holds
+// items with their votes, there is one record per vote or, with Items among opts, one per item. The options of o
+// replace those of opts.
 func (o *TableOptions) open(ctx context.Context, path string, opts table.Options) (table.Table, error) {
 	opts.Comma, opts.Stdin, opts.Sheet, opts.SheetOptional = o.Comma, o.Stdin, o.Sheet, o.SheetOptional
 	if more := o.under[path]; len(more) > 0 {
@@ -169,7 +160,7 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 	if read, err := readerOf(path); read != nil || err != nil || !table.MayBeCollection(path) {
 		return false, err
 	}
-	t, err := o.openItems(ctx, path, memory)
+	t, err := o.open(ctx, path, table.Options{Memory: memory, Items: true})
 	if err != nil {
 		return false, err
 	}

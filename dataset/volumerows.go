@@ -100,7 +100,7 @@ func (r *volumeRows) warning() error {
 		return nil
 	}
 	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
-		number(len(r.unoriented), "volume"), words.Few(r.unoriented))
+		words.Plural(len(r.unoriented), "volume"), words.Few(r.unoriented))
 }
 
 // ReadRow fills dst with volume i.

@@ -149,7 +149,7 @@ func (a *adder) sameIDs(list []*votes) error {
 				with.Votes.File, with.Votes.ItemColumn)}, "", SetVotesItem)
 		case !named && len(v.Items) != len(first.Items):
 			return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
-				number(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
+				words.Plural(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
 		}
 	}
 	return nil
@@ -258,7 +258,7 @@ func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool,
 func (a *adder) tell(list []*votes) {
 	if a.repeated > 0 {
 		a.warn("%s by a rater who had voted on the item in another file, %s for another class (%s): %s",
-			number(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
+			words.Plural(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
 	}
 	for k, v := range list {
 		for _, w := range list[:k] {

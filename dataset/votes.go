@@ -104,7 +104,7 @@ func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error)
 
 // readVotesFile reads a file of votes, of which nothing is demanded yet.
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	t, err := opts.openVotes(ctx, path, opts.Memory)
+	t, err := opts.open(ctx, path, table.Options{Memory: opts.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (v *votes) from(t table.Table) *votes {
 func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
 		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
-			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
+			words.Plural(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
 	}
 	if len(v.Items) == 0 {
 		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}

@@ -28,10 +28,13 @@ func grouped(s string) string {
 	return s
 }
 
-// Plural writes a number of things: 1 vote, 2,687 votes. The noun takes an s.
+// Plural writes a number of things: 1 vote, 2,687 votes, 3 classes. The noun takes an s, or es after an s.
 func Plural[N int | float64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
 	}
 	return Count(float64(n)) + " " + noun + "s"
 }
