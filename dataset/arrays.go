@@ -15,7 +15,7 @@ import (
 
 // arrays says where arrays go that cannot be read in place.
 func (o *FeatureOptions) arrays() array.Options {
-	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return o.cacheDir() }}
+	return array.Options{Memory: o.memory(), Dir: o.cacheDir}
 }
 
 // openArray takes the array of a file, or the one of this name, as a feature.

@@ -59,17 +59,14 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 // featureColumn returns the column of a feature that a model was trained with.
 func featureColumn(t table.Table, name string) (int, error) {
 	col, err := column(t, name)
-	if err != nil && !errors.Is(err, ErrNoColumn) {
-		return -1, err
+	if !errors.Is(err, ErrNoColumn) {
+		return col, err
 	}
-	if err != nil {
-		msg := fmt.Sprintf("no column %q: the model was trained with it", name)
-		if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
-			msg += fmt.Sprintf("; is it column %q under another name?", t.Header()[i])
-		}
-		return -1, &ParseError{File: t.Name(), Msg: msg, Err: ErrMissingFeature}
+	msg := fmt.Sprintf("no column %q: the model was trained with it", name)
+	if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
+		msg += fmt.Sprintf("; is it column %q under another name?", t.Header()[i])
 	}
-	return col, nil
+	return -1, &ParseError{File: t.Name(), Msg: msg, Err: ErrMissingFeature}
 }
 
 // decode fills row with the values of a record.

@@ -42,8 +42,7 @@ const mostRoom = 1 << 24
 // If the id is there already, it returns its line, else −1.
 func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, err error) {
 	if item < 0 {
-		s.keep(strconv.Itoa(len(s.names)))
-		s.lines = append(s.lines, int32(t.Line()))
+		s.keep(strconv.Itoa(len(s.names)), t.Line())
 		return -1, nil
 	}
 	id := rec[item].String()
@@ -56,8 +55,8 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 	return -1, nil
 }
 
-// keep adds an id that nobody will look for.
-func (s *idSet) keep(id string) {
+// keep adds an id that stands on a line, without a way to find it.
+func (s *idSet) keep(id string, line int) {
 	if s.piece.Cap()-s.piece.Len() < len(id) {
 		size := max(min(idPiece, 2*s.piece.Cap()), len(id), 64)
 		s.piece = strings.Builder{}
@@ -65,7 +64,7 @@ func (s *idSet) keep(id string) {
 	}
 	from := s.piece.Len()
 	s.piece.WriteString(id)
-	s.names = append(s.names, s.piece.String()[from:])
+	s.names, s.lines = append(s.names, s.piece.String()[from:]), append(s.lines, int32(line))
 }
 
 // code returns the index of a name, which is added if it is new, with the line it stands on.
@@ -83,8 +82,7 @@ func (s *idSet) add(id string, line int) (index int, there bool) {
 	if k := s.slots[at]; k != 0 {
 		return int(k - 1), true
 	}
-	s.keep(id)
-	s.lines = append(s.lines, int32(line))
+	s.keep(id, line)
 	s.slots[at] = uint32(len(s.names))
 	return len(s.names) - 1, false
 }

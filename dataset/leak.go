@@ -173,17 +173,13 @@ func knownAmong(items []int, class []int) int {
 	for _, i := range items {
 		count[class[i]]++
 	}
-	known := 0
-	for c, n := range count {
-		others := 0
-		for d, m := range count {
-			if d != c {
-				others = max(others, m)
-			}
-		}
-		if n-1 > others {
-			known += n
-		}
+	most, second := 0, 0
+	for _, n := range count {
+		second = max(second, min(n, most))
+		most = max(most, n)
 	}
-	return known
+	if most-1 > second {
+		return most
+	}
+	return 0
 }

@@ -66,7 +66,7 @@ func (p Preparation) complete() (Preparation, error) {
 	if err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
-	if store(p.Store).bytes() == 0 {
+	if storeBytes[store(p.Store)] == 0 {
 		return p, fmt.Errorf("store %q of volumes is not one of [float16 uint8 float32]", p.Store)
 	}
 	return p, nil

@@ -149,25 +149,15 @@ const (
 	storeFloat32 store = "float32"
 	storeFloat16 store = "float16"
 	storeUint8   store = "uint8"
+
+	storePrefix = 8 // bytes before the codes
 )
 
-// bytes returns the size of a code, 0 if there is no such store.
-func (s store) bytes() int {
-	switch s {
-	case storeFloat32:
-		return 4
-	case storeFloat16:
-		return 2
-	case storeUint8:
-		return 1
-	}
-	return 0
-}
-
-const storePrefix = 8
+// storeBytes is the size of a code in each store.
+var storeBytes = map[store]int{storeFloat32: 4, storeFloat16: 2, storeUint8: 1}
 
 // size returns the bytes of n values.
-func (s store) size(n int) int { return storePrefix + n*s.bytes() }
+func (s store) size(n int) int { return storePrefix + n*storeBytes[s] }
 
 // encode fills b, of s.size(len(x)) bytes, with x, whose values are finite.
 func (s store) encode(b []byte, x []float32) {
