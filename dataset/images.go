@@ -142,7 +142,7 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *reading
 	}
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
-	f.Rows = besides(f.Rows, rows)
+	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (f *features) join(g *features) error {
 		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
-	f.Rows = besides(f.Rows, rows)
+	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 
