@@ -66,7 +66,7 @@ const (
 )
 
 // Advice is the cause of errors and warnings that an option would resolve: any of
-// Settings. The command line translates them into the names of its flags.
+// Settings. Callers translate them into the names of their own options.
 type Advice struct {
 	Settings []Setting
 	Column   string   // the column to pass to the option, if known
