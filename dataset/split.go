@@ -31,8 +31,8 @@ type SplitOptions struct {
 
 // NewSplit divides the items of ds. It follows a split given in the data.
 // Otherwise items are drawn at random, in whole groups if there are groups, and
-// stratified by majority class and by number of votes per
-// item.
+// stratified, so that the subsets are similar in their majority classes and in the
+// number of votes per item.
 func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	if ds.Given != nil {
 		return givenSplit(ds)
