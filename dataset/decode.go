@@ -11,7 +11,7 @@ import (
 	"credence/internal/words"
 )
 
-// decoder turns records of a table into raw rows.
+// decoder converts the records of a table into raw rows.
 type decoder struct {
 	t       table.Table
 	opts    *TableOptions
@@ -19,10 +19,10 @@ type decoder struct {
 	columns []partColumn
 	width   int  // of a raw row
 	size    int  // bytes of texts
-	keep    bool // texts are kept beyond a batch
+	keep    bool // texts are stored for longer than a batch
 }
 
-// partColumn is the column of a part, with its texts or levels and counts of what deserves a warning.
+// partColumn is the column of a feature, with its texts or levels and counters for warnings.
 type partColumn struct {
 	Part
 	col    int // in the table
@@ -31,15 +31,15 @@ type partColumn struct {
 	texts  []string
 
 	values       int // categorical values, or rows of lists
-	unknown      int // levels that a model does not know
+	unknown      int // values whose level is not in the model
 	firstUnknown string
-	vanished     int // numbers that become 0 in float32
+	vanished     int // nonzero numbers that become 0 in float32
 	firstGone    float64
 	noList, gaps int // rows without a list, and missing values within lists
 	firstGap     int // row, or line
 }
 
-// newDecoder finds the columns of parts by their names.
+// newDecoder returns a decoder for the columns named like the given features.
 func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
 	for _, p := range parts {
@@ -132,7 +132,7 @@ func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 	return nil
 }
 
-// seeGaps counts what a list lacks.
+// seeGaps counts missing lists and missing values in lists.
 func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
 	c.values++
 	before := c.noList + c.gaps
@@ -149,7 +149,7 @@ func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
 	}
 }
 
-// text keeps the text of a part, and gives its place.
+// text stores the text of a cell and sets to[0] to its index.
 func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 	if len(c.texts) == maxTexts {
 		return d.t.ErrorAt(c.col, "more than %s texts", words.Thousands(maxTexts))
@@ -165,8 +165,8 @@ func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 	return nil
 }
 
-// giveTexts puts the texts that were decoded into the parts they belong to, and
-// begins anew.
+// giveTexts moves the texts decoded so far into the Texts of their features and
+// resets the decoder.
 func (d *decoder) giveTexts(parts []Part) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
@@ -176,7 +176,7 @@ func (d *decoder) giveTexts(parts []Part) {
 	d.size = 0
 }
 
-// warnings reports levels that a model was not trained with, and values that are lost.
+// warnings returns warnings about levels that are not in the model, and about values that are lost.
 func (d *decoder) warnings() []error {
 	var gone, gaps, unknown []error
 	for k := range d.columns {

@@ -14,17 +14,17 @@ import (
 	"credence/internal/words"
 )
 
-// Every label that a file of votes has becomes a class, unless the classes are named.
-// A spelling of a missing vote, or a slip of the pen, would be one silently.
+// Unless the classes are named, every label in a file of votes becomes a class.
+// Without warnings, a spelling of a missing vote or a typing error would become one too.
 
-// blankNames are labels that often stand for no vote, in lower case. Some are proper
-// classes elsewhere, so they are not left out but asked about.
+// blankNames are labels that often mean a missing vote, in lower case. Some are valid
+// classes in other data, so they cause a warning and are not left out.
 var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "*", "_", "/", "x?", "na", "n/a", "n.a.", "nan",
 	"<na>", "#n/a", "#na", "#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "null", "nil", "none", "unknown", "unk", "unclear",
 	"unsure", "not sure", "missing", "not available", "not applicable", "no answer", "no vote", "skip", "skipped", "blank", "empty",
 	"undefined", "tbd", "-1", "-9", "-99", "-999", "9999", "-9999"}
 
-// doubtful warns of classes that look like no classes.
+// doubtful returns warnings about classes that do not look like classes.
 func (v *votes) doubtful() []error {
 	count := make([]float64, len(v.Classes))
 	for c := range v.Classes {
@@ -57,8 +57,8 @@ func (v *votes) doubtful() []error {
 	return list
 }
 
-// Numbers are taken for measurements where they have at least manyGrades different values and fewer votes per value than
-// these: whole numbers may be codes of many classes, others are at best points of a fine scale.
+// Numeric labels are considered measurements if they have at least manyGrades distinct values and fewer votes per value
+// than votesPerCode, for whole numbers, which may be codes of many classes, or votesPerPoint, for points of a fine scale.
 const (
 	manyGrades    = 50
 	votesPerCode  = 1.25
@@ -87,12 +87,12 @@ func (v *votes) measured() error {
 		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 
-// readNumbers is numbersOf of labels with points or commas in numbers.
+// readNumbers applies numbersOf to labels, with decimal points or commas.
 func readNumbers(labels []string) ([]float64, bool) {
 	return numbersOf(labels, func(s string) (float64, bool) { return table.ParseNumber(s, true) })
 }
 
-// tooManyLabels refuses more than maxClasses classes.
+// tooManyLabels returns the error that there are more than maxClasses classes.
 func tooManyLabels(file string, classes []string) error {
 	msg := fmt.Sprintf("%s different labels (%s, …), but at most %s classes make sense: is this the label column?",
 		words.Thousands(len(classes)), strings.Join(classes[:3], ", "), words.Thousands(maxClasses))
@@ -102,8 +102,8 @@ func tooManyLabels(file string, classes []string) error {
 	return advise(&ParseError{File: file, Msg: msg}, "", SetLabel)
 }
 
-// blank reports whether a label often stands for no vote. A minus beside a plus does
-// not, nor does -1 beside 1.
+// blank reports whether a label often means a missing vote. A minus does not if there is
+// also a plus, nor -1 if there is also 1.
 func (v *votes) blank(name string) bool {
 	low := strings.ToLower(name)
 	if !slices.Contains(blankNames, low) {
@@ -115,9 +115,9 @@ func (v *votes) blank(name string) bool {
 	return true
 }
 
-// spelledLike returns the class of at least fifty times the votes, or five if there
-// is one vote, whose name takes the fewest changes, if these are few, or −1. Names that
-// differ in digits are of different classes.
+// spelledLike returns the class with the most similar name among those with at least fifty
+// times the votes, or five votes if class c has one; −1 if no name is similar. Names that
+// differ only in digits are different classes.
 func (v *votes) spelledLike(c int, count []float64) int {
 	word := func(k int) string {
 		return strings.ToLower(strings.TrimFunc(v.Classes[k], func(r rune) bool { return !unicode.IsLetter(r) }))
@@ -136,7 +136,7 @@ func (v *votes) spelledLike(c int, count []float64) int {
 	return near
 }
 
-// alike warns of classes that differ in case, blanks and hyphens alone.
+// alike returns warnings about classes that differ only in case, blanks and hyphens.
 func alike(classes []string) []error {
 	var warnings []error
 	seen := map[string]string{}
@@ -157,7 +157,7 @@ func alike(classes []string) []error {
 	return warnings
 }
 
-// meant asks for the class that a label is spelled almost like, or is "".
+// meant returns a question whether a label is a misspelled class, or "".
 func meant(label string, classes []string) string {
 	if near := known(classes, []string{table.Plain(label)}); near >= 0 {
 		return fmt.Sprintf(": is it %q in another spelling?", classes[near])
@@ -168,8 +168,8 @@ func meant(label string, classes []string) string {
 	return ""
 }
 
-// RatersAlike returns, for each name, the number of the first name that differs from it
-// only in case, white space or Unicode form (NFKC), −1 if there is none before it.
+// RatersAlike returns, for each name, the index of the first name that differs from it
+// only in case, white space or Unicode form (NFKC), or −1 if no earlier name does.
 func RatersAlike(names []string) []int {
 	first := make(map[string]int, len(names))
 	like := make([]int, len(names))
@@ -185,8 +185,8 @@ func RatersAlike(names []string) []int {
 	return like
 }
 
-// AlikeRaters returns a warning that is [ErrRaterNames] if names of raters who voted look
-// like several spellings of one, else nil.
+// AlikeRaters returns a warning that wraps [ErrRaterNames] if names of raters with votes look
+// like different spellings of one name, else nil.
 func (ds *Dataset) AlikeRaters() error {
 	votes := make([]int, len(ds.Raters))
 	for _, r := range ds.Ratings {
@@ -221,30 +221,30 @@ func (ds *Dataset) warnRaters() {
 	}
 }
 
-// A feature that holds the answer (a final diagnosis, a further rater, the mean of the
-// votes) makes a model that looks perfect and is of no use on new items, where the
-// answer is not known yet. Such a feature is told from a good one by how well it knows
-// the majority of votes, which is random itself.
+// A feature that contains the label (a final diagnosis, another rater, the mean of the
+// votes) yields a model that looks perfect and is useless for new items, for which the
+// label is not known yet. Such a leak is detected by how well the feature alone predicts
+// the majority of the votes, which is random even given the true probabilities.
 
 const (
-	// leakItems is how many items are looked at; more change nothing.
+	// leakItems is the number of items examined; more do not change the result.
 	leakItems = 2000
-	// leakFeatures is how many features are looked at.
+	// leakFeatures is the largest number of features that are examined.
 	leakFeatures = 2000
-	// leastLeakItems is how many items say something.
+	// leastLeakItems is the smallest number of items for a meaningful result.
 	leastLeakItems = 20
-	// leakShare is the share of majority votes that a feature alone should not know.
+	// leakShare is the share of majority votes that a feature alone should not predict.
 	leakShare = 0.97
-	// sameShare is the share beyond which levels called like the classes are their
-	// votes, even if other columns may be called so too.
+	// sameShare is the share above which levels named like the classes are votes, even if
+	// other columns often have such levels.
 	sameShare = 0.75
 )
 
-// usualAnswers are classes that columns of other things have for levels too.
-var usualAnswers = []string{"yes", "no", "y", "n", "true", "false", "t", "f", "0", "1", "2", "3", "4", "5", "positive", "negative", "pos", "neg",
+// commonClasses are classes that are often levels of unrelated columns.
+var commonClasses = []string{"yes", "no", "y", "n", "true", "false", "t", "f", "0", "1", "2", "3", "4", "5", "positive", "negative", "pos", "neg",
 	"+", "-", "low", "medium", "moderate", "high", "normal", "abnormal", "present", "absent", "none", "mild", "severe", "good", "bad"}
 
-// leaks warns of features that hold the answer.
+// leaks returns warnings about features that contain the label.
 func (ds *Dataset) leaks() []error {
 	items, majority := ds.majorities()
 	if len(items) < leastLeakItems || len(ds.Parts) > leakFeatures ||
@@ -255,7 +255,7 @@ func (ds *Dataset) leaks() []error {
 	row := make([]float32, ds.Rows.Width())
 	for _, i := range items {
 		if err := ds.Rows.ReadRow(i, row); err != nil {
-			return nil // whoever needs the row reports it
+			return nil // reported when the row is needed
 		}
 		at := 0
 		for k, p := range ds.Parts {
@@ -287,8 +287,8 @@ func (ds *Dataset) leaks() []error {
 	return list
 }
 
-// majorities returns items whose votes have a majority, evenly over the data, and the
-// class that has it.
+// majorities returns items whose votes have a unique most frequent class, evenly spaced
+// over the data, and that class.
 func (ds *Dataset) majorities() (items []int, majority []int) {
 	step := max(1, ds.Len()/leakItems)
 	for i := 0; i < ds.Len(); i += step {
@@ -311,9 +311,9 @@ func largestShare(of []int, classes int) float64 {
 	return float64(slices.Max(count)) / float64(len(of))
 }
 
-// sameAsClasses reports whether at least two of the levels of a feature, and nothing
-// else, are called like classes, and the share of items that are at the level of their
-// majority.
+// sameAsClasses reports whether a feature has at least two levels and all of them are names
+// of classes, and returns the share of items whose level is their majority
+// class.
 func (ds *Dataset) sameAsClasses(p Part, values []float32, majority []int) (share float64, named bool) {
 	if p.Kind != Categorical || len(p.Levels) < 2 {
 		return 0, false
@@ -338,13 +338,13 @@ func (ds *Dataset) sameAsClasses(p Part, values []float32, majority []int) (shar
 	return float64(same) / float64(max(1, n)), true
 }
 
-// usual reports whether columns of other things may have such classes too.
+// usual reports whether all classes are common levels of unrelated columns.
 func usual(classes []string) bool {
-	return !slices.ContainsFunc(classes, func(c string) bool { return !slices.Contains(usualAnswers, strings.ToLower(c)) })
+	return !slices.ContainsFunc(classes, func(c string) bool { return !slices.Contains(commonClasses, strings.ToLower(c)) })
 }
 
-// knows returns the share of items whose class the others with the same value, or of
-// a number with the nearest ones, have for the most part: 0 if most values are missing.
+// knows returns the share of items whose class is predicted by the other items with the
+// same value or, for numbers, with the nearest values; 0 if most values are missing.
 func knows(values []float32, class []int, categorical bool) float64 {
 	var order []int
 	for i, x := range values {
@@ -367,7 +367,7 @@ func knows(values []float32, class []int, categorical bool) float64 {
 		from = to
 	}
 	if !categorical && 2*distinct > len(order) {
-		// Values of their own: those next to each item answer for it.
+		// Mostly distinct values: predict each item from its neighbors.
 		known = 0
 		for k, i := range order {
 			below, above := order[max(0, k-1)], order[min(len(order)-1, k+1)]
@@ -379,8 +379,8 @@ func knows(values []float32, class []int, categorical bool) float64 {
 	return float64(known) / float64(len(values))
 }
 
-// knownAmong returns how many of some items have the class that most others among
-// them have.
+// knownAmong returns the number of items whose class is the most frequent one among the
+// others.
 func knownAmong(items []int, class []int) int {
 	count := map[int]int{}
 	for _, i := range items {
