@@ -10,12 +10,12 @@ import (
 	"credence/internal/words"
 )
 
-// grid is a table of votes with one row per item, its cells numbered by their
-// text. Cells without a value have code −1.
+// grid is a table of votes with one row per item. Cells are stored as codes of their
+// text; cells without a value have code −1.
 type grid struct {
 	t     table.Table
-	item  string // column of the ids, "" when rows are numbered
-	cols  []int  // the columns of the table that hold votes
+	item  string // the id column, or "" if rows are numbered
+	cols  []int  // the vote columns of the table
 	names []string
 	items []string
 	lines []int32
@@ -68,7 +68,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	return v.from(t), nil
 }
 
-// columns finds those that hold votes.
+// columns determines the vote columns.
 func (g *grid) columns(item int, opts *VotesOptions) error {
 	header := g.t.Header()
 	if item >= 0 {
@@ -115,7 +115,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 		}
 		if earlier >= 0 {
 			e := g.t.ErrorAt(item, "item %q is there already, on %s", rec[item].String(), table.Place(g.t, earlier))
-			if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
+			if opts.Form == Auto && opts.Columns == nil { // each row may be one vote
 				return advise(e, "", SetLabel)
 			}
 			return e
@@ -206,7 +206,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	return x, nil
 }
 
-// classColumns returns no votes yet for the classes, and for each column of g its class, or −1.
+// classColumns returns votes with counts of zero, and for each column of g its class, or −1.
 func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error) {
 	of := make([]int, len(g.names))
 	classes := opts.Classes
@@ -235,7 +235,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 	return v, of, err
 }
 
-// numbers reads one column per class, of counts, or of fractions beside one for the number of votes.
+// numbers reads one column per class: counts, or fractions with an additional column for the number of votes.
 func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 	total, what := -1, "a count"
 	if form == Fractions {
@@ -271,7 +271,7 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 			}
 		}
 		if total >= 0 {
-			// Fractions written with two digits may miss one by 0.005 each.
+			// Fractions with two digits have rounding errors of up to 0.005 each.
 			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
 				return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
 			}
@@ -292,8 +292,8 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 	return v, nil
 }
 
-// whole turns fractions of m votes into votes. Where the fractions are whole
-// numbers of votes but for rounding to two digits or more, whole they become.
+// whole converts fractions of m votes into votes. Fractions that are whole numbers of
+// votes up to rounding to two digits or more become whole numbers.
 func whole(share []float64, m float64) {
 	rounded, sum, ok := make([]float64, len(share)), 0.0, m == math.Trunc(m)
 	for k, s := range share {

@@ -11,12 +11,12 @@ import (
 	"credence/internal/words"
 )
 
-// idSet numbers ids of items, or other names, in order of appearance, and finds them. Of ten million items
-// every byte counts: texts lie in large pieces, so that they are not objects of their own to
-// the collector, and what is found by is four bytes in a table of numbers.
+// idSet numbers ids of items, or other names, in order of appearance, and finds them. It is compact
+// enough for ten million items: the texts are substrings of large pieces, so that the garbage
+// collector does not see each of them, and the hash table has four bytes per slot.
 type idSet struct {
 	names []string
-	lines []int32 // where each stands
+	lines []int32 // the line of each
 	piece strings.Builder
 	slots []uint32 // open addressing: 1 + an index into names, or 0
 	seed  maphash.Seed
@@ -25,7 +25,7 @@ type idSet struct {
 // idPiece is the size of a piece of text; the first ones are smaller.
 const idPiece = 1 << 16
 
-// newIDSet returns room for the ids of a table, if it says how many there are.
+// newIDSet returns an empty set with capacity for the rows of a table, if their number is known.
 func newIDSet(t table.Table) *idSet {
 	s := &idSet{}
 	if t, ok := t.(interface{ Rows() int }); ok {
@@ -35,11 +35,11 @@ func newIDSet(t table.Table) *idSet {
 	return s
 }
 
-// mostRoom is for how many ids room is made beforehand: a file may say anything.
+// mostRoom limits the capacity reserved for ids, because the number of rows in a file may be wrong.
 const mostRoom = 1 << 24
 
-// next adds the id of a record, that in the column item or, if that is negative, the number of the record.
-// If the id is there already, it returns its line, else −1.
+// next adds the id of a record: the value in the column item or, if that is negative, the record number.
+// If the set contains the id already, next returns its line, else −1.
 func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, err error) {
 	if item < 0 {
 		s.keep(strconv.Itoa(len(s.names)), t.Line())
@@ -55,7 +55,7 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 	return -1, nil
 }
 
-// keep adds an id that stands on a line, without a way to find it.
+// keep adds an id without an entry in the hash table.
 func (s *idSet) keep(id string, line int) {
 	if s.piece.Cap()-s.piece.Len() < len(id) {
 		size := max(min(idPiece, 2*s.piece.Cap()), len(id), 64)
@@ -67,13 +67,13 @@ func (s *idSet) keep(id string, line int) {
 	s.names, s.lines = append(s.names, s.piece.String()[from:]), append(s.lines, int32(line))
 }
 
-// code returns the index of a name, which is added if it is new, with the line it stands on.
+// code returns the index of a name, which is added with its line if it is new.
 func (s *idSet) code(name string, line int) int32 {
 	at, _ := s.add(name, line)
 	return int32(at)
 }
 
-// add adds an id that stands on a line, unless it is there, and returns its index.
+// add adds an id with its line, unless the set contains it, and returns its index.
 func (s *idSet) add(id string, line int) (index int, there bool) {
 	if 2*len(s.names) >= len(s.slots) {
 		s.grow()
@@ -87,7 +87,7 @@ func (s *idSet) add(id string, line int) (index int, there bool) {
 	return len(s.names) - 1, false
 }
 
-// slot returns where an id is, or belongs.
+// slot returns the slot of an id, or the free slot for it.
 func (s *idSet) slot(id string) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	at := maphash.String(s.seed, id) & mask
@@ -107,7 +107,7 @@ func (s *idSet) grow() {
 	}
 }
 
-// places has the rows of items by their ids.
+// places maps ids of items to their rows.
 type places map[string]int
 
 func placesOf(items []string) places {
@@ -118,47 +118,47 @@ func placesOf(items []string) places {
 	return at
 }
 
-// has reports whether there is an item with an id.
+// has reports whether p contains an id.
 func (p places) has(id string) bool {
 	_, ok := p[id]
 	return ok
 }
 
-// hasAll reports whether there are items with all of some ids.
+// hasAll reports whether p contains all of the ids.
 func (p places) hasAll(ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !p.has(id) })
 }
 
-// seenIDs finds ids that come twice in a stream of any length, in bounded memory. Once it is full, further ids are
-// compared with those that it has and with the one before. Ids that rise throughout, as numbers do, cannot repeat.
+// seenIDs finds duplicate ids in a stream of any length, in bounded memory. Once it is full, further ids are compared
+// with those it contains and with the previous id. Ids that increase throughout, such as numbers, cannot repeat.
 type seenIDs struct {
 	slots   []seenID // open addressing; a power of two
-	n       int      // of them that are taken
+	n       int      // slots in use
 	seeds   [2]maphash.Seed
-	last    string      // id that came last
-	line    int         // on which it stands
-	waiting []waitingID // comparing many at once takes a third of the time, since none waits for memory alone
-	falling bool        // some id does not come after the one before it
+	last    string      // the previous id
+	line    int         // its line
+	waiting []waitingID // comparing many at once takes a third of the time, because memory accesses overlap
+	falling bool        // some id is not greater than the previous one
 }
 
-// waitingID is an id that was not compared yet, and the line it stands on.
+// waitingID is an id that was not compared yet, and its line.
 type waitingID struct {
 	id   string
 	line int
 }
 
-// seenID stands for an id by 96 bits of hashes with random seeds: among ten million ids, chance takes two different
-// ones for equal in one of 10¹⁵ files.
+// seenID represents an id by 96 bits of hashes with random seeds: among ten million ids, two different ones collide in
+// one of 10¹⁵ files.
 type seenID struct {
 	hash uint64
 	more uint32
-	line uint32 // 1 + the line it stands on, or 0 for a free slot
+	line uint32 // 1 + the line of the id, or 0 for a free slot
 }
 
-// maxSeen is how many ids are kept at most, in 64 MB.
+// maxSeen is the largest number of ids in the set, which takes 64 MB.
 const maxSeen = 3 << 20
 
-// add takes an id into account, which stands on a line, and returns the line of an equal one if there is any.
+// add adds an id with its line, and returns the line of an equal id if there is one.
 func (s *seenIDs) add(id string, line int) (earlier int, there bool) {
 	if s.n < maxSeen && 4*s.n >= 3*len(s.slots) {
 		s.grow()
@@ -180,7 +180,7 @@ func (s *seenIDs) add(id string, line int) (earlier int, there bool) {
 	return 0, false
 }
 
-// slot returns where an id is, or belongs.
+// slot returns the slot of an id, or the free slot for it.
 func (s *seenIDs) slot(x seenID) *seenID {
 	mask := uint64(len(s.slots) - 1)
 	for k := x.hash & mask; ; k = (k + 1) & mask {
@@ -203,7 +203,7 @@ func (s *seenIDs) grow() {
 	}
 }
 
-// warnings says how far ids were compared, if that is not all of them.
+// warnings returns a warning if not all ids were compared.
 func (s *seenIDs) warnings() []error {
 	if s.n < maxSeen || !s.falling {
 		return nil
@@ -212,7 +212,7 @@ func (s *seenIDs) warnings() []error {
 		words.Plural(s.n, "item"))}
 }
 
-// compareIDs compares the ids that wait, and refuses one that came before.
+// compareIDs compares the waiting ids and returns an error for a duplicate.
 func (s *Stream) compareIDs() error {
 	for _, w := range s.ids.waiting {
 		if earlier, there := s.ids.add(w.id, w.line); there {

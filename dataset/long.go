@@ -16,7 +16,7 @@ type longVote struct {
 	count              float32
 }
 
-// longReader gathers votes of the long form, one per row.
+// longReader collects votes of the long form, one per row.
 type longReader struct {
 	t                         table.Table
 	opts                      *VotesOptions
@@ -26,13 +26,13 @@ type longReader struct {
 	labels        labels
 	list          []longVote
 	blank         int              // rows without a label
-	withdrawn     int              // votes that a later row without a label takes back
-	twice         int              // votes by raters who had voted on the item
-	firstTwice    string           // the first of them
+	withdrawn     int              // votes withdrawn by a later row without a label
+	twice         int              // votes by raters who had voted on the item before
+	firstTwice    string           // description of the first of them
 	last          map[[2]int32]int // (item, rater) → index of its vote
 }
 
-// readLong reads one vote a row.
+// readLong reads one vote per row.
 func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*votes, error) {
 	r := &longReader{t: t, opts: &opts, item: item, label: label, last: map[[2]int32]int{}}
 	if err := r.columns(); err != nil {
@@ -51,7 +51,7 @@ func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOpt
 	return r.votes()
 }
 
-// columns finds those of raters and counts; no column has two uses.
+// columns determines the columns of raters and counts; no column has two uses.
 func (r *longReader) columns() (err error) {
 	if r.item < 0 && !r.opts.numbered {
 		return noColumn(r.t, "item", SetItem)
@@ -69,14 +69,14 @@ func (r *longReader) columns() (err error) {
 	return nil
 }
 
-// add takes a row into account.
+// add adds the vote of a row and accounts for its memory.
 func (r *longReader) add(rec []table.Cell) error {
-	const text = 120 // bytes of a text in a list and a map, besides its own
+	const text = 120 // bytes per text in a list and a map, in addition to its length
 	before := len(r.items.names) + len(r.raters.names) + len(r.labels.names)
 	if err := r.addVote(rec); err != nil {
 		return err
 	}
-	size := 64 // of a vote, twice, with its place in a map
+	size := 64 // of a vote, twice, with its map entry
 	if len(r.items.names)+len(r.raters.names)+len(r.labels.names) > before {
 		for _, col := range []int{r.item, r.rater, r.label} {
 			if col >= 0 {
@@ -122,8 +122,8 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	return nil
 }
 
-// blankVote takes a row without a label: if the last vote of a rater counts, it withdraws the one
-// before.
+// blankVote handles a row without a label: with the policy LastVote, it withdraws the earlier vote
+// of the rater.
 func (r *longReader) blankVote(item int32, rec []table.Cell) {
 	if r.opts.Duplicates == LastVote && r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
 		pair := [2]int32{item, r.raters.code(rec[r.rater].String(), r.t.Line())}
@@ -140,8 +140,8 @@ func (r *longReader) blankVote(item int32, rec []table.Cell) {
 // withdrawn is the label of a vote that no longer counts.
 const withdrawn = -1
 
-// again does what Duplicates says if the rater has voted on the item before, and
-// reports whether that settles the vote.
+// again applies the policy Duplicates if the rater has voted on the item before, and
+// reports whether the vote needs no further handling.
 func (r *longReader) again(vote longVote) (done bool, err error) {
 	at, ok := r.last[[2]int32{vote.item, vote.rater}]
 	if !ok {
@@ -160,7 +160,7 @@ func (r *longReader) again(vote longVote) (done bool, err error) {
 	return r.opts.Duplicates != EveryVote, nil
 }
 
-// votes counts what was gathered.
+// votes returns the collected votes.
 func (r *longReader) votes() (*votes, error) {
 	class, classes, err := r.labels.classes(r.t, r.opts)
 	if err != nil {
@@ -215,10 +215,10 @@ func (r *longReader) votes() (*votes, error) {
 	return v.from(r.t), nil
 }
 
-// duplicatesText says which of two votes counts.
+// duplicatesText describes which of two votes counts.
 var duplicatesText = map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
 
-// except returns −1 in place of a column that has another use.
+// except returns col, or −1 if it is one of the others.
 func except(col int, others ...int) int {
 	for _, o := range others {
 		if col == o {
@@ -236,7 +236,7 @@ func (v *votes) warn(format string, args ...any) {
 	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
 }
 
-// warnVotes reports votes for unknown classes: those of the labels whose class is −1, if there are any.
+// warnVotes adds a warning if votes were left out: those for the labels whose class is −1.
 func (v *votes) warnVotes(left int, labels []string, class []int32) {
 	if left == 0 {
 		return

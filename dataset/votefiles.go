@@ -9,8 +9,8 @@ import (
 	"credence/internal/words"
 )
 
-// readVotesFiles reads the votes of one file, or of several, which add up. Each
-// file may be in a form of its own.
+// readVotesFiles reads the votes of one or more files and adds them up. The files
+// may be in different forms.
 func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*votes, error) {
 	if err := twiceGiven(paths, "votes"); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		return nil, err
 	}
 	own := opts
-	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in one of the files alone
+	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in only one of the files
 	var list []*votes
 	for _, path := range paths {
 		v, err := readVotesFile(ctx, path, own)
@@ -41,13 +41,13 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	return v, v.finish(&opts)
 }
 
-// votesFile is one of several files that votes come from.
+// votesFile is the name and the items of a file of votes.
 type votesFile struct {
 	name  string
 	items []string
 }
 
-// adder puts the votes of several files together.
+// adder combines the votes of several files.
 type adder struct {
 	*votes
 	policy   Duplicates
@@ -58,10 +58,10 @@ type adder struct {
 	origin   []string         // file of each rating
 	repeated int              // votes by raters who had voted on the item in an earlier file
 	changed  int              // of them, those for another class
-	first    string           // the first of these, or of all
+	first    string           // description of the first changed vote, or else of the first repeated one
 }
 
-// addUp returns the votes of several files together.
+// addUp returns the combined votes of several files.
 func addUp(list []*votes, policy Duplicates) (*votes, error) {
 	a := &adder{votes: &votes{}, policy: policy, last: map[[2]int32]int{}}
 	class, err := a.classes(list)
@@ -92,12 +92,12 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 			a.Ratings = []Rating{}
 		}
 	}
-	a.tell(list)
+	a.warnRepeated(list)
 	return a.votes, nil
 }
 
-// classes finds the classes of all files, and for each file which of them its own
-// are. An order that one file has, and that holds all others, stays.
+// classes determines the classes of all files, and for each file the indices of its
+// own classes among them. If one file has all classes, their order is that of the file.
 func (a *adder) classes(list []*votes) ([][]int32, error) {
 	read := func(s string) (float64, bool) { return table.ParseNumber(s, false) }
 	var all idSet
@@ -133,8 +133,8 @@ func (a *adder) classes(list []*votes) ([][]int32, error) {
 	return class, nil
 }
 
-// sameIDs refuses files of which some name their items and others do not, or
-// whose rows are of the items in turn but not as many.
+// sameIDs returns an error if some files have ids and others do not, or if files
+// without ids have different numbers of rows.
 func (a *adder) sameIDs(list []*votes) error {
 	first := list[0]
 	a.named = first.Votes.ItemColumn != ""
@@ -155,8 +155,8 @@ func (a *adder) sameIDs(list []*votes) error {
 	return nil
 }
 
-// describe says how the votes were read: what all files have in common, and each
-// file by itself where they differ.
+// describe sets how the votes were read: what all files have in common, and a
+// description of each file if they differ.
 func (a *adder) describe(list []*votes) {
 	how, same, first := list[0].Votes, true, true
 	var several []Interpretation
@@ -187,7 +187,7 @@ func (a *adder) describe(list []*votes) {
 	a.Votes = how
 }
 
-// add adds the votes of a file, whose classes are given.
+// add adds the votes of a file; class has the indices of its classes.
 func (a *adder) add(v *votes, class []int32) error {
 	d, own := len(a.Classes), len(v.Classes)
 	item := make([]int32, len(v.Items))
@@ -223,9 +223,9 @@ func (a *adder) add(v *votes, class []int32) error {
 	return nil
 }
 
-// again does what the policy says with a vote by a rater who has voted on the
-// item in an earlier file, and reports whether that settles it. The vote has been
-// counted.
+// again applies the policy to a vote by a rater who has voted on the item in an
+// earlier file, and reports whether the vote needs no further handling. The vote is
+// already counted.
 func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool, err error) {
 	old := a.Ratings[at]
 	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
@@ -254,8 +254,8 @@ func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool,
 	return false, nil
 }
 
-// tell warns of votes that are in more than one file.
-func (a *adder) tell(list []*votes) {
+// warnRepeated adds warnings about votes that are in more than one file.
+func (a *adder) warnRepeated(list []*votes) {
 	if a.repeated > 0 {
 		a.warn("%s by a rater who had voted on the item in another file, %s for another class (%s): %s",
 			words.Plural(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
