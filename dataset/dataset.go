@@ -271,7 +271,8 @@ func sideBySide(left, right Rows) Rows {
 // rows the handover costs as much as it saves.
 const wideRow = 1 << 14
 
-// eachRow calls do for the rows at the given indices in order, or for all rows if indices is nil; x is valid until do returns.
+// eachRow calls do for the rows at the given indices in order, or for all rows if indices is nil; x is valid until
+// do returns.
 func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) error {
 	n, at := len(indices), func(k int) int { return indices[k] }
 	if indices == nil {

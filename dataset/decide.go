@@ -144,9 +144,9 @@ func sortedLevels(levels map[string]int) []string {
 	return names
 }
 
-// seePath records the values of a column as long as all of them are paths of
+// addPath records the values of a column as long as all of them are paths of
 // images or volumes.
-func (s *scan) seePath(c *columnScan, x *table.Cell) error {
+func (s *scan) addPath(c *columnScan, x *table.Cell) error {
 	if c.other {
 		return nil
 	}

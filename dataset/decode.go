@@ -84,7 +84,7 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 	missing := d.opts.missing(cell, table.FeatureNA)
 	if c.Kind == Tensor {
-		c.seeGaps(cell, missing, d.t.Line())
+		c.countGaps(cell, missing, d.t.Line())
 	}
 	if missing {
 		for i := range to {
@@ -132,8 +132,8 @@ func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 	return nil
 }
 
-// seeGaps counts missing lists and missing values in lists.
-func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
+// countGaps counts missing lists and missing values in lists.
+func (c *partColumn) countGaps(cell *table.Cell, missing bool, line int) {
 	c.values++
 	before := c.noList + c.gaps
 	if missing {
@@ -165,9 +165,9 @@ func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 	return nil
 }
 
-// giveTexts moves the texts decoded so far into the Texts of their features and
+// moveTexts moves the texts decoded so far into the Texts of their features and
 // resets the decoder.
-func (d *decoder) giveTexts(parts []Part) {
+func (d *decoder) moveTexts(parts []Part) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
 			parts[k].Texts, c.texts = c.texts, nil

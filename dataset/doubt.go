@@ -24,8 +24,8 @@ var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".",
 	"unsure", "not sure", "missing", "not available", "not applicable", "no answer", "no vote", "skip", "skipped", "blank", "empty",
 	"undefined", "tbd", "-1", "-9", "-99", "-999", "9999", "-9999"}
 
-// doubtful returns warnings about classes that do not look like classes.
-func (v *votes) doubtful() []error {
+// suspectClasses returns warnings about classes that do not look like classes.
+func (v *votes) suspectClasses() []error {
 	count := make([]float64, len(v.Classes))
 	for c := range v.Classes {
 		count[c] = v.classVotes(c)
@@ -57,8 +57,8 @@ func (v *votes) doubtful() []error {
 	return list
 }
 
-// Numeric labels are considered measurements if they have at least manyGrades distinct values and fewer votes per value
-// than votesPerCode, for whole numbers, which may be codes of many classes, or votesPerPoint, for points of a fine scale.
+// Numeric labels are considered measurements if they have at least manyGrades distinct values and fewer votes per
+// value than votesPerCode, if all are whole numbers, which may be codes of many classes, or else votesPerPoint.
 const (
 	manyGrades    = 50
 	votesPerCode  = 1.25
@@ -136,8 +136,8 @@ func (v *votes) spelledLike(c int, count []float64) int {
 	return near
 }
 
-// alike returns warnings about classes that differ only in case, blanks and hyphens.
-func alike(classes []string) []error {
+// similarClasses returns warnings about classes that differ only in case, blanks and hyphens.
+func similarClasses(classes []string) []error {
 	var warnings []error
 	seen := map[string]string{}
 	for _, c := range classes {
@@ -157,8 +157,8 @@ func alike(classes []string) []error {
 	return warnings
 }
 
-// meant returns a question whether a label is a misspelled class, or "".
-func meant(label string, classes []string) string {
+// suggestClass returns a question whether a label is a misspelled class, or "".
+func suggestClass(label string, classes []string) string {
 	if near := known(classes, []string{table.Plain(label)}); near >= 0 {
 		return fmt.Sprintf(": is it %q in another spelling?", classes[near])
 	}
@@ -231,8 +231,8 @@ const (
 	leakItems = 2000
 	// leakFeatures is the largest number of features that are examined.
 	leakFeatures = 2000
-	// leastLeakItems is the smallest number of items for a meaningful result.
-	leastLeakItems = 20
+	// minLeakItems is the smallest number of items for a meaningful result.
+	minLeakItems = 20
 	// leakShare is the share of majority votes that a feature alone should not predict.
 	leakShare = 0.97
 	// sameShare is the share above which levels named like the classes are votes, even if
@@ -247,7 +247,7 @@ var commonClasses = []string{"yes", "no", "y", "n", "true", "false", "t", "f", "
 // leaks returns warnings about features that contain the label.
 func (ds *Dataset) leaks() []error {
 	items, majority := ds.majorities()
-	if len(items) < leastLeakItems || len(ds.Parts) > leakFeatures ||
+	if len(items) < minLeakItems || len(ds.Parts) > leakFeatures ||
 		slices.ContainsFunc(ds.Parts, func(p Part) bool { return p.Kind == Tensor && len(p.Shape) > 1 }) {
 		return nil
 	}
@@ -276,9 +276,9 @@ func (ds *Dataset) leaks() []error {
 			continue
 		}
 		same, named := ds.sameAsClasses(p, values[k], majority)
-		known := knows(values[k], majority, p.Kind == Categorical)
+		known := predictedShare(values[k], majority, p.Kind == Categorical)
 		switch {
-		case named && (same >= sameShare || !usual(ds.Classes)):
+		case named && (same >= sameShare || !commonOnly(ds.Classes)):
 			warn(k, "has the classes as its levels, and is the majority of votes for %.0f%% of the items: does it hold the answer, or a rater's votes?", 100*same)
 		case known >= leakShare && base <= 0.9:
 			warn(k, "alone tells the majority of votes for %.4g%% of the items, of which %.0f%% have the same: does it hold the answer?", math.Floor(1000*known)/10, 100*base)
@@ -338,14 +338,14 @@ func (ds *Dataset) sameAsClasses(p Part, values []float32, majority []int) (shar
 	return float64(same) / float64(max(1, n)), true
 }
 
-// usual reports whether all classes are common levels of unrelated columns.
-func usual(classes []string) bool {
+// commonOnly reports whether all classes are common levels of unrelated columns.
+func commonOnly(classes []string) bool {
 	return !slices.ContainsFunc(classes, func(c string) bool { return !slices.Contains(commonClasses, strings.ToLower(c)) })
 }
 
-// knows returns the share of items whose class is predicted by the other items with the
+// predictedShare returns the share of items whose class is predicted by the other items with the
 // same value or, for numbers, with the nearest values; 0 if most values are missing.
-func knows(values []float32, class []int, categorical bool) float64 {
+func predictedShare(values []float32, class []int, categorical bool) float64 {
 	var order []int
 	for i, x := range values {
 		if x == x {
@@ -362,7 +362,7 @@ func knows(values []float32, class []int, categorical bool) float64 {
 		for to < len(order) && values[order[to]] == values[order[from]] {
 			to++
 		}
-		known += knownAmong(order[from:to], class)
+		known += predictedAmong(order[from:to], class)
 		distinct++
 		from = to
 	}
@@ -379,9 +379,9 @@ func knows(values []float32, class []int, categorical bool) float64 {
 	return float64(known) / float64(len(values))
 }
 
-// knownAmong returns the number of items whose class is the most frequent one among the
+// predictedAmong returns the number of items whose class is the most frequent one among the
 // others.
-func knownAmong(items []int, class []int) int {
+func predictedAmong(items []int, class []int) int {
 	count := map[int]int{}
 	for _, i := range items {
 		count[class[i]]++

@@ -97,9 +97,9 @@ func (o *FeatureOptions) taken() []string {
 	return slices.Concat(o.Ignore, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
 }
 
-// aside reports whether the file format marks a column as something other than data of
+// notData reports whether the file format marks a column as something other than data of
 // the item, and no option makes it a feature.
-func (o *FeatureOptions) aside(t table.Table, col int) bool {
+func (o *FeatureOptions) notData(t table.Table, col int) bool {
 	roles, name := t.Traits().Roles, t.Header()[col]
 	return roles != nil && roles[col] != table.DataRole && o.Schema == nil &&
 		!slices.Contains(slices.Concat(o.Features, o.Numeric, o.Categorical), name)
@@ -198,7 +198,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if err := table.Records(ctx, t, s.add); err != nil {
 		return nil, err
 	}
-	if s.namesAlone() {
+	if s.onlyIDs() {
 		named := *opts
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
@@ -284,7 +284,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 			}
 			return sink.add(row)
 		})
-		dec.giveTexts(f.Parts)
+		dec.moveTexts(f.Parts)
 		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
 	if err == nil && rows == nil {

@@ -218,7 +218,7 @@ func (w *Watch) Unlike() Unlike { return w.unlike }
 // watched counts unusual values of one feature.
 type watched struct {
 	values, missing int
-	unheard         int     // texts without any word of the training data
+	unfamiliar      int     // texts without any word of the training data
 	far             int     // items with a value far outside the training range
 	lo, hi          float32 // of the values
 }
@@ -275,7 +275,7 @@ func (s *watched) add(b *binding, x []float32) (far bool) {
 		}
 		s.values++
 		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().Heard(b.texts[i]) {
-			s.unheard++
+			s.unfamiliar++
 		}
 		return false
 	}
@@ -335,8 +335,8 @@ func (w *Watch) Warnings() []error {
 		case s.missing > 0 && !p.Missing && p.Kind != Tensor:
 			gaps = append(gaps, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.missing), words.Thousands(w.items)))
 		}
-		if s.unheard*2 > s.values {
-			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unheard), words.Plural(s.values, "text")))
+		if s.unfamiliar*2 > s.values {
+			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unfamiliar), words.Plural(s.values, "text")))
 		}
 		if s.far == 0 {
 			continue

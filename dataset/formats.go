@@ -109,9 +109,9 @@ func readerOf(path string) (featureReader, error) {
 	return nil, nil
 }
 
-// twiceGiven returns an error if a file is given twice, under any name or link, or together with a folder that
+// checkDuplicateFiles returns an error if a file is given twice, under any name or link, or together with a folder that
 // includes it. what names the content of the files in messages.
-func twiceGiven(paths []string, what string) error {
+func checkDuplicateFiles(paths []string, what string) error {
 	var infos []os.FileInfo
 	for i, path := range paths {
 		info, err := os.Stat(path)

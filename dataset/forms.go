@@ -346,9 +346,9 @@ func (g *grid) measured(values []float64) bool {
 	return len(g.cols) > 1 && len(g.items) >= 2*enoughRows && len(sums) > min(fewLevels, len(g.items)/2)
 }
 
-// alone returns the columns that share hardly any label with another column. In a table
+// isolated returns the columns that share hardly any label with another column. In a table
 // with votes and features these are most likely features.
-func (g *grid) alone(class []int32) []string {
+func (g *grid) isolated(class []int32) []string {
 	if len(g.items) < enoughRows {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	ids := newIDSet(g.t)
-	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*mostRoom))
+	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*maxReserve))
 	wanted := slices.Clone(g.cols)
 	if item >= 0 {
 		wanted = append(wanted, item)
@@ -178,7 +178,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 		}
 	}
 	v.warnVotes(left, g.text.names, class)
-	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
+	if alone := g.isolated(class); len(alone) > 0 && opts.Columns == nil {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
 		}

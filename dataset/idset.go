@@ -29,14 +29,14 @@ const idPiece = 1 << 16
 func newIDSet(t table.Table) *idSet {
 	s := &idSet{}
 	if t, ok := t.(interface{ Rows() int }); ok {
-		n := min(t.Rows(), mostRoom)
+		n := min(t.Rows(), maxReserve)
 		s.names, s.lines = make([]string, 0, n), make([]int32, 0, n)
 	}
 	return s
 }
 
-// mostRoom limits the capacity reserved for ids, because the number of rows in a file may be wrong.
-const mostRoom = 1 << 24
+// maxReserve limits the capacity reserved for ids, because the number of rows in a file may be wrong.
+const maxReserve = 1 << 24
 
 // next adds the id of a record: the value in the column item or, if that is negative, the record number.
 // If the set contains the id already, next returns its line, else −1.
@@ -216,7 +216,7 @@ func (s *seenIDs) warnings() []error {
 func (s *Stream) compareIDs() error {
 	for _, w := range s.ids.waiting {
 		if earlier, there := s.ids.add(w.id, w.line); there {
-			return twice(s.t, w.line, s.item, s.opts.ItemColumn, w.id, earlier)
+			return duplicateItem(s.t, w.line, s.item, s.opts.ItemColumn, w.id, earlier)
 		}
 	}
 	s.ids.waiting = s.ids.waiting[:0]

@@ -30,7 +30,7 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	f := list[0]
 	for k, more := range list[1:] {
 		if err := f.join(more); err != nil {
-			return nil, errors.Join(closing(list[k+2:], err), f.Close()) // f closes the others
+			return nil, errors.Join(closeAll(list[k+2:], err), f.Close()) // f closes the others
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
@@ -47,22 +47,22 @@ func readFiles(ctx context.Context, paths []string, matches []match, opts readin
 	for k, path := range paths {
 		f, err := matches[k].read(ctx, path, opts)
 		if err != nil {
-			return nil, closing(list, err)
+			return nil, closeAll(list, err)
 		}
 		list = append(list, f)
 		if k == 0 && follow {
-			opts.FeatureOptions = opts.further(f.ItemColumn())
+			opts.FeatureOptions = opts.forJoined(f.ItemColumn())
 		}
 	}
 	named, err := nameRows(list)
 	if err != nil {
-		return nil, closing(list, err)
+		return nil, closeAll(list, err)
 	}
 	return named, nil
 }
 
-// closing closes files after an error and returns it, joined with those of closing.
-func closing(list []*features, err error) error {
+// closeAll closes files after an error and returns it, joined with those of closing.
+func closeAll(list []*features, err error) error {
 	for _, s := range list {
 		err = errors.Join(err, s.Close())
 	}
@@ -74,9 +74,9 @@ func bothLack(a, b lacking) lacking {
 	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
 }
 
-// further returns the options for files that are joined to a first one with the given
+// forJoined returns the options for files that are joined to a first one with the given
 // id column, or "".
-func (o FeatureOptions) further(item string) FeatureOptions {
+func (o FeatureOptions) forJoined(item string) FeatureOptions {
 	o.GroupColumn, o.SplitColumn, o.WeightColumn = "", "", ""
 	o.ItemColumn, o.ItemOptional = item, true
 	o.SheetOptional = true
@@ -187,7 +187,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 			return nil
 		}
 		if lines[i] >= 0 {
-			return twice(t, t.Line(), item, vo.ItemColumn, id, lines[i])
+			return duplicateItem(t, t.Line(), item, vo.ItemColumn, id, lines[i])
 		}
 		lines[i] = t.Line()
 		var sum float64
@@ -236,13 +236,13 @@ func nameRows(list []*features) ([]*features, error) {
 			list = slices.Delete(list, k, k+1)
 			k--
 		case k > 0:
-			return nil, errIDsAlone(ids.path)
+			return nil, errOnlyIDs(ids.path)
 		}
 	}
 	return list, nil
 }
 
-func errIDsAlone(path string) error {
+func errOnlyIDs(path string) error {
 	return &ParseError{File: path, Msg: "nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name"}
 }
 
@@ -264,9 +264,9 @@ func (f *features) named(ids *features) error {
 	return nil
 }
 
-// namesAlone reports whether a table has a single column without a known name
+// onlyIDs reports whether a table has a single column without a known name
 // whose texts are all different: next to another file these are ids.
-func (s *scan) namesAlone() bool {
+func (s *scan) onlyIDs() bool {
 	if !s.opts.several || s.item >= 0 || len(s.columns) != 1 || s.opts.Schema != nil {
 		return false
 	}

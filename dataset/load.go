@@ -50,7 +50,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		ds.warnRaters()
 		return ds, nil
 	}
-	if err := twiceGiven(opts.Data, "features"); err != nil {
+	if err := checkDuplicateFiles(opts.Data, "features"); err != nil {
 		return nil, err
 	}
 	if err := opts.stack(ctx); err != nil {
@@ -64,7 +64,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	case len(opts.Votes) > 0:
 		v, err = readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
 	case !opts.NoVotes:
-		v, err = votesBeside(ctx, opts.Data[0], &opts.VotesOptions, &fo)
+		v, err = votesInFeatures(ctx, opts.Data[0], &opts.VotesOptions, &fo)
 	}
 	if err != nil {
 		return nil, err
@@ -126,9 +126,9 @@ func checkIgnored(names []string, f *features, v *votes) error {
 	return nil
 }
 
-// votesBeside reads votes from the feature file itself and excludes their
+// votesInFeatures reads votes from the feature file itself and excludes their
 // columns from the features.
-func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
+func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
 	t, err := vo.open(ctx, path, table.Options{Memory: vo.Memory})
 	if err != nil {
 		return nil, err

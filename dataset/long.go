@@ -113,7 +113,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	}
 	if r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
 		vote.rater = r.raters.code(rec[r.rater].String(), r.t.Line())
-		if done, err := r.again(vote); done || err != nil {
+		if done, err := r.applyPolicy(vote); done || err != nil {
 			return err
 		}
 		r.last[[2]int32{vote.item, vote.rater}] = len(r.list)
@@ -140,9 +140,9 @@ func (r *longReader) blankVote(item int32, rec []table.Cell) {
 // withdrawn is the label of a vote that no longer counts.
 const withdrawn = -1
 
-// again applies the policy Duplicates if the rater has voted on the item before, and
+// applyPolicy applies the policy Duplicates if the rater has voted on the item before, and
 // reports whether the vote needs no further handling.
-func (r *longReader) again(vote longVote) (done bool, err error) {
+func (r *longReader) applyPolicy(vote longVote) (done bool, err error) {
 	at, ok := r.last[[2]int32{vote.item, vote.rater}]
 	if !ok {
 		return false, nil

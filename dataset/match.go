@@ -254,11 +254,11 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	if s.f == nil && s.item >= 0 {
 		item = t.Header()[s.item]
 	}
-	further := newReading(fo.further(item))
-	further.lazy, further.several = true, true
-	list, err := readFiles(ctx, opts.Beside, matches[1:], further, false)
+	joined := newReading(fo.forJoined(item))
+	joined.lazy, joined.several = true, true
+	list, err := readFiles(ctx, opts.Beside, matches[1:], joined, false)
 	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
-		err = closing(list, errIDsAlone(list[0].path))
+		err = closeAll(list, errOnlyIDs(list[0].path))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -296,10 +296,10 @@ func (s *Stream) allParts() []Part {
 	return parts
 }
 
-// readBeside reads the features of the current item from the joined files; bad is
+// readJoinedRow reads the features of the current item from the joined files; bad is
 // the error of its own features, or nil. Items without ids get those of the first
 // file that has ids.
-func (s *Stream) readBeside(id string, bad error, row []float32) (string, error) {
+func (s *Stream) readJoinedRow(id string, bad error, row []float32) (string, error) {
 	n := s.row - 1
 	for _, b := range s.beside {
 		at, ok := n, n < len(b.Items)
@@ -350,15 +350,15 @@ func lengthError(f *features, first string) error {
 // of their size. It must be called before the first batch is read.
 func (s *Stream) Cut(items int) { s.block = items }
 
-// Pass makes the stream skip, without decoding them, blocks of the size set by [Stream.Cut] for which over returns true,
-// given the index of the first item. It must be called before the first batch is read.
+// Pass makes the stream skip, without decoding, blocks of the size set by [Stream.Cut] for which over returns true,
+// given the index of their first item. It must be called before the first batch is read.
 func (s *Stream) Pass(over func(first int) bool) { s.pass = over }
 
 // Read returns the number of items read or skipped so far.
 func (s *Stream) Read() int { return s.row }
 
-// passOver skips the blocks selected by [Stream.Pass].
-func (s *Stream) passOver() error {
+// skipBlocks skips the blocks selected by [Stream.Pass].
+func (s *Stream) skipBlocks() error {
 	for s.pass != nil && s.block > 0 && s.row%s.block == 0 && s.pass(s.row) {
 		n := s.block
 		if s.f != nil {

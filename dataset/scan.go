@@ -106,7 +106,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
 		case opts.Schema != nil && partNamed(opts.Schema, name) < 0:
-		case opts.aside(t, i):
+		case opts.notData(t, i):
 			c.role = roleVote
 		default:
 			c.use, c.role = true, roleFeature
@@ -135,7 +135,7 @@ func (s *scan) add(rec []table.Cell) error {
 		s.skip[at] = true
 		return nil
 	case earlier >= 0:
-		return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
+		return duplicateItem(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
 	}
 	if err := s.keep(rec); err != nil {
 		return err
@@ -164,15 +164,15 @@ func (s *scan) add(rec []table.Cell) error {
 		return nil
 	}
 	if s.item >= 0 {
-		if err := s.seePath(&s.columns[s.item], &rec[s.item]); err != nil {
+		if err := s.addPath(&s.columns[s.item], &rec[s.item]); err != nil {
 			return err
 		}
 	}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.use {
-			err := s.seePath(c, &rec[i])
+			err := s.addPath(c, &rec[i])
 			if err == nil {
-				err = s.see(i, c, &rec[i])
+				err = s.addCell(i, c, &rec[i])
 			}
 			if err != nil {
 				return err
@@ -198,9 +198,9 @@ func (s *scan) keep(rec []table.Cell) error {
 	return s.t.Keep(size)
 }
 
-// twice returns the error that an item on a line is also on an earlier one. given is the id column named in the
+// duplicateItem returns the error that an item on a line is also on an earlier one. given is the id column named in the
 // options, or "".
-func twice(t table.Table, line, item int, given, id string, earlier int) error {
+func duplicateItem(t table.Table, line, item int, given, id string, earlier int) error {
 	name := t.Header()[item]
 	if given == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
 		e := errorIn(t, line, item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(t, earlier), name)
@@ -209,8 +209,8 @@ func twice(t table.Table, line, item int, given, id string, earlier int) error {
 	return errorIn(t, line, item, "item %q is there already, on %s", id, table.Place(t, earlier))
 }
 
-// see adds one cell of a feature to the statistics.
-func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
+// addCell adds one cell of a feature to the statistics.
+func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 	if s.opts.missing(x, table.FeatureNA) {
 		c.missing++
 		c.counting = false
@@ -243,7 +243,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		}
 		row := float64(len(s.ids.names))
 		c.counting = c.counting && (v == row || v == row-1)
-	} else if err := s.seeWord(i, c, x); err != nil {
+	} else if err := s.addWord(i, c, x); err != nil {
 		return err
 	}
 	if c.levels == nil {
@@ -279,8 +279,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	return nil
 }
 
-// seeWord adds a cell that is not a number to the statistics.
-func (s *scan) seeWord(i int, c *columnScan, x *table.Cell) error {
+// addWord adds a cell that is not a number to the statistics.
+func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	c.counting = false
 	if c.texts == 0 {
 		c.line, c.text = s.t.Line(), strings.Clone(x.String())

@@ -46,7 +46,7 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	for i := range all {
 		all[i] = i
 	}
-	parts := deal(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
+	parts := distribute(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
 	s := &Split{parts[0], parts[1], parts[2]}
 	switch {
 	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
@@ -64,7 +64,7 @@ func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 	for i := range shares {
 		shares[i] = 1 / float64(k)
 	}
-	folds := deal(ds, rows, shares, seed, "folds")
+	folds := distribute(ds, rows, shares, seed, "folds")
 	for _, f := range folds {
 		if len(f) == 0 {
 			return nil, fmt.Errorf("%s in %s: too few for %d folds", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), k)
@@ -76,7 +76,7 @@ func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 // HoldOut draws a share of the given items of ds, as in NewSplit. Neither the result nor the
 // rest is empty.
 func HoldOut(ds *Dataset, rows []int, share float64, seed uint64) ([]int, error) {
-	parts := deal(ds, rows, []float64{share, 1 - share}, seed, "folds")
+	parts := distribute(ds, rows, []float64{share, 1 - share}, seed, "folds")
 	if len(parts[0]) == 0 || len(parts[1]) == 0 {
 		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), share)
 	}
@@ -177,10 +177,10 @@ func byStratum(list []unit) []unit {
 	return slices.Concat(strata...)
 }
 
-// deal distributes the units of the given items over subsets with the given shares.
+// distribute distributes the units of the given items over subsets with the given shares.
 // It assigns units stratum by stratum, shuffled within, each to the subset that is
 // furthest below its share of the items assigned so far.
-func deal(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
+func distribute(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
 	all := unitsOf(ds, rows)
 	r := rand.New(rng.New(seed, purpose))
 	r.Shuffle(len(all.list), func(i, j int) { all.list[i], all.list[j] = all.list[j], all.list[i] })

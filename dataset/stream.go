@@ -77,7 +77,7 @@ type Stream struct {
 // model ([Transform.Parts]); other columns are skipped.
 func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
 	paths := append([]string{path}, opts.Beside...)
-	if err := twiceGiven(paths, "features"); err != nil {
+	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
 	}
 	rest, err := opts.stack(ctx, paths, opts.Memory)
@@ -102,7 +102,7 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	if err != nil {
 		return nil, err
 	}
-	if err := twiceGiven(opts.Beside, "features"); err != nil {
+	if err := checkDuplicateFiles(opts.Beside, "features"); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	if len(opts.Beside) > 0 {
@@ -209,7 +209,7 @@ func (s *Stream) Next() (*Batch, error) {
 	if size <= 0 {
 		size = 1024
 	}
-	if err := s.passOver(); err != nil {
+	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
 	parts := s.allParts()
@@ -229,7 +229,7 @@ func (s *Stream) Next() (*Batch, error) {
 		}
 		id, rest, err := s.read(row[:own])
 		if err == nil || id != "" {
-			id, err = s.readBeside(id, err, row[own:])
+			id, err = s.readJoinedRow(id, err, row[own:])
 		}
 		if err == io.EOF {
 			if err := s.checkLengths(); err != nil {
@@ -252,7 +252,7 @@ func (s *Stream) Next() (*Batch, error) {
 		return nil, err
 	}
 	if s.dec != nil {
-		s.dec.giveTexts(parts)
+		s.dec.moveTexts(parts)
 	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {

@@ -308,9 +308,9 @@ func (b *binding) document(to []float32, x float32, i int) error {
 	return nil
 }
 
-// leastSpread is the smallest standard deviation that logits are divided by: they are
+// minSpread is the smallest standard deviation that logits are divided by: they are
 // on a natural scale, and small differences should not be inflated.
-const leastSpread = 0.25
+const minSpread = 0.25
 
 // center sets mean and standard deviation to those of the logits z [n × c], in which
 // NaN marks a missing value.
@@ -326,7 +326,7 @@ func (p *fitted) center(z []float32) {
 		p.Mean[k], p.SD[k] = 0, 1
 		if n > 0 {
 			p.Mean[k] = sum / n
-			p.SD[k] = max(leastSpread, math.Sqrt(max(0, squares/n-sum/n*sum/n)))
+			p.SD[k] = max(minSpread, math.Sqrt(max(0, squares/n-sum/n*sum/n)))
 		}
 	}
 }

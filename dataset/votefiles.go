@@ -12,7 +12,7 @@ import (
 // readVotesFiles reads the votes of one or more files and adds them up. The files
 // may be in different forms.
 func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*votes, error) {
-	if err := twiceGiven(paths, "votes"); err != nil {
+	if err := checkDuplicateFiles(paths, "votes"); err != nil {
 		return nil, err
 	}
 	paths, err := opts.stack(ctx, paths, opts.Memory)
@@ -206,7 +206,7 @@ func (a *adder) add(v *votes, class []int32) error {
 		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater], 0), class[r.Class]}
 		pair := [2]int32{next.Item, next.Rater}
 		if at, ok := a.last[pair]; ok && at < earlier {
-			done, err := a.again(at, next, amount, v)
+			done, err := a.applyPolicy(at, next, amount, v)
 			if err != nil {
 				return err
 			}
@@ -223,10 +223,10 @@ func (a *adder) add(v *votes, class []int32) error {
 	return nil
 }
 
-// again applies the policy to a vote by a rater who has voted on the item in an
+// applyPolicy applies the policy to a vote by a rater who has voted on the item in an
 // earlier file, and reports whether the vote needs no further handling. The vote is
 // already counted.
-func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool, err error) {
+func (a *adder) applyPolicy(at int, next Rating, amount float32, v *votes) (done bool, err error) {
 	old := a.Ratings[at]
 	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
 	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.Votes.File)

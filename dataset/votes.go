@@ -161,12 +161,12 @@ func (v *votes) finish(opts *VotesOptions) error {
 		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}
 	}
 	v.Votes.count(&v.Dataset)
-	v.Warnings = append(v.Warnings, alike(v.Classes)...)
+	v.Warnings = append(v.Warnings, similarClasses(v.Classes)...)
 	if opts.Classes == nil && v.Votes.Form != Counted && v.Votes.Form != Fractions {
 		if err := v.measured(); err != nil {
 			return err
 		}
-		v.Warnings = append(v.Warnings, v.doubtful()...)
+		v.Warnings = append(v.Warnings, v.suspectClasses()...)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, int(l.lines[i]), -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
+				return nil, nil, errorIn(t, int(l.lines[i]), -1, "label %q is not one of %s%s", name, classList(opts.Classes), suggestClass(name, opts.Classes))
 			}
 			of[i] = c
 		}
