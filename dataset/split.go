@@ -167,14 +167,23 @@ func stratum(ds *Dataset, items []int, sums []float64) int32 {
 
 // byStratum returns the units sorted by stratum; the order within a stratum is kept.
 func byStratum(list []unit) []unit {
-	var strata [][]unit
+	var count []int
 	for _, u := range list {
-		for int(u.stratum) >= len(strata) {
-			strata = append(strata, nil)
+		for int(u.stratum) >= len(count) {
+			count = append(count, 0)
 		}
-		strata[u.stratum] = append(strata[u.stratum], u)
+		count[u.stratum]++
 	}
-	return slices.Concat(strata...)
+	next := 0
+	for s, n := range count {
+		count[s], next = next, next+n
+	}
+	sorted := make([]unit, len(list))
+	for _, u := range list {
+		sorted[count[u.stratum]] = u
+		count[u.stratum]++
+	}
+	return sorted
 }
 
 // distribute distributes the units of the given items over subsets with the given shares.
