@@ -11,8 +11,8 @@ import (
 	"credence/internal/array"
 )
 
-// Errors and warnings that an option settles say which, and about which column; no
-// text names a flag.
+// Errors and warnings that an option resolves have an Advice with the option and the
+// column; no text names a flag.
 func TestAdvice(t *testing.T) {
 	numbers := many("id,a", "#,#", 30)
 	names := many("id,name,a", "#,n#,#", 25)

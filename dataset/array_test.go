@@ -1,8 +1,13 @@
 package dataset
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,5 +185,45 @@ func TestArraysRefused(t *testing.T) {
 		if err == nil || err.Error() != "reading "+c.name+": "+c.want || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant reading %s: %s", err, c.name, c.want)
 		}
+	}
+}
+
+// A stream reports the precision lost in every array of an NPZ file, not only in the first.
+func TestStreamPrecisionLost(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	header := func(descr, shape string) []byte {
+		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape)
+		return append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text))), text...)
+	}
+	for name, body := range map[string][]byte{
+		"ids": append(header("|S1", "(2,)"), "ab"...),
+		"u":   binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(header("<i8", "(2, 1)"), 1), 2),
+		"v":   binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(header("<i8", "(2, 1)"), 3), 1<<30+1),
+	} {
+		w, _ := z.Create(name + ".npy")
+		w.Write(body)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("x.npz", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	parts := []Part{{Name: "u", Kind: Tensor, Shape: []int{1}}, {Name: "v", Kind: Tensor, Shape: []int{1}}}
+	s, err := OpenStream(t.Context(), "x.npz", parts, StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, err := range s.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "[x.npz/v.npy: 1 whole number with more digits than the seven that are kept, such as 1073741825: rounded]"
+	if got := fmt.Sprint(s.Warnings()); got != want {
+		t.Errorf("warnings %s, want %s", got, want)
 	}
 }

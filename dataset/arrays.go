@@ -13,12 +13,12 @@ import (
 	"credence/internal/words"
 )
 
-// arrays says where arrays go that cannot be read in place.
+// arrays returns the options for arrays that cannot be read in place.
 func (o *FeatureOptions) arrays() array.Options {
-	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return o.cacheDir() }}
+	return array.Options{Memory: o.memory(), Dir: o.cacheDir}
 }
 
-// openArray takes the array of a file, or the one of this name, as a feature.
+// openArray reads the array of a file, or the one with the given name, as a feature.
 func openArray(ctx context.Context, path, name string, opts *reading) (*features, error) {
 	a, err := array.FormatOf(path).Open(ctx, path, name, opts.arrays())
 	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
@@ -30,15 +30,15 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 	return arrayFeatures(ctx, a, opts)
 }
 
-// arrayPart is the name of a feature that comes from an array.
+// arrayPart is the name of a feature that is read from an array.
 const arrayPart = "x"
 
-// arrayFeatures makes features of an array, whose items are numbered from 0.
+// arrayFeatures returns the features of an array, whose items are numbered from 0.
 func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
 	}
-	// Rows are read into a buffer, then converted, by several readers at a time.
+	// Rows are read into a buffer, then converted, by several goroutines.
 	if err := budget.Check(budget.Of(opts.Memory), 3*4*int64(a.Width()), a.File(), "an item of %s values", words.Shape(a.Shape[1:])); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -58,7 +58,7 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
-		// Only rows that were read show what they lose.
+		// Lost precision is known only for rows that were read.
 		if err := eachRow(b, nil, func(int, []float32) error { return ctx.Err() }); err != nil {
 			return nil, errors.Join(err, b.Close())
 		}
@@ -85,14 +85,14 @@ func (f *features) noted() []error {
 	return list
 }
 
-// Layout says what the axes of an item in an array mean: C channels, D depth,
-// H height, W width. Images and volumes are handed on with channels first.
+// Layout is the meaning of the axes of an item in an array: C channels, D depth,
+// H height, W width. Images and volumes become features with channels first.
 type Layout string
 
 const (
-	// autoLayout takes one axis as a vector, two as HW, three as CHW if the
+	// autoLayout reads one axis as a vector, two as HW, three as CHW if the
 	// first is at most 4, as HWC if the last is, else as DHW, and four as DHWC
-	// if the last alone is at most 4, else as CDHW.
+	// if only the last is at most 4, else as CDHW.
 	autoLayout Layout = ""
 	Vector     Layout = "vector" // all values in one vector
 	HW         Layout = "HW"
@@ -133,7 +133,7 @@ func (l Layout) resolve(item []int) (Layout, error) {
 	return "", fmt.Errorf("items with %d axes: only the layout \"vector\" reads them", len(item))
 }
 
-// arrange returns the shape of a part with channels first, and its rows.
+// arrange returns the shape of a feature with channels first, and its rows.
 func (l Layout) arrange(item []int, rows Rows) ([]int, Rows, error) {
 	l, err := l.resolve(item)
 	if err != nil {
@@ -172,8 +172,8 @@ func channelsFirst(rows Rows, c int) Rows {
 	}}
 }
 
-// The names of arrays of an NPZ file that hold ids, and of those that hold labels,
-// which are not to be taken for features.
+// The names of arrays of an NPZ file that contain ids, and of those that contain
+// labels, which are not features.
 var (
 	idArrays    = []string{"ids", "id", "items", "item"}
 	labelArrays = []string{"y", "Y", "label", "labels", "target", "targets", "votes", "truth"}
@@ -181,14 +181,14 @@ var (
 
 // npzArrays are the arrays of an NPZ file that are read.
 type npzArrays struct {
-	names []string // "" is the only one
-	ids   string   // the array of ids; "" without one
-	left  []string // arrays that are not read, as a text for each
+	names []string // "" stands for the only array
+	ids   string   // the array of ids, or ""
+	left  []string // a message for each array that is left out
 }
 
-// arraysOf finds what to read of an NPZ file. Without ids it is one array. Beside
-// ids it is one that is named, or those with two axes or more; with a schema, those
-// that the model knows.
+// arraysOf selects the arrays to read from an NPZ file: without an array of ids, one
+// array; with ids, the named array, or those with two axes or more; with a schema,
+// those with the names of its features.
 func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 	entries, err := array.EntriesNPZ(path)
 	if err != nil {
@@ -231,8 +231,8 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 	return out, nil
 }
 
-// readArrays takes the array of a file as a feature named "x" or, if it is an NPZ file that
-// holds ids and several arrays, each under its own name.
+// readArrays reads the array of a file as a feature named "x" or, from an NPZ file with ids
+// and several arrays, each array as a feature of its own name.
 func readArrays(ctx context.Context, path string, opts *reading) (*features, error) {
 	if !array.FormatOf(path).Several {
 		return openArray(ctx, path, "", opts)
@@ -254,7 +254,7 @@ func readArrays(ctx context.Context, path string, opts *reading) (*features, err
 		case f == nil:
 			f, first = g, name
 		case g.length() != f.length():
-			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
+			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, words.Plural(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
 		default:
 			err = f.join(g)
 		}
@@ -276,7 +276,7 @@ func readArrays(ctx context.Context, path string, opts *reading) (*features, err
 	return f, nil
 }
 
-// nameItems gives items the ids of an array.
+// nameItems sets the ids of the items to those in an array.
 func (f *features) nameItems(ctx context.Context, path, ids, first string, opts *reading) error {
 	texts, err := array.ReadTexts(ctx, path, ids, opts.arrays())
 	if err != nil {
@@ -287,7 +287,7 @@ func (f *features) nameItems(ctx context.Context, path, ids, first string, opts 
 		if first != "" {
 			what = fmt.Sprintf("array %q", first)
 		}
-		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", number(len(texts), "id"), ids, what, number(f.length(), "row"))}
+		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", words.Plural(len(texts), "id"), ids, what, words.Plural(f.length(), "row"))}
 	}
 	seen := make(map[string]int, len(texts))
 	for i, id := range texts {

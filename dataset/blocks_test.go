@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Blocks cut the numbers at vectors; codes and images follow, as in Inputs.
+// Blocks splits the numbers at vectors; codes and images follow, as in Inputs.
 func TestBlocks(t *testing.T) {
 	number := func(name string) Part { return Part{Name: name, Kind: Numeric} }
 	vector := func(name string, n int) Part { return Part{Name: name, Kind: Tensor, Shape: []int{n}} }

@@ -23,26 +23,27 @@ import (
 	"credence/internal/words"
 )
 
-// A sink takes the rows of a table as they are read, and gives them back.
+// A sink collects the rows of a table as they are read, then provides them.
 // Above the memory limit it is a cache, so that a second run on the same files
-// need not read them again: an NPY file of N×W float32, named after a hash of all
-// that it depends on, with a trailer that numpy passes over:
+// does not parse them again: an NPY file of N×W float32, named after a hash of
+// everything it depends on, with a trailer that numpy ignores:
 //
 //	16 bytes  magic
 //	32 bytes  the hash
-//	 4 bytes  CRC-32C of all that stands before
+//	 4 bytes  CRC-32C of everything before it
 //
-// A file that is not just so is made anew.
+// A file that is not exactly of this form is replaced.
 type sink struct {
 	n, w  int
 	rows  *Memory
-	keys  []fileKey // of the files that rows are read from
+	keys  []fileKey // of the files that the rows are read from
 	sum   [sha256.Size]byte
 	file  *atomicfile.File
 	crc   hash.Hash32
 	buf   *bufio.Writer
 	path  string // of the finished cache
 	array *array.Array
+	ready Rows // of a cache that existed already, or nil
 }
 
 const (
@@ -53,7 +54,7 @@ const (
 // rowsVersion changes when the same files and options give other rows.
 const rowsVersion = 2
 
-// cacheKey is what the rows of a cache depend on.
+// cacheKey is everything the rows of a cache depend on.
 type cacheKey struct {
 	Version  int
 	Files    [][]byte // SHA-256 of each
@@ -64,7 +65,7 @@ type cacheKey struct {
 	Image    ImageOptions
 }
 
-// newSink makes a sink for n rows of the given parts, which are read from files.
+// newSink returns a sink for n rows of the given features, which are read from files.
 func newSink(ctx context.Context, n int, parts []Part, files []string, opts *reading) (*sink, error) {
 	s := &sink{n: n, w: totalWidth(parts)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
@@ -86,11 +87,10 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 		return nil, err
 	}
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
-	ok, err := s.load(ctx)
-	if ok || err != nil {
+	if s.ready, err = s.load(ctx); s.ready != nil || err != nil {
 		return s, err
 	}
-	_ = atomicfile.Clean(dir, "rows-*.npy") // what stays takes room and does no harm
+	_ = atomicfile.Clean(dir, "rows-*.npy") // leftover files only waste space
 	if s.file, err = atomicfile.Create(s.path); err != nil {
 		return nil, fmt.Errorf("making a cache of features: %w", err)
 	}
@@ -103,23 +103,23 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 	return s, nil
 }
 
-// load opens the cache that is there, if it is whole, and reports whether it is.
-func (s *sink) load(ctx context.Context) (bool, error) {
+// load opens an existing cache if it is complete and valid; otherwise it returns nil.
+func (s *sink) load(ctx context.Context) (Rows, error) {
 	if !s.whole(ctx) {
-		return false, ctx.Err()
+		return nil, ctx.Err()
 	}
 	a, err := array.OpenNPY(s.path)
 	if err != nil {
-		return false, nil
+		return nil, nil
 	}
 	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w {
-		return false, a.Close()
+		return nil, a.Close()
 	}
 	s.array = a
-	return true, nil
+	return a, nil
 }
 
-// whole reports whether the cache is there and its trailer fits.
+// whole reports whether the cache exists with a valid trailer.
 func (s *sink) whole(ctx context.Context) bool {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -139,18 +139,18 @@ func (s *sink) whole(ctx context.Context) bool {
 	return err == nil && bytes.Equal(trailer[:], seal(rowsMagic, s.sum, crc.Sum32()))
 }
 
-// seal returns the bytes by which the files of caches are recognized: magic, hash and CRC.
+// seal returns the bytes that identify the files of a cache: magic, hash and CRC.
 func seal(magic string, sum [sha256.Size]byte, crc uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append([]byte(magic), sum[:]...), crc)
 }
 
-// hashKey returns the hash of all that a cached file depends on.
+// hashKey returns the hash of everything a cached file depends on.
 func hashKey(key any) (sum [sha256.Size]byte, err error) {
 	text, err := json.Marshal(key)
 	return sha256.Sum256(text), err
 }
 
-// cacheDir returns the folder for caches, made if need be.
+// cacheDir returns the folder for caches and creates it if necessary.
 func (o *FeatureOptions) cacheDir() (string, error) {
 	dir := o.CacheDir
 	if dir == "" {
@@ -166,15 +166,7 @@ func (o *FeatureOptions) cacheDir() (string, error) {
 	return dir, nil
 }
 
-// ready returns the rows of a cache that was there already, or nil.
-func (s *sink) ready() Rows {
-	if s.array == nil {
-		return nil
-	}
-	return s.array
-}
-
-// add appends a row, or several.
+// add appends one or more rows.
 func (s *sink) add(row []float32) error {
 	if s.rows != nil {
 		s.rows.Values = append(s.rows.Values, row...)
@@ -186,7 +178,7 @@ func (s *sink) add(row []float32) error {
 	return nil
 }
 
-// finish returns the rows. A cache gets its name only now that it is whole.
+// finish returns the rows. A cache file gets its name only when it is complete.
 func (s *sink) finish() (Rows, error) {
 	if s.rows != nil {
 		if len(s.rows.Values) != s.n*s.w {
@@ -223,7 +215,7 @@ func (s *sink) finish() (Rows, error) {
 	return a, nil
 }
 
-// Close closes the cache, and removes one that was not finished.
+// Close closes the cache and removes an unfinished one.
 func (s *sink) Close() error {
 	if s.file != nil {
 		s.file.Discard()
@@ -235,9 +227,9 @@ func (s *sink) Close() error {
 	return nil
 }
 
-// fileKey says which content a file has, for caches of what was made of it. Its
-// hash alone goes into a key: an edit that keeps size and time is found, and a
-// copy is as good as the original.
+// fileKey identifies the content of a file, for caches of data derived from it. Only
+// its hash is part of a cache key: an edit that keeps size and time is noticed, and a
+// copy is equivalent to the original.
 type fileKey struct {
 	path     string
 	size     int64
@@ -265,8 +257,8 @@ func newFileKey(ctx context.Context, path string) (fileKey, error) {
 	return k, nil
 }
 
-// unchanged reports whether the file has the size and time that it had when it
-// was hashed.
+// unchanged reports whether the file still has the size and time that it had when
+// it was hashed.
 func (k *fileKey) unchanged() bool {
 	info, err := os.Stat(k.path)
 	return err == nil && info.Size() == k.size && info.ModTime().Equal(k.modified)
@@ -281,7 +273,7 @@ func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
 	})
 }
 
-// onAllCores calls do for 0 up to n−1, in any order, and returns the error of the first in turn that has one.
+// onAllCores calls do for 0 to n−1 concurrently and returns the error with the lowest index.
 func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 	errs := make([]error, n)
 	par.For(n, func(i int) {
@@ -292,7 +284,7 @@ func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// changedError says that a file was written to while it was read.
+// changedError returns the error that a file was modified while it was read.
 func changedError(path string) error {
 	return &ParseError{File: path, Msg: "the file changed while it was read: try again when nothing writes to it"}
 }

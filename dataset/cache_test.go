@@ -16,7 +16,7 @@ import (
 	"credence/internal/nifti"
 )
 
-// readCached reads features beyond memory and closes them.
+// readCached reads features that exceed the memory limit and closes them.
 func readCached(t *testing.T, path string, opts FeatureOptions) []float32 {
 	t.Helper()
 	f, err := readFeatures(t.Context(), path, opts)
@@ -45,8 +45,8 @@ func editInPlace(t *testing.T, path string, b []byte) {
 	}
 }
 
-// square is a gray PNG of 8×8 pixels, without compression, so that all are of one
-// size.
+// square returns a gray PNG of 8×8 pixels, without compression, so that all have the
+// same size.
 func square(t *testing.T, gray uint8) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, 8, 8))
@@ -60,8 +60,8 @@ func square(t *testing.T, gray uint8) []byte {
 	return b.Bytes()
 }
 
-// Features beyond memory follow the files they were read from: every image, even
-// one that is edited in place and keeps its size and time.
+// Cached features are replaced when a file they were read from changes: any image,
+// even one that is edited in place and keeps its size and time.
 func TestCacheFollowsImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("images", 0o755); err != nil {
@@ -117,7 +117,7 @@ func TestCacheFollowsTable(t *testing.T) {
 	}
 }
 
-// A cache that is damaged anywhere, or cut short, is made anew.
+// A cache that is damaged anywhere, or truncated, is replaced.
 func TestCacheDamaged(t *testing.T) {
 	inDir(t, "items.csv", many("id,a,b", "#,#,-#", 50))
 	opts := FeatureOptions{Memory: 100, CacheDir: "cache"}
@@ -151,7 +151,7 @@ func TestCacheDamaged(t *testing.T) {
 		check(fmt.Sprint(n, " bytes"), good[:n])
 	}
 	check("longer", append(bytes.Clone(good), 0))
-	// One that is whole is used as it is.
+	// A valid one is used unchanged.
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
 	if err := os.Chtimes(files[0], old, old); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestCacheDamaged(t *testing.T) {
 	}
 }
 
-// Prepared volumes follow their files too.
+// Prepared volumes are replaced when their files change.
 func TestVolumeCacheFollowsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	v := &nifti.Volume{Dim: [3]int{6, 5, 4}, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, 120)}

@@ -22,18 +22,18 @@ type Dataset struct {
 	Items   []string  // [N] ids
 	Classes []string  // [d] in the order of the counts
 	Counts  []float32 // [N×d] votes for each class; fractions of a vote are allowed
-	Raters  []string  // names, where votes carry a rater
-	Ratings []Rating  // the single votes, in input order, where they carry a rater
-	Groups  []string  // [N] or nil: items of one group never part in a split
-	Given   []string  // [N] or nil: the part of a given split, as the file writes it
-	Weights []float64 // [N] or nil: how much items count in training
+	Raters  []string  // names of the raters, if the votes have raters
+	Ratings []Rating  // the single votes, in input order, if the votes have raters
+	Groups  []string  // [N] or nil: a split keeps items of the same group together
+	Given   []string  // [N] or nil: the split given in the file (train, validation or test), as written there
+	Weights []float64 // [N] or nil: weights of the items in training
 	Truth   []float32 // [N×d] or nil: true class probabilities, in simulations
 	Parts   []Part    // the features of an item
-	Rows    Rows      // their raw values [N×W]; nil where there are no features
+	Rows    Rows      // their raw values [N×W]; nil if there are no features
 
 	Votes    Interpretation // how the votes were read
 	Columns  []ColumnInfo   // how the columns of the feature file were read
-	Warnings []error        // what was left out, mended or looks wrong
+	Warnings []error        // what was left out, fixed or looks wrong
 
 	closers []io.Closer
 }
@@ -56,7 +56,7 @@ func (ds *Dataset) VotesOf(i int) float64 {
 	return m
 }
 
-// ItemColumn returns the column that holds the ids in the file of features, or "".
+// ItemColumn returns the name of the id column of the feature file, or "".
 func (ds *Dataset) ItemColumn() string {
 	for _, c := range ds.Columns {
 		if c.role == roleItem {
@@ -66,7 +66,7 @@ func (ds *Dataset) ItemColumn() string {
 	return ""
 }
 
-// Close closes the files that rows are read from.
+// Close closes the files that the rows are read from.
 func (ds *Dataset) Close() error {
 	var errs []error
 	for _, c := range ds.closers {
@@ -76,8 +76,8 @@ func (ds *Dataset) Close() error {
 	return errors.Join(errs...)
 }
 
-// Check reports the first way in which the fields contradict each other. The
-// readers return data that pass; data put together by hand should be checked.
+// Check returns an error for the first inconsistency between the fields. The
+// readers return consistent data; data built by hand should be checked.
 func (ds *Dataset) Check() error {
 	n, d := len(ds.Items), len(ds.Classes)
 	switch {
@@ -113,7 +113,7 @@ func (ds *Dataset) Check() error {
 }
 
 // Select returns the items at the given indices, in that order. Features are
-// shared with ds, not copied; closing is left to ds.
+// shared with ds, not copied; only ds needs to be closed.
 func (ds *Dataset) Select(at []int) *Dataset {
 	d := len(ds.Classes)
 	out := &Dataset{
@@ -154,7 +154,7 @@ func pickRows[T any](from []T, at []int, w int) []T {
 	return out
 }
 
-// Hash returns the SHA-256, in hexadecimal, of everything a fit depends on:
+// Hash returns the hexadecimal SHA-256 of everything a fit depends on:
 // ids, classes, counts, groups, the given split, and features. It reads every
 // row once.
 func (ds *Dataset) Hash() (string, error) {
@@ -167,7 +167,7 @@ func (ds *Dataset) Hash() (string, error) {
 	}
 	var buf []byte
 	numbers := func(x []float32) {
-		buf, _ = binary.Append(buf[:0], binary.LittleEndian, x) // it fails for other types alone
+		buf, _ = binary.Append(buf[:0], binary.LittleEndian, x) // fails only for other types
 		h.Write(buf)
 	}
 	text("items", ds.Items)
@@ -194,7 +194,7 @@ func (ds *Dataset) Hash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Rows gives the raw feature values of items, one row of Width values per item.
+// Rows provides the raw feature values of items, one row of Width values per item.
 // ReadRow may be called from several goroutines at once.
 type Rows interface {
 	Len() int   // N
@@ -203,7 +203,7 @@ type Rows interface {
 	ReadRow(i int, dst []float32) error
 }
 
-// Memory is rows held in memory: row i is Values[i·W : (i+1)·W].
+// Memory implements [Rows] with values in memory: row i is Values[i·W : (i+1)·W].
 type Memory struct {
 	N, W   int
 	Values []float32 // [N×W]
@@ -224,12 +224,12 @@ func (m *Memory) ReadRow(i int, dst []float32) error {
 	return nil
 }
 
-// checkRow catches a row number or a buffer that does not fit.
+// checkRow returns an error if the row number is out of range or dst is not of length W.
 func checkRow(r Rows, i int, dst []float32) error {
 	return array.CheckRow(r.Len(), r.Width(), i, dst)
 }
 
-// rowsBy are n rows of w values that a function reads.
+// rowsBy implements [Rows] by a function that reads one of n rows of w values.
 type rowsBy struct {
 	n, w int
 	read func(i int, dst []float32) error
@@ -245,13 +245,13 @@ func (r rowsBy) ReadRow(i int, dst []float32) error {
 	return r.read(i, dst)
 }
 
-// picked returns some rows of another source, in a given order.
+// picked returns the rows of src at the given indices, in that order.
 func picked(src Rows, at []int) Rows {
 	return rowsBy{len(at), src.Width(), func(i int, dst []float32) error { return src.ReadRow(at[i], dst) }}
 }
 
-// besides returns the rows of two sources side by side, either of which may be nil.
-func besides(left, right Rows) Rows {
+// sideBySide returns rows that are a row of left followed by one of right, either of which may be nil.
+func sideBySide(left, right Rows) Rows {
 	switch {
 	case left == nil:
 		return right
@@ -267,11 +267,12 @@ func besides(left, right Rows) Rows {
 	}}
 }
 
-// wideRow is from how many values on the next row is read while one is worked on: below, handing
-// it over costs as much.
+// wideRow is the number of values from which the next row is read ahead in a goroutine: for shorter
+// rows the handover costs as much as it saves.
 const wideRow = 1 << 14
 
-// eachRow calls do for the rows at the given indices in turn, or for all if these are nil; a row is do's until it returns.
+// eachRow calls do for the rows at the given indices in order, or for all rows if indices is nil; x is valid until
+// do returns.
 func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) error {
 	n, at := len(indices), func(k int) int { return indices[k] }
 	if indices == nil {
@@ -307,7 +308,7 @@ func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) erro
 		}
 		ready = read(k+1, ahead)
 		if err := do(at(k), x); err != nil {
-			<-ready // nobody reads any more when it returns
+			<-ready // no reader is left running
 			return err
 		}
 		x, ahead = ahead, x

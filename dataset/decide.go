@@ -13,7 +13,7 @@ import (
 	"credence/internal/words"
 )
 
-// decide gives every column its role and kind.
+// decide sets the role and kind of every column.
 func (s *scan) decide(f *features) error {
 	header := s.t.Header()
 	if err := s.choosePaths(f); err != nil {
@@ -53,8 +53,8 @@ func (s *scan) decide(f *features) error {
 	return nil
 }
 
-// constant returns the value that all n rows have, and whether there is one. A
-// reader that goes wrong gives such columns, and so does a slip in preparing data.
+// constant returns the value that all n rows have in common, and whether there is one.
+// Such columns are a sign of a mistake in reading or preparing the data.
 func (c *columnScan) constant(n int) (string, bool) {
 	switch {
 	case n < 2 || c.missing > 0:
@@ -70,7 +70,7 @@ func (c *columnScan) constant(n int) (string, bool) {
 	return "", false
 }
 
-// kind finds the kind of a feature, or a reason to leave it out.
+// kind determines the kind of a feature, or the reason to leave it out.
 func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	n := c.numbers + c.texts
 	c.joinSpellings()
@@ -92,7 +92,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
 		return errorIn(s.t, c.line, i, "%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
-		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
 		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
@@ -107,7 +107,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		info.Part.Kind = Text
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Part.Kind = Numeric
-		// Values are kept in float32, which has 2²⁴ steps between powers of two.
+		// Values are stored as float32, which has 2²⁴ steps between powers of two.
 		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as %.12g", info.Name, c.lo))
 		}
@@ -118,7 +118,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
 		leave("it holds dates: " + datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n || c.long > 0:
-		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetText, SetCategorical)
+		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), words.Plural(n, "row")), SetText, SetCategorical)
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))
@@ -128,7 +128,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	return nil
 }
 
-// datesAdvice is what to make of dates.
+// datesAdvice recommends an alternative to dates.
 const datesAdvice = "a number, such as days since a first visit, says more"
 
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
@@ -144,9 +144,9 @@ func sortedLevels(levels map[string]int) []string {
 	return names
 }
 
-// seePath remembers the values of a column for as long as all are paths of
+// addPath records the values of a column as long as all of them are paths of
 // images or volumes.
-func (s *scan) seePath(c *columnScan, x *table.Cell) error {
+func (s *scan) addPath(c *columnScan, x *table.Cell) error {
 	if c.other {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 		c.other, c.paths = true, nil
 		return nil
 	}
-	if missing && c.paths == nil { // most columns that begin so hold no paths
+	if missing && c.paths == nil { // most columns that begin with a missing value are not paths
 		return nil
 	}
 	path := ""
@@ -173,9 +173,9 @@ func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 	return s.t.Keep(16 + len(path))
 }
 
-// choosePaths takes a column of paths as the images, if the options name none:
-// the one that they name among the features, or the only column there is, which
-// may be that of the ids.
+// choosePaths selects a column of paths as the images if the options name none:
+// one that is listed in Features, or the only column, which may be the id
+// column.
 func (s *scan) choosePaths(f *features) error {
 	if s.image >= 0 || s.opts.Schema != nil {
 		return nil
@@ -214,13 +214,13 @@ func (s *scan) choosePaths(f *features) error {
 	return nil
 }
 
-// picture reports whether a part in a table can only be a column of paths.
+// picture reports whether a feature in a table can only be a column of paths.
 func (p *Part) picture() bool {
 	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil)
 }
 
-// schemaImage returns the column of a table that holds the paths of a model's
-// images or volumes.
+// schemaImage returns the column of a table with the paths of a model's images
+// or volumes, or "".
 func schemaImage(schema []Part, t table.Table) string {
 	for _, p := range schema {
 		if p.picture() && slices.Contains(t.Header(), p.Name) {

@@ -11,7 +11,7 @@ import (
 	"credence/internal/words"
 )
 
-// decoder turns records of a table into raw rows.
+// decoder converts the records of a table into raw rows.
 type decoder struct {
 	t       table.Table
 	opts    *TableOptions
@@ -19,10 +19,10 @@ type decoder struct {
 	columns []partColumn
 	width   int  // of a raw row
 	size    int  // bytes of texts
-	keep    bool // texts are kept beyond a batch
+	keep    bool // texts are stored for longer than a batch
 }
 
-// partColumn is the column of a part, with its texts or levels and counts of what deserves a warning.
+// partColumn is the column of a feature, with its texts or levels and counters for warnings.
 type partColumn struct {
 	Part
 	col    int // in the table
@@ -31,15 +31,15 @@ type partColumn struct {
 	texts  []string
 
 	values       int // categorical values, or rows of lists
-	unknown      int // levels that a model does not know
+	unknown      int // values whose level is not in the model
 	firstUnknown string
-	vanished     int // numbers that become 0 in float32
+	vanished     int // nonzero numbers that become 0 in float32
 	firstGone    float64
 	noList, gaps int // rows without a list, and missing values within lists
 	firstGap     int // row, or line
 }
 
-// newDecoder finds the columns of parts by their names.
+// newDecoder returns a decoder for the columns named like the given features.
 func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
 	for _, p := range parts {
@@ -59,17 +59,14 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 // featureColumn returns the column of a feature that a model was trained with.
 func featureColumn(t table.Table, name string) (int, error) {
 	col, err := column(t, name)
-	if err != nil && !errors.Is(err, ErrNoColumn) {
-		return -1, err
+	if !errors.Is(err, ErrNoColumn) {
+		return col, err
 	}
-	if err != nil {
-		msg := fmt.Sprintf("no column %q: the model was trained with it", name)
-		if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
-			msg += fmt.Sprintf("; is it column %q under another name?", t.Header()[i])
-		}
-		return -1, &ParseError{File: t.Name(), Msg: msg, Err: ErrMissingFeature}
+	msg := fmt.Sprintf("no column %q: the model was trained with it", name)
+	if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
+		msg += fmt.Sprintf("; is it column %q under another name?", t.Header()[i])
 	}
-	return col, nil
+	return -1, &ParseError{File: t.Name(), Msg: msg, Err: ErrMissingFeature}
 }
 
 // decode fills row with the values of a record.
@@ -87,7 +84,7 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 	missing := d.opts.missing(cell, table.FeatureNA)
 	if c.Kind == Tensor {
-		c.seeGaps(cell, missing, d.t.Line())
+		c.countGaps(cell, missing, d.t.Line())
 	}
 	if missing {
 		for i := range to {
@@ -135,8 +132,8 @@ func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 	return nil
 }
 
-// seeGaps counts what a list lacks.
-func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
+// countGaps counts missing lists and missing values in lists.
+func (c *partColumn) countGaps(cell *table.Cell, missing bool, line int) {
 	c.values++
 	before := c.noList + c.gaps
 	if missing {
@@ -152,7 +149,7 @@ func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
 	}
 }
 
-// text keeps the text of a part, and gives its place.
+// text stores the text of a cell and sets to[0] to its index.
 func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 	if len(c.texts) == maxTexts {
 		return d.t.ErrorAt(c.col, "more than %s texts", words.Thousands(maxTexts))
@@ -168,9 +165,9 @@ func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 	return nil
 }
 
-// giveTexts puts the texts that were decoded into the parts they belong to, and
-// begins anew.
-func (d *decoder) giveTexts(parts []Part) {
+// moveTexts moves the texts decoded so far into the Texts of their features and
+// resets the decoder.
+func (d *decoder) moveTexts(parts []Part) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
 			parts[k].Texts, c.texts = c.texts, nil
@@ -179,20 +176,20 @@ func (d *decoder) giveTexts(parts []Part) {
 	d.size = 0
 }
 
-// warnings reports levels that a model was not trained with, and values that are lost.
+// warnings returns warnings about levels that are not in the model, and about values that are lost.
 func (d *decoder) warnings() []error {
 	var gone, gaps, unknown []error
 	for k := range d.columns {
 		c := &d.columns[k]
 		if c.vanished > 0 {
-			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, number(c.vanished, "value"), c.firstGone))
+			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
 		}
 		var lack []string
 		if c.noList > 0 {
-			lack = append(lack, fmt.Sprintf("%s of %s have no list", words.Thousands(c.noList), number(c.values, "row")))
+			lack = append(lack, fmt.Sprintf("%s of %s have no list", words.Thousands(c.noList), words.Plural(c.values, "row")))
 		}
 		if c.gaps > 0 {
-			lack = append(lack, number(c.gaps, "value")+" within lists missing")
+			lack = append(lack, words.Plural(c.gaps, "value")+" within lists missing")
 		}
 		if lack != nil {
 			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", c.Name, strings.Join(lack, ", "), c.firstGap))
@@ -200,7 +197,7 @@ func (d *decoder) warnings() []error {
 		if c.unknown == 0 {
 			continue
 		}
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), number(c.values, "value"), c.firstUnknown)
+		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
 		if i := known(c.Levels, []string{table.Plain(c.firstUnknown)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", c.Levels[i])
 		}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,18 +14,18 @@ import (
 	"credence/internal/words"
 )
 
-// Every label that a file of votes has becomes a class, unless the classes are named.
-// A spelling of a missing vote, or a slip of the pen, would be one silently.
+// Unless the classes are named, every label in a file of votes becomes a class.
+// Without warnings, a spelling of a missing vote or a typing error would become one too.
 
-// blankNames are labels that often stand for no vote, in lower case. Some are proper
-// classes elsewhere, so they are not left out but asked about.
+// blankNames are labels that often mean a missing vote, in lower case. Some are valid
+// classes in other data, so they cause a warning and are not left out.
 var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "*", "_", "/", "x?", "na", "n/a", "n.a.", "nan",
 	"<na>", "#n/a", "#na", "#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "null", "nil", "none", "unknown", "unk", "unclear",
 	"unsure", "not sure", "missing", "not available", "not applicable", "no answer", "no vote", "skip", "skipped", "blank", "empty",
 	"undefined", "tbd", "-1", "-9", "-99", "-999", "9999", "-9999"}
 
-// doubtful warns of classes that look like no classes.
-func (v *votes) doubtful() []error {
+// suspectClasses returns warnings about classes that do not look like classes.
+func (v *votes) suspectClasses() []error {
 	count := make([]float64, len(v.Classes))
 	for c := range v.Classes {
 		count[c] = v.classVotes(c)
@@ -56,8 +57,8 @@ func (v *votes) doubtful() []error {
 	return list
 }
 
-// Numbers are taken for measurements where they have at least manyGrades different values and fewer votes per value than
-// these: whole numbers may be codes of many classes, others are at best points of a fine scale.
+// Numeric labels are considered measurements if they have at least manyGrades distinct values and fewer votes per
+// value than votesPerCode, if all are whole numbers, which may be codes of many classes, or else votesPerPoint.
 const (
 	manyGrades    = 50
 	votesPerCode  = 1.25
@@ -86,12 +87,12 @@ func (v *votes) measured() error {
 		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 
-// readNumbers is numbersOf of labels with points or commas in numbers.
+// readNumbers applies numbersOf to labels, with decimal points or commas.
 func readNumbers(labels []string) ([]float64, bool) {
 	return numbersOf(labels, func(s string) (float64, bool) { return table.ParseNumber(s, true) })
 }
 
-// tooManyLabels refuses more than maxClasses classes.
+// tooManyLabels returns the error that there are more than maxClasses classes.
 func tooManyLabels(file string, classes []string) error {
 	msg := fmt.Sprintf("%s different labels (%s, …), but at most %s classes make sense: is this the label column?",
 		words.Thousands(len(classes)), strings.Join(classes[:3], ", "), words.Thousands(maxClasses))
@@ -101,8 +102,8 @@ func tooManyLabels(file string, classes []string) error {
 	return advise(&ParseError{File: file, Msg: msg}, "", SetLabel)
 }
 
-// blank reports whether a label often stands for no vote. A minus beside a plus does
-// not, nor does -1 beside 1.
+// blank reports whether a label often means a missing vote. A minus does not if there is
+// also a plus, nor -1 if there is also 1.
 func (v *votes) blank(name string) bool {
 	low := strings.ToLower(name)
 	if !slices.Contains(blankNames, low) {
@@ -114,9 +115,9 @@ func (v *votes) blank(name string) bool {
 	return true
 }
 
-// spelledLike returns the class of at least fifty times the votes, or five if there
-// is one vote, whose name takes the fewest changes, if these are few, or −1. Names that
-// differ in digits are of different classes.
+// spelledLike returns the class with the most similar name among those with at least fifty
+// times the votes, or five votes if class c has one; −1 if no name is similar. Names that
+// differ only in digits are different classes.
 func (v *votes) spelledLike(c int, count []float64) int {
 	word := func(k int) string {
 		return strings.ToLower(strings.TrimFunc(v.Classes[k], func(r rune) bool { return !unicode.IsLetter(r) }))
@@ -135,8 +136,8 @@ func (v *votes) spelledLike(c int, count []float64) int {
 	return near
 }
 
-// alike warns of classes that differ in case, blanks and hyphens alone.
-func alike(classes []string) []error {
+// similarClasses returns warnings about classes that differ only in case, blanks and hyphens.
+func similarClasses(classes []string) []error {
 	var warnings []error
 	seen := map[string]string{}
 	for _, c := range classes {
@@ -156,8 +157,8 @@ func alike(classes []string) []error {
 	return warnings
 }
 
-// meant asks for the class that a label is spelled almost like, or is "".
-func meant(label string, classes []string) string {
+// suggestClass returns a question whether a label is a misspelled class, or "".
+func suggestClass(label string, classes []string) string {
 	if near := known(classes, []string{table.Plain(label)}); near >= 0 {
 		return fmt.Sprintf(": is it %q in another spelling?", classes[near])
 	}
@@ -167,8 +168,8 @@ func meant(label string, classes []string) string {
 	return ""
 }
 
-// RatersAlike returns, for each name, the number of the first name that differs from it
-// only in case, white space or Unicode form (NFKC), −1 if there is none before it.
+// RatersAlike returns, for each name, the index of the first name that differs from it
+// only in case, white space or Unicode form (NFKC), or −1 if no earlier name does.
 func RatersAlike(names []string) []int {
 	first := make(map[string]int, len(names))
 	like := make([]int, len(names))
@@ -184,8 +185,8 @@ func RatersAlike(names []string) []int {
 	return like
 }
 
-// AlikeRaters returns a warning that is [ErrRaterNames] if names of raters who voted look
-// like several spellings of one, else nil.
+// AlikeRaters returns a warning that wraps [ErrRaterNames] if names of raters with votes look
+// like different spellings of one name, else nil.
 func (ds *Dataset) AlikeRaters() error {
 	votes := make([]int, len(ds.Raters))
 	for _, r := range ds.Ratings {
@@ -205,7 +206,7 @@ func (ds *Dataset) AlikeRaters() error {
 			if !strings.EqualFold(strings.ReplaceAll(names[k], " ", ""), strings.ReplaceAll(names[r], " ", "")) {
 				format = "%+q (%s) and %+q (%s)" // they may look the same
 			}
-			pairs = append(pairs, fmt.Sprintf(format, names[k], number(cast[k], "vote"), names[r], number(cast[r], "vote")))
+			pairs = append(pairs, fmt.Sprintf(format, names[k], words.Plural(cast[k], "vote"), names[r], words.Plural(cast[r], "vote")))
 		}
 	}
 	if len(pairs) == 0 {
@@ -218,4 +219,180 @@ func (ds *Dataset) warnRaters() {
 	if err := ds.AlikeRaters(); err != nil {
 		ds.Warnings = append(ds.Warnings, err)
 	}
+}
+
+// A feature that contains the label (a final diagnosis, another rater, the mean of the
+// votes) yields a model that looks perfect and is useless for new items, for which the
+// label is not known yet. Such a leak is detected by how well the feature alone predicts
+// the majority of the votes, which is random even given the true probabilities.
+
+const (
+	// leakItems is the number of items examined; more do not change the result.
+	leakItems = 2000
+	// leakFeatures is the largest number of features that are examined.
+	leakFeatures = 2000
+	// minLeakItems is the smallest number of items for a meaningful result.
+	minLeakItems = 20
+	// leakShare is the share of majority votes that a feature alone should not predict.
+	leakShare = 0.97
+	// sameShare is the share above which levels named like the classes are votes, even if
+	// other columns often have such levels.
+	sameShare = 0.75
+)
+
+// commonClasses are classes that are often levels of unrelated columns.
+var commonClasses = []string{"yes", "no", "y", "n", "true", "false", "t", "f", "0", "1", "2", "3", "4", "5", "positive", "negative", "pos", "neg",
+	"+", "-", "low", "medium", "moderate", "high", "normal", "abnormal", "present", "absent", "none", "mild", "severe", "good", "bad"}
+
+// leaks returns warnings about features that contain the label.
+func (ds *Dataset) leaks() []error {
+	items, majority := ds.majorities()
+	if len(items) < minLeakItems || len(ds.Parts) > leakFeatures ||
+		slices.ContainsFunc(ds.Parts, func(p Part) bool { return p.Kind == Tensor && len(p.Shape) > 1 }) {
+		return nil
+	}
+	values := make([][]float32, len(ds.Parts))
+	row := make([]float32, ds.Rows.Width())
+	for _, i := range items {
+		if err := ds.Rows.ReadRow(i, row); err != nil {
+			return nil // reported when the row is needed
+		}
+		at := 0
+		for k, p := range ds.Parts {
+			if p.Kind != Tensor {
+				values[k] = append(values[k], row[at])
+			}
+			at += p.Width()
+		}
+	}
+	base := largestShare(majority, len(ds.Classes))
+	var list []error
+	warn := func(k int, format string, args ...any) {
+		name := ds.Parts[k].Name
+		list = append(list, advised(fmt.Sprintf("column %q ", name)+fmt.Sprintf(format, args...), name, SetIgnore))
+	}
+	for k, p := range ds.Parts {
+		if p.Kind == Tensor {
+			continue
+		}
+		same, named := ds.sameAsClasses(p, values[k], majority)
+		known := predictedShare(values[k], majority, p.Kind == Categorical)
+		switch {
+		case named && (same >= sameShare || !commonOnly(ds.Classes)):
+			warn(k, "has the classes as its levels, and is the majority of votes for %.0f%% of the items: does it hold the answer, or a rater's votes?", 100*same)
+		case known >= leakShare && base <= 0.9:
+			warn(k, "alone tells the majority of votes for %.4g%% of the items, of which %.0f%% have the same: does it hold the answer?", math.Floor(1000*known)/10, 100*base)
+		}
+	}
+	return list
+}
+
+// majorities returns items whose votes have a unique most frequent class, evenly spaced
+// over the data, and that class.
+func (ds *Dataset) majorities() (items []int, majority []int) {
+	step := max(1, ds.Len()/leakItems)
+	for i := 0; i < ds.Len(); i += step {
+		counts := ds.CountsOf(i)
+		most := slices.Max(counts)
+		top := slices.Index(counts, most)
+		if most > 0 && !slices.Contains(counts[top+1:], most) {
+			items, majority = append(items, i), append(majority, top)
+		}
+	}
+	return items, majority
+}
+
+// largestShare returns the share of the most common class.
+func largestShare(of []int, classes int) float64 {
+	count := make([]int, classes)
+	for _, c := range of {
+		count[c]++
+	}
+	return float64(slices.Max(count)) / float64(len(of))
+}
+
+// sameAsClasses reports whether a feature has at least two levels and all of them are names
+// of classes, and returns the share of items whose level is their majority
+// class.
+func (ds *Dataset) sameAsClasses(p Part, values []float32, majority []int) (share float64, named bool) {
+	if p.Kind != Categorical || len(p.Levels) < 2 {
+		return 0, false
+	}
+	class := make([]int, len(p.Levels))
+	for i, l := range p.Levels {
+		class[i] = slices.IndexFunc(ds.Classes, func(c string) bool { return strings.EqualFold(c, l) })
+		if class[i] < 0 {
+			return 0, false
+		}
+	}
+	same, n := 0, 0
+	for i, x := range values {
+		if x != x || x < 0 {
+			continue
+		}
+		n++
+		if class[int(x)] == majority[i] {
+			same++
+		}
+	}
+	return float64(same) / float64(max(1, n)), true
+}
+
+// commonOnly reports whether all classes are common levels of unrelated columns.
+func commonOnly(classes []string) bool {
+	return !slices.ContainsFunc(classes, func(c string) bool { return !slices.Contains(commonClasses, strings.ToLower(c)) })
+}
+
+// predictedShare returns the share of items whose class is predicted by the other items with the
+// same value or, for numbers, with the nearest values; 0 if most values are missing.
+func predictedShare(values []float32, class []int, categorical bool) float64 {
+	var order []int
+	for i, x := range values {
+		if x == x {
+			order = append(order, i)
+		}
+	}
+	if 2*len(order) < len(values) {
+		return 0
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	known, distinct := 0, 0
+	for from := 0; from < len(order); {
+		to := from
+		for to < len(order) && values[order[to]] == values[order[from]] {
+			to++
+		}
+		known += predictedAmong(order[from:to], class)
+		distinct++
+		from = to
+	}
+	if !categorical && 2*distinct > len(order) {
+		// Mostly distinct values: predict each item from its neighbors.
+		known = 0
+		for k, i := range order {
+			below, above := order[max(0, k-1)], order[min(len(order)-1, k+1)]
+			if (below == i || class[below] == class[i]) && (above == i || class[above] == class[i]) {
+				known++
+			}
+		}
+	}
+	return float64(known) / float64(len(values))
+}
+
+// predictedAmong returns the number of items whose class is the most frequent one among the
+// others.
+func predictedAmong(items []int, class []int) int {
+	count := map[int]int{}
+	for _, i := range items {
+		count[class[i]]++
+	}
+	most, second := 0, 0
+	for _, n := range count {
+		second = max(second, min(n, most))
+		most = max(most, n)
+	}
+	if most-1 > second {
+		return most
+	}
+	return 0
 }

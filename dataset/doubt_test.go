@@ -57,7 +57,7 @@ func TestDoubtfulClasses(t *testing.T) {
 	}
 }
 
-// scattered returns a file of n votes, label(i) being that of the ith.
+// scattered returns a file of n votes; label(i) is the label of the ith.
 func scattered(n int, label func(i int) string) string {
 	var labels []any
 	for i := range n {
@@ -110,7 +110,7 @@ func TestMeasurements(t *testing.T) {
 			if _, ok := errors.AsType[*Advice](err); !ok {
 				t.Error("no advice")
 			}
-			// Named classes are classes.
+			// Classes in the options cause no warning.
 			named := VotesOptions{Form: c.form, Classes: []string{"1.414", "1,414", "2.00", "1000", "0.5"}, LeaveOut: true}
 			if v, err := ReadVotes(t.Context(), "votes.csv", named); err != nil || len(v.Classes) != 5 {
 				t.Errorf("named classes: %v, %v", v, err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// numbered are rows that hold their number; row bad cannot be read.
+// numbered are rows whose values are their number; row bad cannot be read.
 type numbered struct{ n, width, bad int }
 
 var errBadRow = errors.New("a bad row")
@@ -25,7 +25,7 @@ func (r numbered) ReadRow(i int, dst []float32) error {
 	return nil
 }
 
-// Rows come in order, wide ones too, and what goes wrong ends it.
+// Rows are read in order, wide ones too, and an error ends the loop.
 func TestEachRow(t *testing.T) {
 	stop := errors.New("enough")
 	for _, width := range []int{3, wideRow} {

@@ -8,31 +8,31 @@ import (
 	"credence/internal/words"
 )
 
-// Reasons that callers tell apart with errors.Is.
+// Causes that callers can distinguish with errors.Is.
 var (
-	// ErrOneVote warns that no item has two votes: the votes then say nothing
-	// about how much the probability varies between items that look alike, so
+	// ErrOneVote is the warning that no item has two votes: such votes contain no
+	// information about how much the probability varies between similar items, so
 	// intervals are not identified.
 	ErrOneVote = errors.New("no item has more than one vote: the width of intervals cannot be learned from such votes")
 
-	// ErrNoColumn is the reason when a column that was named is not there; Name
-	// of the [ParseError] is that column.
+	// ErrNoColumn is the cause if a column named in the options is not in the file;
+	// Name of the [ParseError] is that column.
 	ErrNoColumn = errors.New("no such column")
 
-	// ErrMissingFeature is the reason when data lack a feature that a model was
+	// ErrMissingFeature is the cause if the data lack a feature that a model was
 	// trained with.
 	ErrMissingFeature = errors.New("a feature is missing")
 
-	// ErrRaterNames warns that raters may be one person under several spellings.
+	// ErrRaterNames is the warning that several names of raters may be spellings of one.
 	ErrRaterNames = errors.New("names of raters differ only in case, spaces or Unicode form")
 )
 
-// ParseError says what is wrong with a file, and where: File, as the caller named
-// it; Line and Column, from 1, and 0 when all is meant; Name of the column; Msg; and
-// the cause Err.
+// ParseError describes what is wrong with a file, and where: File, as the caller named
+// it; Line and Column, counted from 1, or 0 for the whole file or line; Sheet of a
+// workbook; Name of the column; Msg; and the cause Err, or nil.
 type ParseError = fault.Error
 
-// Unvoted warns of so many items without votes.
+// Unvoted is the warning that a number of items have no votes.
 type Unvoted int
 
 func (n Unvoted) Error() string {
@@ -40,18 +40,10 @@ func (n Unvoted) Error() string {
 	if n == 1 {
 		them = "it"
 	}
-	return number(int(n), "item") + " without votes: nothing is learned from " + them
+	return words.Plural(int(n), "item") + " without votes: nothing is learned from " + them
 }
 
-// number writes "1 vote", "2 votes", "2 classes" and so on.
-func number(n int, noun string) string {
-	if noun == "class" && n != 1 {
-		return words.Thousands(n) + " classes"
-	}
-	return words.Plural(n, noun)
-}
-
-// Setting is an option of the caller's that would settle what is wrong.
+// Setting identifies an option that would resolve an error or a warning.
 type Setting uint8
 
 const (
@@ -73,19 +65,19 @@ const (
 	SetSheet                      // TableOptions.Sheet
 )
 
-// Advice is the cause of errors and warnings that an option would settle: any of
-// Settings. This package does not know how its callers spell them.
+// Advice is the cause of errors and warnings that an option would resolve: any of
+// Settings. Callers translate them into the names of their own options.
 type Advice struct {
 	Settings []Setting
-	Column   string   // the column to name, if it is known
-	Columns  []string // of SetVoteColumns, those to name
-	Value    string   // the text to take for a missing value
-	Forms    []Form   // those that votes can be read in
+	Column   string   // the column to pass to the option, if known
+	Columns  []string // for SetVoteColumns: the columns to pass
+	Value    string   // for SetMissing: the spelling of a missing value
+	Forms    []Form   // for SetForm: the forms that fit the votes
 }
 
 func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it: %d", a.Settings) }
 
-// caused is an error, or a warning, with a cause that its text does not show.
+// caused is an error or a warning whose text does not include that of its cause.
 type caused struct {
 	text  string
 	cause error
@@ -94,12 +86,12 @@ type caused struct {
 func (e *caused) Error() string { return e.text }
 func (e *caused) Unwrap() error { return e.cause }
 
-// advised returns a warning that an option about a column, or "", would settle.
+// advised returns a warning with an [Advice]; column may be "".
 func advised(text, column string, settings ...Setting) error {
 	return &caused{text, &Advice{Settings: settings, Column: column}}
 }
 
-// advise gives an error its cause.
+// advise sets the cause of e to an [Advice]; column may be "".
 func advise(e *ParseError, column string, settings ...Setting) error {
 	e.Err = &Advice{Settings: settings, Column: column}
 	return e

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Columns that are no features are read by id, wherever they stand, and without ids by
-// position; of an item that comes in several rows the first counts.
+// Columns that are not features are read by id, in any file, and without ids by
+// position; of several rows of an item the first counts.
 func TestReadColumns(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

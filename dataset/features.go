@@ -13,99 +13,99 @@ import (
 	"credence/internal/words"
 )
 
-// FeatureOptions says how a file of features is read. The zero value takes
-// every column but the item's as a feature: numeric if all its values are
-// numbers, else categorical.
+// FeatureOptions specifies how a feature file is read. With the zero value,
+// every column except the item column is a feature: numeric if all its values
+// are numbers, else categorical.
 type FeatureOptions struct {
-	// ItemColumn names the column of ids; "" finds it by its usual names (item,
-	// id …), or takes the first column if its name ends in the word "id" or is
-	// blank. Without one, rows are numbered from 0.
+	// ItemColumn names the id column; "" finds it by its usual names (item, id …),
+	// or uses the first column if its name ends in the word "id" or is blank.
+	// Without an id column, rows are numbered from 0.
 	ItemColumn string
-	// ItemOptional makes ItemColumn one that a file may lack: it is then found as
+	// ItemOptional allows a file without ItemColumn: the column is then found as
 	// if none were named.
 	ItemOptional bool
-	// GroupColumn, if set, names the column whose equal values keep items
-	// together in a split. It is not a feature.
+	// GroupColumn, if set, names the column of groups: a split keeps items with
+	// the same value together. It is not a feature.
 	GroupColumn string
-	// SplitColumn, if set, names the column that says train, validation or test.
+	// SplitColumn, if set, names the column with the values train, validation or test.
 	SplitColumn string
-	// WeightColumn, if set, names the column that says how much an item counts
-	// in training: a number that is not negative. It is not a feature.
+	// WeightColumn, if set, names the column with the training weights of the
+	// items, which are not negative. It is not a feature.
 	WeightColumn string
-	// Features, if set, are the columns to take; Ignore are columns not to take.
+	// Features, if set, are the columns to use; Ignore are columns to leave out.
 	Features, Ignore []string
-	// Numeric and Categorical fix the kind of columns. A categorical column of
+	// Numeric and Categorical set the kind of columns. A categorical column of
 	// numbers ("race" coded 1 to 6) must be named here.
 	Numeric, Categorical []string
-	// Text names columns of documents. Columns of sentences are found without.
+	// Text names columns of documents. Columns of sentences are detected.
 	Text []string
-	// ImageColumn, if set, names a column of paths of images, or of volumes in
-	// NIfTI files, relative to the folder of the file. They become one feature
-	// of that name. "" takes a column whose values all have the extension of
-	// images or volumes, if Features names it or no other is left.
+	// ImageColumn, if set, names a column with the paths of images or of volumes
+	// in NIfTI files, relative to the folder of the table. They become one feature
+	// of that name. "" uses a column whose values all have an extension of images
+	// or volumes, if Features names it or there is no other column.
 	ImageColumn string
-	// AnyPath lets ImageColumn name files anywhere. Otherwise a path that is
-	// absolute or leads out of the folder of the table is refused: whoever wrote
-	// the table could have any file of this machine read.
+	// AnyPath allows paths of ImageColumn anywhere. Otherwise a path that is
+	// absolute or outside of the folder of the table is an error, because a table
+	// from an untrusted source could name any file of this machine.
 	AnyPath bool
 	Image   ImageOptions
 	Volume  VolumeOptions
-	// Layout says what the axes of an array mean; see [Layout].
+	// Layout is the meaning of the axes of an array; see [Layout].
 	Layout Layout
-	// Array names the array of an NPZ file that holds the features; "" takes
+	// Array names the array of an NPZ file that contains the features; "" uses
 	// the only one.
 	Array string
 	// Schema, if set, are the features of a trained model ([Transform.Parts]):
-	// exactly these are read, and levels not among theirs are UnknownLevel.
+	// only these are read, and a level that is not in Levels is UnknownLevel.
 	Schema []Part
-	// Memory is how many bytes of features are held in memory; above it they
-	// are kept in a file in CacheDir. It also bounds what reading takes, at 64 MB or
-	// more: a record, a page, an image or a volume that asks for more is refused, and
-	// so is a file of which more than that has to be kept, unless it is large itself.
+	// Memory is the number of bytes of features held in memory; above it they are
+	// kept in a file in CacheDir. It also limits the memory used for reading, to at
+	// least 64 MB: a record, page, image or volume that needs more is an error, and so
+	// is a file of which more must be kept, unless the file itself is that large.
 	// 0 means 2 GB.
 	Memory int64
-	// CacheDir is where that file goes; "" means credence in the user's cache
+	// CacheDir is the folder of that file; "" means credence in the user's cache
 	// folder.
 	CacheDir string
-	// Progress, if not nil, is told how many of how many volumes are prepared,
-	// one call at a time.
+	// Progress, if not nil, is called with the number of volumes prepared so far
+	// and their total; calls are not concurrent.
 	Progress func(done, total int)
 	TableOptions
 }
 
-// reading is how a file of features is read: what the caller wants, and what follows from
-// where the file stands among others.
+// reading combines the caller's options with settings that depend on the role of the
+// file among others.
 type reading struct {
 	FeatureOptions
-	votes    []string     // columns of votes in the same file
-	known    []string     // items of the votes, which may be those of the features
+	votes    []string     // vote columns of the same file
+	known    []string     // items of the votes, shared with the features if equal
 	lazy     bool         // images and volumes are decoded when they are read
-	counted  bool         // the items of an array have no names: their numbers would take memory
-	repeated bool         // items may come in several rows, as in the long form
-	several  bool         // the file is one of several: it may hold ids alone
-	shared   bool         // Ignore names columns of other files too
-	pool     *budget.Pool // memory that images and volumes share which are decoded at the same time
+	counted  bool         // do not store row numbers as ids of the items of an array, to save memory
+	repeated bool         // an item may have several rows, as in the long form
+	several  bool         // the file is one of several: it may contain only ids
+	shared   bool         // Ignore may name columns of other files
+	pool     *budget.Pool // memory shared by images and volumes that are decoded concurrently
 }
 
-// newReading returns how files are read with the given options.
+// newReading returns a reading with the given options and a new memory pool.
 func newReading(o FeatureOptions) reading {
 	return reading{FeatureOptions: o, pool: budget.NewPool(budget.Of(o.Memory))}
 }
 
-// taken returns the columns that options give a use other than that of ids.
+// taken returns the columns that the options use for anything but ids.
 func (o *FeatureOptions) taken() []string {
 	return slices.Concat(o.Ignore, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
 }
 
-// aside reports whether the format says that a column is no value of the item, and no
-// option makes it a feature.
-func (o *FeatureOptions) aside(t table.Table, col int) bool {
+// notData reports whether the file format marks a column as something other than data of
+// the item, and no option makes it a feature.
+func (o *FeatureOptions) notData(t table.Table, col int) bool {
 	roles, name := t.Traits().Roles, t.Header()[col]
 	return roles != nil && roles[col] != table.DataRole && o.Schema == nil &&
 		!slices.Contains(slices.Concat(o.Features, o.Numeric, o.Categorical), name)
 }
 
-// columnsOf returns the features of a model that are columns of values.
+// columnsOf returns the names of the features that are not tensors.
 func columnsOf(schema []Part) []string {
 	var names []string
 	for _, p := range schema {
@@ -116,18 +116,18 @@ func columnsOf(schema []Part) []string {
 	return names
 }
 
-// memory returns the limit in bytes.
+// memory returns the limit of features in memory, in bytes.
 func (o *FeatureOptions) memory() int64 { return cmp.Or(o.Memory, budget.Default) }
 
 // features are the features of a file, before votes are joined to them.
 type features struct {
 	Dataset
 	path     string         // of a file that is joined to others
-	at       places         // rows of a file joined to a stream, also without extensions; nil: by position
-	notes    []func() error // warnings about what was read so far, or nil
+	at       places         // rows by id, of a file joined to a stream, with and without extensions; nil: by position
+	notes    []func() error // return warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
-	files    bool           // ids are names of files
-	lacks    lacking        // of FeatureOptions.Ignore, columns that are not there
+	files    bool           // ids are file names
+	lacks    lacking        // columns of FeatureOptions.Ignore that the file does not have
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,
@@ -155,7 +155,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 	return f, nil
 }
 
-// length returns how many items there are.
+// length returns the number of items.
 func (f *features) length() int {
 	if f.Items == nil && f.numbered && f.Rows != nil {
 		return f.Rows.Len()
@@ -163,7 +163,7 @@ func (f *features) length() int {
 	return len(f.Items)
 }
 
-// checkNames refuses options that name columns the table lacks.
+// checkNames returns an error if the options name a column that the table does not have.
 func (o *reading) checkNames(t table.Table) error {
 	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
 		return lacks[0]
@@ -177,10 +177,10 @@ func (o *reading) checkNames(t table.Table) error {
 	return nil
 }
 
-// readTableFeatures reads a table twice: once to learn the kinds of its
+// readTableFeatures reads a table twice: once to determine the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *reading) (*features, error) {
-	t, err := opts.openItems(ctx, path, opts.Memory)
+	t, err := opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +198,14 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if err := table.Records(ctx, t, s.add); err != nil {
 		return nil, err
 	}
-	if s.namesAlone() {
+	if s.onlyIDs() {
 		named := *opts
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
 	}
 	f := &features{Dataset: Dataset{Items: s.ids.names, Groups: s.groups, Given: s.given, Weights: s.weights},
 		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
-	if slices.Equal(f.Items, opts.known) { // one of two equal lists can be forgotten
+	if slices.Equal(f.Items, opts.known) { // keep only one of two equal lists
 		f.Items = opts.known
 	}
 	if len(f.Items) == 0 {
@@ -223,7 +223,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if len(f.Parts) > 0 {
 		again, ok := table.Again(t)
 		if !ok {
-			if again, err = opts.openItems(ctx, path, opts.Memory); err != nil {
+			if again, err = opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true}); err != nil {
 				return nil, err
 			}
 		}
@@ -270,7 +270,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	rows := sink.ready()
+	rows := sink.ready
 	if rows == nil || slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
 		row := make([]float32, dec.width)
 		n := 0
@@ -284,7 +284,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 			}
 			return sink.add(row)
 		})
-		dec.giveTexts(f.Parts)
+		dec.moveTexts(f.Parts)
 		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
 	if err == nil && rows == nil {

@@ -15,12 +15,12 @@ import (
 	"credence/internal/table"
 )
 
-// readFeatures reads a file of features as the first of a data set is read.
+// readFeatures reads a feature file as Load reads its first.
 func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
 	return newReading(opts).features(ctx, path)
 }
 
-// columnLines describes the columns that were read, one a line.
+// columnLines describes the columns that were read, one per line.
 func columnLines(columns []ColumnInfo) string {
 	var lines []string
 	for _, c := range columns {
@@ -111,8 +111,8 @@ func TestReadFeatures(t *testing.T) {
 	}
 }
 
-// A column that differs beyond the digits kept is warned of, and one that does not
-// differ at all.
+// Warnings report a column whose values differ only beyond the stored digits, and one
+// whose values do not differ at all.
 func TestDigitsKept(t *testing.T) {
 	inDir(t, "items.csv", "id,a,b,c\nx,1000000001.25,20210301,7\ny,1000000002.5,20210401,7\n")
 	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{})
@@ -192,7 +192,7 @@ func TestCache(t *testing.T) {
 			t.Errorf("cache holds %v, %v", entries, err)
 		}
 	}
-	// A file that fails on the way leaves nothing behind.
+	// A file with an error leaves no temporary files behind.
 	if err := os.RemoveAll("cache"); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamPass: what is passed over is neither handed out nor lost count of, in tables and arrays, to the end.
+// TestStreamPass checks that skipped items are not returned but counted, in tables and arrays, to the end.
 func TestStreamPass(t *testing.T) {
 	const items = 23
 	var text strings.Builder

@@ -10,31 +10,31 @@ import (
 	"credence/internal/words"
 )
 
-// TransformOptions says how features become network inputs.
+// TransformOptions specifies how features are converted into network inputs.
 type TransformOptions struct {
-	// OneHotLevels is the largest number of levels of a categorical column that
-	// is one-hot; a column with more gets codes for an embedding. 0 means 4,
+	// OneHotLevels is the largest number of levels of a categorical column for
+	// one-hot encoding; a column with more gets codes for an embedding. 0 means 4,
 	// negative means none.
 	OneHotLevels int `json:"one_hot_levels"`
-	// OneHot and Embed name categorical columns whose encoding is fixed.
+	// OneHot and Embed name categorical columns with the given encoding.
 	OneHot []string `json:"one_hot"`
 	Embed  []string `json:"embed"`
 	// RareLevel is the number of training items below which a level of an
-	// embedded column shares the code of unknown levels, so that this code is
-	// learned from something. 0 means 2.
+	// embedded column shares the code of unknown levels, so that there are data to
+	// learn this code from. 0 means 2.
 	RareLevel int `json:"rare_level"`
 }
 
-// Complete returns the options with what is left zero filled in.
+// Complete returns the options with defaults in place of zero values.
 func (o TransformOptions) Complete() TransformOptions {
 	o.OneHotLevels = cmp.Or(o.OneHotLevels, 4)
 	o.RareLevel = cmp.Or(o.RareLevel, 2)
 	return o
 }
 
-// Fit learns a transform from the given items of ds, which are to be the
-// training part alone. It passes over them once, in the order of the data. Columns
-// of text are left to [Transform.FitText].
+// Fit fits a transform to the given items of ds, which should be the training
+// items only. It reads them once, in the order of the data. Columns of text are
+// fitted by [Transform.FitText].
 func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	if ds.Rows == nil || len(ds.Parts) == 0 {
 		return nil, errNoFeatures
@@ -79,16 +79,16 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	return t, nil
 }
 
-// summary gathers what a transform needs of one part.
+// summary collects the statistics of one feature for a transform.
 type summary struct {
 	channels []moments // of numbers
-	texts    int       // so many
-	levels   []int     // items at each level
+	texts    int       // number of texts
+	levels   []int     // number of items per level
 	missing  bool
 }
 
-// moments are sums about the first value, so that a large mean does not swamp
-// a small spread.
+// moments are sums of differences from the first value, so that a small spread
+// around a large mean is not lost to rounding.
 type moments struct {
 	n            int
 	shift        float64
@@ -173,7 +173,7 @@ func (s *summary) fit(p Part, opts TransformOptions) fitted {
 	return f
 }
 
-// fitLevels keeps the levels that training showed, and chooses the encoding.
+// fitLevels keeps the levels that occur in the training data and selects the encoding.
 func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
 	opts = opts.Complete()
 	shown := 0
@@ -196,9 +196,9 @@ func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
 	f.Levels = kept
 }
 
-// Watch compares the features of new items with those a transform was fitted on. A
-// model answers for any input, however unlike its training items; a column in other
-// units, or without values, shows only here.
+// Watch compares the features of new items with those a transform was fitted to. A
+// model returns a prediction for any input, however different from its training items;
+// a column in other units, or without values, is noticed only here.
 type Watch struct {
 	t      *Transform
 	items  int
@@ -206,29 +206,29 @@ type Watch struct {
 	seen   []watched // one per part
 }
 
-// Unlike counts items unlike those of training.
+// Unlike counts items that differ from the training items.
 type Unlike struct {
 	Far     int // with a value far outside the training range
-	Unknown int // with a level that training did not have
+	Unknown int // with a level that is not in the training data
 }
 
-// Unlike returns how many of the items added so far are unlike those of training.
+// Unlike returns the numbers of items added so far that differ from the training items.
 func (w *Watch) Unlike() Unlike { return w.unlike }
 
-// watched counts what is unusual about one feature.
+// watched counts unusual values of one feature.
 type watched struct {
 	values, missing int
-	unheard         int     // texts without a word that training had
+	unfamiliar      int     // texts without any word of the training data
 	far             int     // items with a value far outside the training range
 	lo, hi          float32 // of the values
 }
 
-// NewWatch returns a watch that has seen nothing yet.
+// NewWatch returns a watch without items.
 func (t *Transform) NewWatch() *Watch {
 	return &Watch{t: t, seen: make([]watched, len(t.parts))}
 }
 
-// Add looks at the items of ds, which has the features of the transform, except those
+// Add adds the items of ds, which has the features of the transform, except those
 // for which skip is not nil. It reads every row once.
 func (w *Watch) Add(ds *Dataset, skip []error) error {
 	if ds.Rows == nil {
@@ -264,7 +264,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 	return nil
 }
 
-// add takes the values of one item into account, and reports whether one of them is far outside the
+// add adds the values of one item and reports whether one of them is far outside the
 // training range.
 func (s *watched) add(b *binding, x []float32) (far bool) {
 	p := b.p
@@ -275,7 +275,7 @@ func (s *watched) add(b *binding, x []float32) (far bool) {
 		}
 		s.values++
 		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().Heard(b.texts[i]) {
-			s.unheard++
+			s.unfamiliar++
 		}
 		return false
 	}
@@ -303,13 +303,13 @@ func (s *watched) add(b *binding, x []float32) (far bool) {
 	return far
 }
 
-// farSDs is how many standard deviations from the mean are far where the training
-// range is not known.
+// farSDs is the number of standard deviations from the mean that is far if the training
+// range is unknown.
 const farSDs = 20
 
-// far reports whether a value of a channel lies farther outside the training range
-// than half its length: the range of a sample is exceeded now and then, but rarely by
-// so much. Of a constant, anything beyond its own size is far.
+// far reports whether a value of a channel is outside the training range by more than
+// half its length: new items exceed the range of a sample now and then, but rarely by
+// that much. For a constant, a difference greater than its absolute value (at least 1) is far.
 func (p *fitted) far(channel int, v float32) bool {
 	x, mean, sd := float64(v), p.Mean[channel], p.SD[channel]
 	if len(p.Min) == 0 {
@@ -323,8 +323,8 @@ func (p *fitted) far(channel int, v float32) bool {
 	return x < lo-margin || x > hi+margin
 }
 
-// Warnings tells what is unusual about the items added so far, in one warning for
-// each kind of trouble.
+// Warnings returns one warning for each kind of anomaly among the items added so
+// far.
 func (w *Watch) Warnings() []error {
 	var empty, gaps, foreign, far []string
 	for k := range w.seen {
@@ -335,13 +335,13 @@ func (w *Watch) Warnings() []error {
 		case s.missing > 0 && !p.Missing && p.Kind != Tensor:
 			gaps = append(gaps, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.missing), words.Thousands(w.items)))
 		}
-		if s.unheard*2 > s.values {
-			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unheard), number(s.values, "text")))
+		if s.unfamiliar*2 > s.values {
+			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unfamiliar), words.Plural(s.values, "text")))
 		}
 		if s.far == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), number(w.items, "item"), s.lo, s.hi)
+		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), words.Plural(w.items, "item"), s.lo, s.hi)
 		if len(p.Min) > 0 {
 			text += fmt.Sprintf("; in training %g to %g", slices.Min(p.Min), slices.Max(p.Max))
 		}

@@ -18,25 +18,25 @@ import (
 	"credence/internal/words"
 )
 
-// Which file is of which format is decided in four places: internal/table has the formats of tables,
-// internal/array those of arrays, and these lists are those of images and volumes. A new format of
-// volumes is a package that offers a [volume.Format], and its row here.
+// The format of a file is determined in four places: internal/table lists the formats of tables,
+// internal/array those of arrays, and this file those of images and volumes. A new format of
+// volumes is a package with a [volume.Format], and an entry in volumeFormats.
 
-// imageExtensions are those of the formats of images, which package image decodes by their content.
+// imageExtensions are the extensions of image files, which package image decodes by their content.
 var imageExtensions = []string{".png", ".jpg", ".jpeg"}
 
-// imageFormats names them.
+// imageFormats names the formats of images in messages.
 const imageFormats = "PNG or JPEG"
 
 // volumeFormats are all formats of volumes.
 var volumeFormats = []*volume.Format{&nifti.Format}
 
-// volumeNames names them.
+// volumeNames returns the names of the formats of volumes for messages.
 func volumeNames() string {
 	return strings.Join(words.Each(volumeFormats, func(f *volume.Format) string { return f.Name }), " or ")
 }
 
-// volumeFormat returns the format of a volume by the name of its file; nil means that it is none.
+// volumeFormat returns the format of a volume by its file name, or nil if the file is not a volume.
 func volumeFormat(path string) *volume.Format {
 	for _, f := range volumeFormats {
 		if _, ext := volume.SplitName(path, f.Extensions); ext != "" {
@@ -46,11 +46,11 @@ func volumeFormat(path string) *volume.Format {
 	return nil
 }
 
-// volumeReader returns the format that a volume is read as. The first says what is wrong with a file
-// that has the name of none.
+// volumeReader returns the format to read a file as. Without a matching format it is the first, whose
+// reader returns the error.
 func volumeReader(path string) *volume.Format { return cmp.Or(volumeFormat(path), volumeFormats[0]) }
 
-// isVoxels reports whether a file holds the voxels of a volume that another file is the header of.
+// isVoxels reports whether a file contains the voxels of a volume whose header is in another file.
 func isVoxels(path string) bool {
 	f := volumeFormat(path)
 	return f != nil && fault.Extension(path) == f.Voxels
@@ -60,10 +60,10 @@ func isImage(path string) bool {
 	return slices.Contains(imageExtensions, strings.ToLower(filepath.Ext(path)))
 }
 
-// isPicture reports by its name whether a file is an image or a volume.
+// isPicture reports whether a file is an image or a volume, by its name.
 func isPicture(path string) bool { return isImage(path) || volumeFormat(path) != nil }
 
-// bareName cuts the extensions of an image or a volume off a name.
+// bareName returns the name of an image or a volume without its extensions.
 func bareName(name string) string {
 	if f := volumeFormat(name); f != nil {
 		stem, _ := volume.SplitName(name, f.Extensions)
@@ -75,11 +75,11 @@ func bareName(name string) string {
 	return name
 }
 
-// IsArray reports whether a file is an array by its name. An array has no columns
-// of ids: its rows are those of the items in turn.
+// IsArray reports whether a file is an array, by its name. An array has no id column:
+// its rows are the items in order.
 func IsArray(path string) bool { return array.FormatOf(path) != nil }
 
-// IsFile reports by its name whether a file holds data: a table, an array, an image or a volume.
+// IsFile reports whether a file is a table, an array, an image or a volume, by its name.
 func IsFile(path string) bool {
 	return table.IsTable(path) || IsArray(path) || isPicture(path)
 }
@@ -87,8 +87,8 @@ func IsFile(path string) bool {
 // featureReader reads the features in a file or a folder.
 type featureReader func(ctx context.Context, path string, opts *reading) (*features, error)
 
-// readerOf returns what reads the features of an array, of a volume or of a
-// folder, by the name of the file; nil means that it is a table.
+// readerOf returns the reader of the features of an array, a volume or a folder, by
+// the name of the file, or nil for a table.
 func readerOf(path string) (featureReader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -109,14 +109,14 @@ func readerOf(path string) (featureReader, error) {
 	return nil, nil
 }
 
-// twiceGiven refuses a file that is given twice, by whatever name or link, or once beside a folder that it is
-// read with. what is what the files hold.
-func twiceGiven(paths []string, what string) error {
+// checkDuplicateFiles returns an error if a file is given twice, under any name or link, or together with a folder that
+// includes it. what names the content of the files in messages.
+func checkDuplicateFiles(paths []string, what string) error {
 	var infos []os.FileInfo
 	for i, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			info = nil // the reader tells why
+			info = nil // the reader reports the error
 		}
 		for j, other := range paths[:i] {
 			msg := "this file of " + what + " is given twice"
@@ -143,8 +143,8 @@ func twiceGiven(paths []string, what string) error {
 	return nil
 }
 
-// readWith reports whether a file or folder lies in a folder and is read with it. Other files may lie there too, such
-// as a table beside images.
+// readWith reports whether a file or folder is inside a folder and is read with it. The folder may contain other files,
+// such as a table next to images.
 func readWith(folder, file string) bool {
 	inside, ok := below(folder, file)
 	if !ok {
@@ -152,7 +152,7 @@ func readWith(folder, file string) bool {
 	}
 	tables, err := isTableFolder(folder)
 	if err != nil {
-		return false // the reader tells why
+		return false // the reader reports the error
 	}
 	if !tables {
 		other, err := isTableFolder(file)
@@ -167,7 +167,7 @@ func readWith(folder, file string) bool {
 	return false
 }
 
-// below returns the path of a file from a folder that it lies in, whatever links lead there.
+// below returns the path of a file relative to a folder that contains it, after resolving links.
 func below(folder, file string) (rel string, ok bool) {
 	var real [2]string
 	for i, path := range []string{folder, file} {

@@ -11,21 +11,21 @@ import (
 	"credence/internal/words"
 )
 
-// Form is how votes are written down.
+// Form is the format of a table of votes.
 type Form uint8
 
 const (
-	// Auto recognizes the form from the columns; see [VotesOptions].
+	// Auto detects the form from the columns; see [VotesOptions].
 	Auto Form = iota
 	// Long has one row per vote: item, label and, optionally, rater.
 	Long
 	// Wide has one row per item and one column per rater; blank cells are missing.
 	Wide
-	// Counted has one row per item and one column per class, holding how many
-	// votes it got.
+	// Counted has one row per item and one column per class with the number of
+	// its votes.
 	Counted
-	// Fractions has one row per item, one column per class holding the share of
-	// the votes it got, and a column with the number of votes.
+	// Fractions has one row per item, one column per class with its share of the
+	// votes, and a column with the number of votes.
 	Fractions
 )
 
@@ -53,15 +53,15 @@ func (f *Form) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Interpretation says how votes were read. Its String is printed before
-// anything is trained, so that a misreading is seen.
+// Interpretation describes how votes were read. Its String is printed before
+// training, so that users notice a misinterpretation.
 type Interpretation struct {
 	File        string  // the file the votes came from
 	Form        Form    // the form they were in
 	ItemColumn  string  // "" when rows were numbered 0, 1, 2, …
 	RaterColumn string  // long form; "" when there is none
 	LabelColumn string  // long form
-	Raters      int     // 0 when votes carry no rater
+	Raters      int     // 0 if the votes have no raters
 	Items       int     // items of the data set
 	Unvoted     int     // items without a vote
 	Classes     int     // d
@@ -69,10 +69,10 @@ type Interpretation struct {
 	MinVotes    float64 // fewest votes of an item that has any
 	MaxVotes    float64 // most votes of an item
 
-	several []Interpretation // of each file, where they were read in different ways
+	several []Interpretation // one per file, if the files were read in different ways
 }
 
-// count fills in the numbers of ds, keeping how the votes were read.
+// count sets the numbers of items, classes, raters and votes to those of ds.
 func (in *Interpretation) count(ds *Dataset) {
 	in.Items, in.Classes, in.Raters = len(ds.Items), len(ds.Classes), len(ds.Raters)
 	in.Unvoted, in.Votes, in.MinVotes, in.MaxVotes = 0, 0, math.Inf(1), 0
@@ -95,7 +95,7 @@ func (in *Interpretation) count(ds *Dataset) {
 // no rater column; long form, columns item and label of votes.csv".
 func (in Interpretation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, ", number(in.Items, "item"), number(in.Classes, "class"))
+	fmt.Fprintf(&b, "%s, %s, ", words.Plural(in.Items, "item"), words.Plural(in.Classes, "class"))
 	lo, hi := voteString(in.MinVotes), voteString(in.MaxVotes)
 	switch {
 	case in.Votes == 0:
@@ -111,15 +111,15 @@ func (in Interpretation) String() string {
 		fmt.Fprintf(&b, " (%s in all)", voteString(in.Votes))
 	}
 	if in.Unvoted > 0 && in.Votes > 0 {
-		fmt.Fprintf(&b, ", %s without votes", number(in.Unvoted, "item"))
+		fmt.Fprintf(&b, ", %s without votes", words.Plural(in.Unvoted, "item"))
 	}
 	if in.Raters > 0 {
-		b.WriteString(", " + number(in.Raters, "rater"))
+		b.WriteString(", " + words.Plural(in.Raters, "rater"))
 	} else if in.Form == Long {
 		b.WriteString(", no rater column")
 	}
 	for _, one := range in.several {
-		if in.File == "" { // a model holds no paths
+		if in.File == "" { // models do not store paths
 			one.File = ""
 		}
 		one.writeForm(&b)
@@ -149,7 +149,7 @@ func (in *Interpretation) writeForm(b *strings.Builder) {
 	}
 }
 
-// voteString writes a number of votes, whole or not.
+// voteString formats a number of votes, whole or not.
 func voteString(m float64) string {
 	if m == math.Trunc(m) && math.Abs(m) < 1<<53 {
 		return words.Thousands(int(m))
@@ -165,7 +165,7 @@ func (g *grid) total(opts *VotesOptions) int {
 	return known(g.names, totalNames)
 }
 
-// recognize finds the form of a grid as [VotesOptions] says, or refuses.
+// recognize detects the form of a grid by the rules of [VotesOptions], or returns an error.
 func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	total := g.total(opts)
 	if opts.Classes != nil {
@@ -202,8 +202,8 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	return Auto, g.ambiguous(total, negative)
 }
 
-// ambiguous shows every way in which the grid can be read, in the words of its
-// first item.
+// ambiguous returns an error that describes every possible interpretation of the grid,
+// with its first item as the example.
 func (g *grid) ambiguous(total int, negative bool) error {
 	first := make([]string, len(g.names))
 	for k, code := range g.row(0) {
@@ -217,17 +217,17 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	}
 	if _, classes, err := g.text.classes(g.t, &VotesOptions{}); err == nil {
 		add(Wide, "%s [%s] who chose among the classes %s; item %q got the votes %s",
-			number(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first))
+			words.Plural(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first))
 	}
 	if !negative {
 		add(Counted, "%s [%s]; item %q got %s votes for them",
-			number(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first))
+			words.Plural(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first))
 	}
 	if total >= 0 && !negative && len(g.names) > 2 {
 		rest, shares := slices.Clone(g.names), slices.Clone(first)
 		rest, shares = slices.Delete(rest, total, total+1), slices.Delete(shares, total, total+1)
 		add(Fractions, "%s [%s]; item %q got the shares %s of %s votes",
-			number(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), first[total])
+			words.Plural(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), first[total])
 	}
 	which := "these votes can be read in more than one way"
 	if len(forms) == 1 {
@@ -236,7 +236,7 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: &Advice{Settings: []Setting{SetForm}, Forms: forms}}
 }
 
-// areClasses reports whether columns have the names of all classes, and no others; each is free of repeats.
+// areClasses reports whether the column names are exactly the classes, in any order. Both lists have no duplicates.
 func areClasses(columns, classes []string) bool {
 	if len(columns) != len(classes) {
 		return false
@@ -249,13 +249,13 @@ func areClasses(columns, classes []string) bool {
 	return len(of) == len(classes) && !of[UnknownLevel]
 }
 
-// What a table of votes with one row per item may hold besides votes.
+// The following methods find columns that are not votes in a table with one row per item.
 
-// enoughRows is how many it takes for a column not to look odd by chance.
+// enoughRows is the number of rows from which a pattern in a column is unlikely to be chance.
 const enoughRows = 5
 
-// dropBlank leaves out columns that have neither a name nor a value, as
-// spreadsheets write them to the right of a table.
+// dropBlank removes columns that have neither a name nor a value, which
+// spreadsheets write to the right of a table.
 func (g *grid) dropBlank() {
 	blank := g.t.Traits().Blank
 	if blank == nil {
@@ -274,7 +274,7 @@ func (g *grid) dropBlank() {
 	}
 }
 
-// where returns the values of rows, of one value for each of keep, at which keep is true.
+// where returns the values of rows, of len(keep) values each, in the columns for which keep is true.
 func where[T any](rows []T, keep []bool) []T {
 	var kept []T
 	for i, x := range rows {
@@ -285,9 +285,9 @@ func where[T any](rows []T, keep []bool) []T {
 	return kept
 }
 
-// checkIDs refuses a table whose first column has no known name but looks like
-// ids: row numbers, or a different text in every row. As votes they would make
-// every item a class of its own.
+// checkIDs returns an error if the first column has no known name but looks like
+// ids: row numbers, or a different text in every row. Read as votes, each item would
+// become a separate class.
 func (g *grid) checkIDs() error {
 	if len(g.items) < enoughRows || len(g.cols) < 2 {
 		return nil
@@ -311,8 +311,8 @@ func (g *grid) checkIDs() error {
 		g.names[0], g.text.names[g.row(0)[0]])}, g.names[0], SetItem, SetIgnore)
 }
 
-// notVotes refuses a table in which columns hardly share a label with another: they would be
-// taken for raters who agree with nobody.
+// notVotes returns the error that columns share hardly any label with another column: read as
+// votes, they would be raters who never agree with anyone.
 func (g *grid) notVotes(alone []string) error {
 	a := &Advice{Settings: []Setting{SetVoteColumns, SetForm}}
 	msg := fmt.Sprintf("columns [%s] hardly share a label with another, so they look like features: expected votes, one per row or one column per rater",
@@ -329,8 +329,8 @@ func (g *grid) notVotes(alone []string) error {
 	return &ParseError{File: g.t.Name(), Msg: msg, Err: a}
 }
 
-// measured reports whether whole numbers look measured, not counted: none is 0, and
-// their sum differs from item to item as numbers of votes seldom do.
+// measured reports whether whole numbers look like measurements, not counts: none is 0, and
+// their sum differs from item to item, as numbers of votes rarely do.
 func (g *grid) measured(values []float64) bool {
 	if slices.Contains(values, 0) {
 		return false
@@ -346,9 +346,9 @@ func (g *grid) measured(values []float64) bool {
 	return len(g.cols) > 1 && len(g.items) >= 2*enoughRows && len(sums) > min(fewLevels, len(g.items)/2)
 }
 
-// alone returns the columns that have labels, and share hardly any with another:
-// features, most likely, in a table that holds both.
-func (g *grid) alone(class []int32) []string {
+// isolated returns the columns that share hardly any label with another column. In a table
+// with votes and features these are most likely features.
+func (g *grid) isolated(class []int32) []string {
 	if len(g.items) < enoughRows {
 		return nil
 	}
@@ -378,7 +378,7 @@ func (g *grid) alone(class []int32) []string {
 	}
 	var names []string
 	for k, name := range g.names {
-		// Measurements meet now and then; raters say the same things.
+		// Measurements coincide now and then; raters use the same labels.
 		if 10*shared[k] < has[k] {
 			names = append(names, name)
 		}

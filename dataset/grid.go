@@ -10,12 +10,12 @@ import (
 	"credence/internal/words"
 )
 
-// grid is a table of votes with one row per item, its cells numbered by their
-// text. Cells without a value have code −1.
+// grid is a table of votes with one row per item. Cells are stored as codes of their
+// text; cells without a value have code −1.
 type grid struct {
 	t     table.Table
-	item  string // column of the ids, "" when rows are numbered
-	cols  []int  // the columns of the table that hold votes
+	item  string // the id column, or "" if rows are numbered
+	cols  []int  // the vote columns of the table
 	names []string
 	items []string
 	lines []int32
@@ -46,17 +46,21 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
+	var v *votes
+	var err error
 	if form == Auto {
-		var err error
 		if form, err = g.recognize(&opts); err != nil {
 			return nil, err
 		}
 	}
-	read := map[Form]func(*VotesOptions) (*votes, error){Wide: g.wide, Counted: g.counts, Fractions: g.fractions}[form]
-	if read == nil {
-		return nil, fmt.Errorf("votes form %v", form)
+	switch form {
+	case Wide:
+		v, err = g.wide(&opts)
+	case Counted, Fractions:
+		v, err = g.numbers(form, &opts)
+	default:
+		err = fmt.Errorf("votes form %v", form)
 	}
-	v, err := read(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	return v.from(t), nil
 }
 
-// columns finds those that hold votes.
+// columns determines the vote columns.
 func (g *grid) columns(item int, opts *VotesOptions) error {
 	header := g.t.Header()
 	if item >= 0 {
@@ -98,7 +102,7 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	ids := newIDSet(g.t)
-	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*mostRoom))
+	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*maxReserve))
 	wanted := slices.Clone(g.cols)
 	if item >= 0 {
 		wanted = append(wanted, item)
@@ -111,7 +115,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 		}
 		if earlier >= 0 {
 			e := g.t.ErrorAt(item, "item %q is there already, on %s", rec[item].String(), table.Place(g.t, earlier))
-			if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
+			if opts.Form == Auto && opts.Columns == nil { // each row may be one vote
 				return advise(e, "", SetLabel)
 			}
 			return e
@@ -174,12 +178,12 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 		}
 	}
 	v.warnVotes(left, g.text.names, class)
-	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
+	if alone := g.isolated(class); len(alone) > 0 && opts.Columns == nil {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
 		}
 		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?",
-			number(len(alone), "column"), words.Few(alone)), "", SetIgnore))
+			words.Plural(len(alone), "column"), words.Few(alone)), "", SetIgnore))
 	}
 	return v, nil
 }
@@ -202,7 +206,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	return x, nil
 }
 
-// classColumns returns no votes yet for the classes, and for each column of g its class, or −1.
+// classColumns returns votes with counts of zero, and for each column of g its class, or −1.
 func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error) {
 	of := make([]int, len(g.names))
 	classes := opts.Classes
@@ -231,20 +235,14 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 	return v, of, err
 }
 
-// counts reads one column per class.
-func (g *grid) counts(opts *VotesOptions) (*votes, error) { return g.numbers(-1, "a count", opts) }
-
-// fractions reads one column per class and one for the number of votes.
-func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
-	total := g.total(opts)
-	if total < 0 {
-		return nil, noColumn(g.t, "number of votes", SetTotal)
+// numbers reads one column per class: counts, or fractions with an additional column for the number of votes.
+func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
+	total, what := -1, "a count"
+	if form == Fractions {
+		if total, what = g.total(opts), "a fraction"; total < 0 {
+			return nil, noColumn(g.t, "number of votes", SetTotal)
+		}
 	}
-	return g.numbers(total, "a fraction", opts)
-}
-
-// numbers reads one column per class: counts or, if total is not negative, fractions of the votes in that column.
-func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, error) {
 	v, of, err := g.classColumns(total, opts)
 	if err != nil {
 		return nil, err
@@ -273,7 +271,7 @@ func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, erro
 			}
 		}
 		if total >= 0 {
-			// Fractions written with two digits may miss one by 0.005 each.
+			// Fractions with two digits have rounding errors of up to 0.005 each.
 			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
 				return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
 			}
@@ -288,14 +286,14 @@ func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, erro
 		}
 	}
 	if blank > 0 && total < 0 {
-		v.warn("%s without a count, taken as 0", number(blank, "cell"))
+		v.warn("%s without a count, taken as 0", words.Plural(blank, "cell"))
 	}
 	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil
 }
 
-// whole turns fractions of m votes into votes. Where the fractions are whole
-// numbers of votes but for rounding to two digits or more, whole they become.
+// whole converts fractions of m votes into votes. Fractions that are whole numbers of
+// votes up to rounding to two digits or more become whole numbers.
 func whole(share []float64, m float64) {
 	rounded, sum, ok := make([]float64, len(share)), 0.0, m == math.Trunc(m)
 	for k, s := range share {

@@ -90,8 +90,8 @@ func rowsText(t *testing.T, ds *Dataset) string {
 	return fmt.Sprint(names, " ", strings.Join(rows, " "))
 }
 
-// Embeddings have ids: in a table of ids alone beside an array, or within an NPZ
-// file. A stream for prediction joins them as training does.
+// Embeddings have ids: in a table of only ids next to an array, or within an NPZ
+// file. A stream for prediction joins them as Load does.
 func TestEmbeddings(t *testing.T) {
 	inDir(t, "ids.csv", "id\nb\na\nc\n", "keys.csv", "photo\nb\na\nc\n", "table.csv", "id,age\na,1\nb,2\nc,3\n",
 		"roles.csv", "id,patient,r1,r2\nb,p,yes,no\na,p,yes,yes\nc,q,no,\n")
@@ -138,7 +138,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// testStream checks that a stream over the files of o gives the items of ds.
+// testStream checks that a stream over the files of o returns the items of ds.
 func testStream(t *testing.T, o LoadOptions, ds *Dataset) {
 	so := StreamOptions{Batch: 2, Beside: o.Data[1:], FeatureOptions: o.FeatureOptions}
 	so.GroupColumn = ""
@@ -233,8 +233,8 @@ func TestEmbeddingsBad(t *testing.T) {
 	}
 }
 
-// Files of a folder are items without their extension if that is how all votes, or
-// all items of a table, name them, and not otherwise.
+// The ids of files in a folder have no extension if all votes, or all items of a table,
+// name them without, and not otherwise.
 func TestExtensions(t *testing.T) {
 	inDir(t, "votes.csv", "id,r1,r2\nd0,yes,no\nd1,no,no\nd2,yes,yes\n", "full.csv", "id,r1,r2\nd0.png,yes,no\nd1.png,no,no\n",
 		"some.csv", "id,r1,r2\nd0,yes,no\nd9,no,no\n", "items.csv", "id,age\nd1,1\nd0,2\nd2,3\n", "png.csv", "id,age\nd0.png,1\nd1.png,2\n",

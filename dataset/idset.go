@@ -8,41 +8,41 @@ import (
 	"strings"
 
 	"credence/internal/table"
+	"credence/internal/words"
 )
 
-// idSet keeps the ids of items in order of appearance, and finds them. Of ten million items
-// every byte counts: texts lie in large pieces, so that they are not objects of their own to
-// the collector, and what is found by is four bytes in a table of numbers.
+// idSet numbers ids of items, or other names, in order of appearance, and finds them. It is compact
+// enough for ten million items: the texts are substrings of large pieces, so that the garbage
+// collector does not see each of them, and the hash table has four bytes per slot.
 type idSet struct {
 	names []string
-	lines []int32 // where each stands
+	lines []int32 // the line of each
 	piece strings.Builder
 	slots []uint32 // open addressing: 1 + an index into names, or 0
 	seed  maphash.Seed
 }
 
-// idPiece is the size of a piece of text.
+// idPiece is the size of a piece of text; the first ones are smaller.
 const idPiece = 1 << 16
 
-// newIDSet returns room for the ids of a table, if it says how many there are.
+// newIDSet returns an empty set with capacity for the rows of a table, if their number is known.
 func newIDSet(t table.Table) *idSet {
 	s := &idSet{}
 	if t, ok := t.(interface{ Rows() int }); ok {
-		n := min(t.Rows(), mostRoom)
+		n := min(t.Rows(), maxReserve)
 		s.names, s.lines = make([]string, 0, n), make([]int32, 0, n)
 	}
 	return s
 }
 
-// mostRoom is for how many ids room is made beforehand: a file may say anything.
-const mostRoom = 1 << 24
+// maxReserve limits the capacity reserved for ids, because the number of rows in a file may be wrong.
+const maxReserve = 1 << 24
 
-// next adds the id of a record, that in the column item or, if that is negative, the number of the record.
-// If the id is there already, it returns its line, else −1.
+// next adds the id of a record: the value in the column item or, if that is negative, the record number.
+// If the set contains the id already, next returns its line, else −1.
 func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, err error) {
 	if item < 0 {
-		s.keep(strconv.Itoa(len(s.names)))
-		s.lines = append(s.lines, int32(t.Line()))
+		s.keep(strconv.Itoa(len(s.names)), t.Line())
 		return -1, nil
 	}
 	id := rec[item].String()
@@ -55,19 +55,26 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 	return -1, nil
 }
 
-// keep adds an id that nobody will look for.
-func (s *idSet) keep(id string) {
+// keep adds an id without an entry in the hash table.
+func (s *idSet) keep(id string, line int) {
 	if s.piece.Cap()-s.piece.Len() < len(id) {
+		size := max(min(idPiece, 2*s.piece.Cap()), len(id), 64)
 		s.piece = strings.Builder{}
-		s.piece.Grow(max(idPiece, len(id)))
+		s.piece.Grow(size)
 	}
 	from := s.piece.Len()
 	s.piece.WriteString(id)
-	s.names = append(s.names, s.piece.String()[from:])
+	s.names, s.lines = append(s.names, s.piece.String()[from:]), append(s.lines, int32(line))
 }
 
-// add adds an id that stands on a line, unless it is there: then it returns its index.
-func (s *idSet) add(id string, line int) (earlier int, there bool) {
+// code returns the index of a name, which is added with its line if it is new.
+func (s *idSet) code(name string, line int) int32 {
+	at, _ := s.add(name, line)
+	return int32(at)
+}
+
+// add adds an id with its line, unless the set contains it, and returns its index.
+func (s *idSet) add(id string, line int) (index int, there bool) {
 	if 2*len(s.names) >= len(s.slots) {
 		s.grow()
 	}
@@ -75,13 +82,12 @@ func (s *idSet) add(id string, line int) (earlier int, there bool) {
 	if k := s.slots[at]; k != 0 {
 		return int(k - 1), true
 	}
-	s.keep(id)
-	s.lines = append(s.lines, int32(line))
+	s.keep(id, line)
 	s.slots[at] = uint32(len(s.names))
-	return 0, false
+	return len(s.names) - 1, false
 }
 
-// slot returns where an id is, or belongs.
+// slot returns the slot of an id, or the free slot for it.
 func (s *idSet) slot(id string) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	at := maphash.String(s.seed, id) & mask
@@ -101,7 +107,7 @@ func (s *idSet) grow() {
 	}
 }
 
-// places has the rows of items by their ids; nil means that every item is the row of its own number.
+// places maps ids of items to their rows.
 type places map[string]int
 
 func placesOf(items []string) places {
@@ -112,56 +118,47 @@ func placesOf(items []string) places {
 	return at
 }
 
-// of returns the row of item i, whose id is given.
-func (p places) of(i int, id string) (int, bool) {
-	if p == nil {
-		return i, true
-	}
-	to, ok := p[id]
-	return to, ok
-}
-
-// has reports whether there is an item with an id.
+// has reports whether p contains an id.
 func (p places) has(id string) bool {
 	_, ok := p[id]
 	return ok
 }
 
-// hasAll reports whether there are items with all of some ids.
+// hasAll reports whether p contains all of the ids.
 func (p places) hasAll(ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !p.has(id) })
 }
 
-// seenIDs finds ids that come twice in a stream of any length, in bounded memory. Once it is full, further ids are
-// compared with those that it has and with the one before. Ids that rise throughout, as numbers do, cannot repeat.
+// seenIDs finds duplicate ids in a stream of any length, in bounded memory. Once it is full, further ids are compared
+// with those it contains and with the previous id. Ids that increase throughout, such as numbers, cannot repeat.
 type seenIDs struct {
 	slots   []seenID // open addressing; a power of two
-	n       int      // of them that are taken
+	n       int      // slots in use
 	seeds   [2]maphash.Seed
-	last    string      // id that came last
-	line    int         // on which it stands
-	waiting []waitingID // comparing many at once takes a third of the time, since none waits for memory alone
-	falling bool        // some id does not come after the one before it
+	last    string      // the previous id
+	line    int         // its line
+	waiting []waitingID // comparing many at once takes a third of the time, because memory accesses overlap
+	falling bool        // some id is not greater than the previous one
 }
 
-// waitingID is an id that was not compared yet, and the line it stands on.
+// waitingID is an id that was not compared yet, and its line.
 type waitingID struct {
 	id   string
 	line int
 }
 
-// seenID stands for an id by 96 bits of hashes with random seeds: among ten million ids, chance takes two different
-// ones for equal in one of 10¹⁵ files.
+// seenID represents an id by 96 bits of hashes with random seeds: among ten million ids, two different ones collide in
+// one of 10¹⁵ files.
 type seenID struct {
 	hash uint64
 	more uint32
-	line uint32 // 1 + the line it stands on, or 0 for a free slot
+	line uint32 // 1 + the line of the id, or 0 for a free slot
 }
 
-// maxSeen is how many ids are kept at most, in 64 MB.
+// maxSeen is the largest number of ids in the set, which takes 64 MB.
 const maxSeen = 3 << 20
 
-// add takes an id into account, which stands on a line, and returns the line of an equal one if there is any.
+// add adds an id with its line, and returns the line of an equal id if there is one.
 func (s *seenIDs) add(id string, line int) (earlier int, there bool) {
 	if s.n < maxSeen && 4*s.n >= 3*len(s.slots) {
 		s.grow()
@@ -183,7 +180,7 @@ func (s *seenIDs) add(id string, line int) (earlier int, there bool) {
 	return 0, false
 }
 
-// slot returns where an id is, or belongs.
+// slot returns the slot of an id, or the free slot for it.
 func (s *seenIDs) slot(x seenID) *seenID {
 	mask := uint64(len(s.slots) - 1)
 	for k := x.hash & mask; ; k = (k + 1) & mask {
@@ -206,20 +203,20 @@ func (s *seenIDs) grow() {
 	}
 }
 
-// warnings says how far ids were compared, if that is not all of them.
+// warnings returns a warning if not all ids were compared.
 func (s *seenIDs) warnings() []error {
 	if s.n < maxSeen || !s.falling {
 		return nil
 	}
 	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed",
-		number(s.n, "item"))}
+		words.Plural(s.n, "item"))}
 }
 
-// compareIDs compares the ids that wait, and refuses one that came before.
+// compareIDs compares the waiting ids and returns an error for a duplicate.
 func (s *Stream) compareIDs() error {
 	for _, w := range s.ids.waiting {
 		if earlier, there := s.ids.add(w.id, w.line); there {
-			return twice(s.t, w.line, s.item, s.opts.ItemColumn, w.id, earlier)
+			return duplicateItem(s.t, w.line, s.item, s.opts.ItemColumn, w.id, earlier)
 		}
 	}
 	s.ids.waiting = s.ids.waiting[:0]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Ids of any length are found again, with their lines, and in the order in which they came.
+// Ids of any length are found, with their lines, in the order in which they were added.
 func TestIDSet(t *testing.T) {
 	s := &idSet{}
 	var want []string

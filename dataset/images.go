@@ -18,31 +18,31 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// ImageOptions says how images become features of one shape.
+// ImageOptions specifies how images become features of one shape.
 type ImageOptions struct {
-	// Height and Width are the size that images are brought to, without
-	// keeping their proportions. 0 means that of the first image.
+	// Height and Width are the size that images are scaled to, regardless of
+	// their proportions. 0 means the size of the first image.
 	Height, Width int
-	// Gray makes one channel of brightness; otherwise there are three, red,
-	// green and blue, unless the first image is gray itself.
+	// Gray selects one channel of brightness; otherwise there are three, red,
+	// green and blue, unless the first image is gray.
 	Gray bool
-	// Color makes three channels even if the first image is gray.
+	// Color selects three channels even if the first image is gray.
 	Color bool
 }
 
-// The names of the features of a folder of images, and of one of volumes.
+// The names of the features of a folder of images and of a folder of volumes.
 const (
 	imagePart   = "image"
 	volumesPart = "volume"
 )
 
-// maxPixels bounds the size of an image before it is decoded.
+// maxPixels limits the size of an image, which is checked before it is decoded.
 const maxPixels = 1 << 28
 
-// readImageFolder takes every PNG and JPEG file below a folder as an item, or
-// every volume, in alphabetical order; its id is the path within the folder. Of
-// a pair of files the header is the item. The folder may also be a single
-// volume.
+// readImageFolder reads every PNG and JPEG file in a folder and its subfolders, or
+// every volume, as an item, in alphabetical order; its id is the path within the
+// folder. Of a header and voxel pair of files, the header is the item. The folder
+// may also be a single volume.
 func readImageFolder(ctx context.Context, dir string, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, advise(&ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table"}, "", SetImages)
@@ -94,7 +94,7 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 // addImages reads the images or volumes that a column of a table names.
 func (f *features) addImages(ctx context.Context, table string, paths []string, opts *reading) error {
 	full := make([]string, len(paths))
-	var gone []string // told before any is decoded, which may take hours
+	var gone []string // reported before images are decoded, which may take hours
 	for i, p := range paths {
 		if p == "" {
 			return &ParseError{File: table, Msg: fmt.Sprintf("item %q has no image in column %q", f.Items[i], opts.ImageColumn)}
@@ -113,11 +113,11 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 	return f.readImages(ctx, full, opts)
 }
 
-// ErrOutside is the reason when a table names an image that is not in its folder;
+// ErrOutside is the cause if a table names an image outside of its folder;
 // see [FeatureOptions].AnyPath.
 var ErrOutside = errors.New("the path leads out of the folder of the table")
 
-// imagePath returns where the image is that a table in a folder calls p.
+// imagePath returns the path of the image that a table in the given folder names p.
 func (o *FeatureOptions) imagePath(folder, p string) (string, error) {
 	p = filepath.FromSlash(p)
 	switch {
@@ -129,27 +129,24 @@ func (o *FeatureOptions) imagePath(folder, p string) (string, error) {
 	return filepath.Join(folder, p), nil
 }
 
-// readImages adds one part, named opts.ImageColumn, with the images or volumes
-// at paths; the first tells which.
+// readImages adds a feature named opts.ImageColumn with the images or volumes
+// at paths; the first path determines which of the two.
 func (f *features) readImages(ctx context.Context, paths []string, opts *reading) error {
-	var part Part
-	var rows Rows
-	var err error
+	read := f.images
 	if volumeFormat(paths[0]) != nil {
-		part, rows, err = f.volumes(ctx, paths, opts)
-	} else {
-		part, rows, err = f.images(ctx, paths, opts)
+		read = f.volumes
 	}
+	part, rows, err := read(ctx, paths, opts)
 	if err != nil {
 		return err
 	}
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
-	f.Rows = besides(f.Rows, rows)
+	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 
-// volumes returns the part of volumes and their rows.
+// volumes returns the feature of the volumes at paths, and their rows.
 func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
 	part, err := volumePart(&opts.FeatureOptions)
 	if err != nil {
@@ -165,7 +162,7 @@ func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (
 	return part, rows, nil
 }
 
-// images returns the part of images and their rows.
+// images returns the feature of the images at paths, and their rows.
 func (f *features) images(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
@@ -183,7 +180,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (P
 	if err != nil {
 		return part, nil, err
 	}
-	rows := sink.ready()
+	rows := sink.ready
 	if rows == nil {
 		if rows, err = decodeImages(ctx, paths, shape, opts, sink); err != nil {
 			return part, nil, errors.Join(err, sink.Close())
@@ -193,7 +190,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (P
 	return part, rows, nil
 }
 
-// imageShape returns [C,H,W] as the options, the schema or the first image say.
+// imageShape returns the shape [C,H,W] from the schema, the options or the first image.
 func imageShape(first string, opts *reading) ([]int, error) {
 	for _, p := range opts.Schema {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor && len(p.Shape) == 3 {
@@ -216,7 +213,7 @@ func imageShape(first string, opts *reading) ([]int, error) {
 	return []int{channels, cmp.Or(opts.Image.Height, c.Height), cmp.Or(opts.Image.Width, c.Width)}, nil
 }
 
-// imageConfig reads the size of an image and refuses what is too large.
+// imageConfig reads the size of an image and returns an error if it is too large.
 func imageConfig(path string, r io.Reader) (image.Config, error) {
 	c, _, err := image.DecodeConfig(r)
 	if err != nil {
@@ -228,9 +225,9 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 	return c, nil
 }
 
-// imageMemory returns the most bytes that decoding an image takes and scaling it to h×w.
+// imageMemory returns an upper limit of the bytes for decoding an image and scaling it to h×w.
 func imageMemory(c image.Config, h, w int) int64 {
-	// The pixels, and those of a pass of an interlaced PNG file, or the coefficients of
+	// The pixels, and those of one pass of an interlaced PNG file or the coefficients of
 	// a progressive JPEG file.
 	each := int64(16)
 	switch c.ColorModel {
@@ -245,7 +242,7 @@ func imageMemory(c image.Config, h, w int) int64 {
 	}
 	need := each * int64(c.Width) * int64(c.Height)
 	if c.Width != w || c.Height != h {
-		// Weights of four pixels for each along the axes, rows that are scaled along one
+		// Weights of four pixels for each pixel along the axes, rows scaled along one
 		// axis, and the result.
 		need += 128*int64(c.Width+c.Height) + 64*int64(w+h) + 32*int64(w)*int64(c.Height) + 8*int64(w)*int64(h)
 	}
@@ -282,7 +279,7 @@ func decodeImage(path string, shape []int, pool *budget.Pool, dst []float32) err
 }
 
 // decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
-// images of 16 bits keep their finer steps. Memory comes out of the pool.
+// images of 16 bits keep their finer steps. The memory it uses is taken from the pool.
 func decodeImageFrom(path string, f io.ReadSeeker, shape []int, pool *budget.Pool, dst []float32) error {
 	c, err := imageConfig(path, f)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestImagesRefused(t *testing.T) {
 	if _, err := readFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading .: no Parquet files, no PNG or JPEG images and no NIfTI volumes in this folder" {
 		t.Error(err)
 	}
-	// A header that promises 2³¹ × 2³¹ pixels.
+	// A header with a size of 2³¹ × 2³¹ pixels.
 	huge := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x00\x00\x00\x00"
 	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, budget.NewPool(budget.Least), make([]float32, 1)); err == nil {
 		t.Error("a huge image is accepted")
@@ -127,7 +127,7 @@ func FuzzImage(f *testing.F) {
 	})
 }
 
-// Paths of images may serve as the ids of the items too.
+// Paths of images can also be the ids of the items.
 func TestImagesAsIDs(t *testing.T) {
 	b, err := os.ReadFile("testdata/gray.png")
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"credence/internal/words"
 )
 
-// InputRows are the network inputs of a data set's items: a Transform applied to
-// its rows. It is a Rows itself, of the transform's width.
+// InputRows are the network inputs of the items of a data set: a Transform applied
+// to its rows. It implements [Rows], with the width of the transform.
 type InputRows struct {
-	ops     []binding // all parts
-	numbers []scaled  // those that are numeric and were never missing: tables have many
+	ops     []binding // all features
+	numbers []scaled  // numeric features without missing values in training: tables have many
 	others  []int     // the indices of all others
 	rows    Rows
 	width   int
@@ -20,23 +20,23 @@ type InputRows struct {
 	bufs    sync.Pool // raw rows
 }
 
-// scaled is a value that is standardized and nothing else.
+// scaled is a value that is only standardized.
 type scaled struct {
 	from, to int
 	mean, sd float64
 }
 
-// binding says where a part lies in a raw row and in the network input.
+// binding is the position of a feature in a raw row and in the network input.
 type binding struct {
 	p        *fitted
 	from, to int
-	texts    []string  // of a text part
-	held     []float32 // [N × outputs] or nil: logits of items by models that did not see them; NaN for others
-	levels   []int32   // raw code → index among p.Levels, or −1 (unknown)
+	texts    []string  // of a text feature
+	held     []float32 // [N × outputs] or nil: logits by models fitted without the item; NaN for items not in the fit
+	levels   []int32   // raw code → index into p.Levels, or −1 (unknown)
 }
 
-// Over returns the network inputs of the items of ds, whose features are found
-// by name: their order, and the order of levels, may differ from those fitted.
+// Over returns the network inputs of the items of ds. Features are matched by
+// name: their order, and the order of levels, may differ from those in the fit.
 func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
 	if ds.Rows == nil {
 		return nil, errNoFeatures
@@ -109,8 +109,8 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 	}
 	var raw []float32
 	if in.rows.Len() == 1 {
-		// A new pool takes a lock of the whole process when it is first used, for
-		// which callers that read one row each would queue.
+		// The first use of a new pool takes a process-wide lock, on which callers
+		// that read one row each would contend.
 		raw = make([]float32, in.raw)
 	} else {
 		b := in.bufs.Get().(*[]float32)
@@ -123,7 +123,7 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 	return in.apply(dst, raw, i)
 }
 
-// apply fills dst with the network input of a raw row, that of item i.
+// apply fills dst with the network input of the raw row of item i.
 func (in *InputRows) apply(dst, raw []float32, i int) error {
 	in.scale(dst, raw)
 	for _, k := range in.others {
@@ -180,7 +180,7 @@ func (in *InputRows) scale(dst, raw []float32) {
 	}
 }
 
-// category writes the level with raw code x.
+// category writes the network input of the level with raw code x.
 func (b *binding) category(to []float32, x float32) error {
 	level, missing := int32(UnknownLevel), x != x
 	if !missing && x != UnknownLevel {
@@ -218,8 +218,8 @@ func standardizeAll(to, from []float32, mean, sd float64) {
 		clear(to)
 		return
 	}
-	// Four at a time: the conversions of one would wait for the division of the
-	// one before, whose register they share.
+	// Four at a time: with one at a time, each conversion would wait for the
+	// division before it, because they share a register.
 	i := 0
 	for ; i+4 <= len(from); i += 4 {
 		x, z := from[i:i+4:i+4], to[i:i+4:i+4]

@@ -2,8 +2,8 @@ package dataset
 
 import "testing"
 
-// BenchmarkInputRows measures what an item of 96×96×80 voxels costs in each
-// epoch, if it is kept in memory in its compact form.
+// BenchmarkInputRows measures the time per epoch of an item of 96×96×80 voxels
+// that is held in memory in its compact form.
 func BenchmarkInputRows(b *testing.B) {
 	for _, s := range []store{storeFloat16, storeUint8} {
 		b.Run("store="+string(s), func(b *testing.B) {

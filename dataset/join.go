@@ -13,7 +13,7 @@ import (
 )
 
 // readJoined reads the features of several files and joins them to those of the
-// first.
+// first file.
 func readJoined(ctx context.Context, paths []string, opts reading) (*features, error) {
 	matches := make([]match, len(paths))
 	if opts.Schema != nil && len(paths) > 1 {
@@ -30,7 +30,7 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	f := list[0]
 	for k, more := range list[1:] {
 		if err := f.join(more); err != nil {
-			return nil, errors.Join(closing(list[k+2:], err), f.Close()) // f closes the others
+			return nil, errors.Join(closeAll(list[k+2:], err), f.Close()) // f closes the others
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
@@ -40,53 +40,53 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	return f, nil
 }
 
-// readFiles reads the features of files that are joined, and gives those without ids the ids of others.
-// With follow, all but the first are read as files that are joined to it.
+// readFiles reads the features of files to be joined. Files without ids get those of a file of ids only.
+// With follow, all but the first are read with the options for files that are joined to it.
 func readFiles(ctx context.Context, paths []string, matches []match, opts reading, follow bool) ([]*features, error) {
 	var list []*features
 	for k, path := range paths {
 		f, err := matches[k].read(ctx, path, opts)
 		if err != nil {
-			return nil, closing(list, err)
+			return nil, closeAll(list, err)
 		}
 		list = append(list, f)
 		if k == 0 && follow {
-			opts.FeatureOptions = opts.further(f.ItemColumn())
+			opts.FeatureOptions = opts.forJoined(f.ItemColumn())
 		}
 	}
 	named, err := nameRows(list)
 	if err != nil {
-		return nil, closing(list, err)
+		return nil, closeAll(list, err)
 	}
 	return named, nil
 }
 
-// closing closes files because of an error.
-func closing(list []*features, err error) error {
+// closeAll closes files after an error and returns it, joined with those of closing.
+func closeAll(list []*features, err error) error {
 	for _, s := range list {
 		err = errors.Join(err, s.Close())
 	}
 	return err
 }
 
-// bothLack returns the columns that two files lack.
+// bothLack returns the columns that neither of two files has.
 func bothLack(a, b lacking) lacking {
 	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
 }
 
-// further returns how files are read that are joined to a first one, whose ids are
-// in the given column, if in any.
-func (o FeatureOptions) further(item string) FeatureOptions {
+// forJoined returns the options for files that are joined to a first one with the given
+// id column, or "".
+func (o FeatureOptions) forJoined(item string) FeatureOptions {
 	o.GroupColumn, o.SplitColumn, o.WeightColumn = "", "", ""
 	o.ItemColumn, o.ItemOptional = item, true
 	o.SheetOptional = true
 	return o
 }
 
-// join puts the features of another file beside those of f: by id, or by
-// position if either has row numbers for ids.
+// join adds the features of another file to those of f: by id, or by position if
+// the ids of either are row numbers.
 func (f *features) join(g *features) error {
-	f.closers = append(f.closers, g.closers...)
+	f.closers, f.notes = append(f.closers, g.closers...), append(f.notes, g.notes...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
@@ -108,7 +108,7 @@ func (f *features) join(g *features) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
+			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", words.Plural(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
 		if rows != nil {
 			rows = picked(g.Rows, order)
@@ -128,13 +128,13 @@ func (f *features) join(g *features) error {
 		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
-	f.Rows = besides(f.Rows, rows)
+	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 
-// rowsOf returns the row of f for each item that votes are on. Votes that name
-// no items are those of the rows in turn, unless the ids are row numbers
-// themselves.
+// rowsOf returns the row of f for each item with votes, or nil if the items of f and
+// v are the same. Votes without ids belong to the rows in order, unless the ids of f
+// are row numbers themselves.
 func (f *features) rowsOf(v *votes) (places, error) {
 	if slices.Equal(v.Items, f.Items) {
 		return nil, nil
@@ -145,7 +145,7 @@ func (f *features) rowsOf(v *votes) (places, error) {
 	case numbered && !f.numbered && !at.hasAll(v.Items):
 		if len(v.Items) != n {
 			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
-				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
+				words.Plural(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
 		return placesOf(v.Items), nil
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
@@ -154,9 +154,9 @@ func (f *features) rowsOf(v *votes) (places, error) {
 	return at, nil
 }
 
-// readTruth reads true probabilities, one column per class, joined by id.
+// readTruth reads true probabilities, one column per class, and joins them by id.
 func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
-	t, err := vo.openVotes(ctx, path, vo.Memory)
+	t, err := vo.open(ctx, path, table.Options{Memory: vo.Memory})
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 	}
 	at := placesOf(ds.Items)
 	truth := make([]float32, len(ds.Items)*d)
-	lines := slices.Repeat([]int{-1}, len(ds.Items)) // of their probabilities
+	lines := slices.Repeat([]int{-1}, len(ds.Items)) // of the probabilities of each item
 	row := 0
 	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		id := strconv.Itoa(row)
@@ -187,7 +187,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 			return nil
 		}
 		if lines[i] >= 0 {
-			return twice(t, t.Line(), item, vo.ItemColumn, id, lines[i])
+			return duplicateItem(t, t.Line(), item, vo.ItemColumn, id, lines[i])
 		}
 		lines[i] = t.Line()
 		var sum float64
@@ -214,9 +214,9 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 	return nil
 }
 
-// nameRows gives the ids of tables that hold nothing else to the rows of the file
-// without ids that comes next or, if none does, before: an array, in most cases.
-// A first file of ids alone says which items of the others are meant.
+// nameRows assigns the ids of tables without features to the rows of the next file
+// without ids or, if there is none, of the previous one: an array, in most cases.
+// A first file of only ids selects the items of the other files.
 func nameRows(list []*features) ([]*features, error) {
 	list = slices.Clone(list)
 	for k := 0; k < len(list); k++ {
@@ -236,20 +236,20 @@ func nameRows(list []*features) ([]*features, error) {
 			list = slices.Delete(list, k, k+1)
 			k--
 		case k > 0:
-			return nil, errIDsAlone(ids.path)
+			return nil, errOnlyIDs(ids.path)
 		}
 	}
 	return list, nil
 }
 
-func errIDsAlone(path string) error {
+func errOnlyIDs(path string) error {
 	return &ParseError{File: path, Msg: "nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name"}
 }
 
-// named gives the rows of f the ids of another file.
+// named sets the ids of the rows of f to those of another file.
 func (f *features) named(ids *features) error {
 	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", number(n, "id"), f.path, number(len(f.Items), "row"))
+		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", words.Plural(n, "id"), f.path, words.Plural(len(f.Items), "row"))
 		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
 			msg += fmt.Sprintf("; is the first line, %q, an id and no header?", ids.Columns[0].Name)
 		}
@@ -264,9 +264,9 @@ func (f *features) named(ids *features) error {
 	return nil
 }
 
-// namesAlone reports whether a table has a single column without a known name
-// whose texts all differ: beside another file they are ids.
-func (s *scan) namesAlone() bool {
+// onlyIDs reports whether a table has a single column without a known name
+// whose texts are all different: next to another file these are ids.
+func (s *scan) onlyIDs() bool {
 	if !s.opts.several || s.item >= 0 || len(s.columns) != 1 || s.opts.Schema != nil {
 		return false
 	}
@@ -274,8 +274,8 @@ func (s *scan) namesAlone() bool {
 	return c.use && !c.fixed && s.opts.Features == nil && c.texts == len(s.ids.names) && len(c.levels) == c.texts && c.texts > 1
 }
 
-// bareNames returns names of files without their extensions, or nil if two of them
-// become one.
+// bareNames returns file names without their extensions, or nil if two of them would
+// become equal.
 func bareNames(items []string) []string {
 	bare := words.Each(items, bareName)
 	if len(placesOf(bare)) < len(bare) {
@@ -284,8 +284,8 @@ func bareNames(items []string) []string {
 	return bare
 }
 
-// dropExtensions takes names of files without their extensions for ids if, and only
-// if, none of the ids of another file is the name of a file and all are without.
+// dropExtensions removes the extensions from ids that are file names if, and only if,
+// all ids of another file are such names without extensions and none has one.
 func (f *features) dropExtensions(ids []string) {
 	if !f.files || len(ids) == 0 || slices.ContainsFunc(ids, placesOf(f.Items).has) {
 		return
@@ -295,7 +295,7 @@ func (f *features) dropExtensions(ids []string) {
 	}
 }
 
-// alignNames drops the extensions of files in a folder where the items of the other
+// alignNames drops the extensions of files in a folder if the items of the other
 // features have none.
 func alignNames(f, g *features) {
 	if g.files {
@@ -310,8 +310,8 @@ func alignNames(f, g *features) {
 	}
 }
 
-// lackExtension asks whether ids lack the extension that others have, or have one
-// that others lack: "; do they lack .png?". It is "" if neither would help.
+// lackExtension returns a question whether ids lack the extension that others have, or
+// have one that others lack: "; do they lack .png?". It returns "" if neither would help.
 func lackExtension(ids, others []string) string {
 	for _, c := range []struct {
 		short, long []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A cache that a killed process left half written goes when the next one is made.
+// An incomplete cache of a killed process is removed when the next one is made.
 func TestCacheLeftover(t *testing.T) {
 	inDir(t, "items.csv", many("id,a,b", "#,#,-#", 50))
 	if err := os.Mkdir("cache", 0o755); err != nil {

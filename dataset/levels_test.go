@@ -96,7 +96,7 @@ func TestBooleansOfFeatures(t *testing.T) {
 	}
 }
 
-// A number that was more than 0 and 1 in training is no boolean.
+// A number with values other than 0 and 1 in training is not a boolean.
 func TestBooleanForNumber(t *testing.T) {
 	inDir(t, "items.csv", "id,age\na,1\nb,61\n", "new.csv", "id,age\na,True\n", "votes.csv", "item,label\na,x\na,y\nb,x\nb,y\n")
 	ds, err := Load(t.Context(), LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}})
@@ -117,7 +117,7 @@ func TestBooleanForNumber(t *testing.T) {
 	}
 }
 
-// Votes that are booleans are for the same classes in every spelling.
+// Votes that are booleans have the same classes in every spelling.
 func TestBooleansOfVotes(t *testing.T) {
 	inDir(t, "title.csv", "item,label\na,True\na,False\nb,False\n", "upper.csv", "item,label\na,TRUE\na,FALSE\nb,FALSE\n",
 		"typed.json", `[{"item": "a", "label": true}, {"item": "a", "label": false}, {"item": "b", "label": false}]`,
@@ -143,7 +143,7 @@ func TestBooleansOfVotes(t *testing.T) {
 			t.Errorf("%s with the classes %q: got %s, want %s %s", c.files, c.classes, got, c.found, want)
 		}
 	}
-	// Votes of several files add up.
+	// Votes of several files are added up.
 	ds, err := Load(t.Context(), LoadOptions{Votes: []string{"title.csv", "typed.json"}})
 	if err != nil {
 		t.Fatal(err)

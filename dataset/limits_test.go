@@ -41,8 +41,8 @@ func hugePNG(t *testing.T, w int) []byte {
 	return out
 }
 
-// An image of little size on the disk and much in memory is refused before it is decoded,
-// and one that fits is read.
+// An image that is small on disk and too large in memory is an error before it is decoded;
+// one that fits is read.
 func TestImageMemory(t *testing.T) {
 	var row [4]float32
 	pool := budget.NewPool(budget.Least)
@@ -67,7 +67,7 @@ func writeVolume(t *testing.T, path string, dim [3]int, f func(i int) float32) {
 	}
 }
 
-// A volume that shows nothing, or takes more memory than is allowed, is refused in training
+// A volume without content, or one that needs more memory than allowed, is an error in training
 // and in prediction.
 func TestVolumesThatShowNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -138,7 +138,7 @@ func TestStreamStop(t *testing.T) {
 	}
 }
 
-// Numbers that float32 does not hold are told of, in arrays and in tables.
+// Warnings report numbers that float32 cannot represent, in arrays and in tables.
 func TestLostDigits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	npy := func(descr string, values ...uint64) {

@@ -13,22 +13,22 @@ import (
 	"credence/internal/words"
 )
 
-// LoadOptions says where the data are and how they are read.
+// LoadOptions specifies the files of a data set and how they are read.
 type LoadOptions struct {
-	// Data are the files of features. Items are those of the first; further
-	// files are joined to it by id or, where they have none, by position. Where
-	// the first is a collection of items with their votes, in JSON, further
-	// collections have more items.
+	// Data are the feature files. The first defines the items; further files are
+	// joined to it by id or, if they have no ids, by position. If the first is a
+	// JSON collection of items with their votes, further collections are appended
+	// to it.
 	Data []string
-	// Votes are the files of votes, which add up. None means that the first of
-	// Data holds them: in VotesOptions.Columns, in the columns that carry the names of
-	// VotesOptions.Classes, or in a column with one label per row. No votes at
-	// all are fine with NoVotes.
+	// Votes are the files of votes, which are added up. If there are none, votes
+	// are read from the first file of Data: from VotesOptions.Columns, from the
+	// columns named like VotesOptions.Classes, or from a column with one label per
+	// row. NoVotes allows data without votes.
 	Votes   []string
 	NoVotes bool
-	// Ignore are columns to leave out of any of the files; each has to be in one.
+	// Ignore are columns to leave out; each must be in at least one of the files.
 	Ignore []string
-	// Truth, if set, is a file with one column per class of true probabilities.
+	// Truth, if set, is a file of true probabilities, one column per class.
 	Truth          string
 	FeatureOptions FeatureOptions
 	VotesOptions   VotesOptions
@@ -50,7 +50,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		ds.warnRaters()
 		return ds, nil
 	}
-	if err := twiceGiven(opts.Data, "features"); err != nil {
+	if err := checkDuplicateFiles(opts.Data, "features"); err != nil {
 		return nil, err
 	}
 	if err := opts.stack(ctx); err != nil {
@@ -64,7 +64,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	case len(opts.Votes) > 0:
 		v, err = readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
 	case !opts.NoVotes:
-		v, err = votesBeside(ctx, opts.Data[0], &opts.VotesOptions, &fo)
+		v, err = votesInFeatures(ctx, opts.Data[0], &opts.VotesOptions, &fo)
 	}
 	if err != nil {
 		return nil, err
@@ -95,18 +95,18 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	return ds, ds.Check()
 }
 
-// stack has collections of items with their votes read as one.
+// stack combines JSON collections of items with their votes into one table.
 func (o *LoadOptions) stack(ctx context.Context) (err error) {
 	fo := &o.FeatureOptions
 	o.Data, err = fo.stack(ctx, o.Data, fo.Memory)
-	if len(o.Votes) == 0 { // they are beside the features
+	if len(o.Votes) == 0 { // votes are in the feature file
 		vo := &o.VotesOptions
 		vo.under, vo.Sheet, vo.SheetOptional = fo.under, fo.Sheet, fo.SheetOptional
 	}
 	return err
 }
 
-// shareIgnored tells the readers of all files what to leave out.
+// shareIgnored passes Ignore on to the options of features and votes.
 func (o *LoadOptions) shareIgnored() {
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
 	if len(o.Ignore) > 0 && len(o.Votes) > 0 {
@@ -115,8 +115,8 @@ func (o *LoadOptions) shareIgnored() {
 	}
 }
 
-// checkIgnored refuses names that no file has. The long form of votes has no
-// columns that could be left out.
+// checkIgnored returns an error for a name that is in no file. The long form of
+// votes has no columns that could be left out.
 func checkIgnored(names []string, f *features, v *votes) error {
 	for _, name := range names {
 		if err := f.lacks.of(name); err != nil && (v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil) {
@@ -126,10 +126,10 @@ func checkIgnored(names []string, f *features, v *votes) error {
 	return nil
 }
 
-// votesBeside reads votes from the file of features itself, and tells the
-// feature reader which columns they take.
-func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
-	t, err := vo.openVotes(ctx, path, vo.Memory)
+// votesInFeatures reads votes from the feature file itself and excludes their
+// columns from the features.
+func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
+	t, err := vo.open(ctx, path, table.Options{Memory: vo.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +177,8 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 	return v, v.finish(&opts)
 }
 
-// Join puts votes to the items of features. Items without votes stay, with
-// none; votes for items without features are left out. Both are reported. Votes
-// may be nil.
+// join assigns votes to the items of f. Items without votes are kept; votes on
+// items without features are left out. Both cause a warning. v may be nil.
 func join(f *features, v *votes) (*Dataset, error) {
 	ds := &f.Dataset
 	if v == nil {
@@ -227,12 +226,12 @@ func join(f *features, v *votes) (*Dataset, error) {
 	return ds, nil
 }
 
-// place puts votes to the rows of their items.
+// place assigns votes to the rows of their items, which at returns by id.
 func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 	ds.Counts = make([]float32, len(f.Items)*d)
 	var unknown []string
 	for i, id := range v.Items {
-		if to, ok := at.of(i, id); ok {
+		if to, ok := at[id]; ok {
 			copy(ds.Counts[to*d:(to+1)*d], v.Counts[i*d:(i+1)*d])
 		} else {
 			unknown = append(unknown, strconv.Quote(id))
@@ -242,12 +241,12 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 		return err
 	}
 	if len(unknown) > 0 {
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", words.Plural(len(unknown), "item"), words.Few(unknown)))
 	}
 	if v.Ratings != nil {
 		ds.Ratings = make([]Rating, 0, len(v.Ratings))
 		for _, r := range v.Ratings {
-			if to, ok := at.of(int(r.Item), v.Items[r.Item]); ok {
+			if to, ok := at[v.Items[r.Item]]; ok {
 				ds.Ratings = append(ds.Ratings, Rating{int32(to), r.Rater, r.Class})
 			}
 		}
@@ -255,7 +254,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 	return nil
 }
 
-// checkOverlap refuses a file of votes none of whose items has features.
+// checkOverlap returns an error if none of the items of a vote file has features.
 func (v *votes) checkOverlap(items []string, at places) error {
 	for _, file := range v.files {
 		if slices.ContainsFunc(file.items, at.has) {
@@ -271,7 +270,7 @@ func (v *votes) checkOverlap(items []string, at places) error {
 	return nil
 }
 
-// classVotes returns all votes for class c.
+// classVotes returns the total number of votes for class c.
 func (ds *Dataset) classVotes(c int) float64 {
 	var m float64
 	for i := c; i < len(ds.Counts); i += len(ds.Classes) {
@@ -288,9 +287,9 @@ func quoted(names []string) []string {
 	return q
 }
 
-// ReadColumns reads columns of the files that ds was loaded from with the same
-// options, features or not, as text: of each name the values of the items, [N], ""
-// where one is missing. A column is that of the first file that has it.
+// ReadColumns reads columns as text from the files that ds was loaded from with
+// the same options, whether they are features or not. For each name it returns the
+// values of the items, [N], "" if missing, from the first file that has the column.
 func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []string) ([][]string, error) {
 	if err := opts.stack(ctx); err != nil {
 		return nil, err
@@ -322,8 +321,8 @@ func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []st
 	return values, nil
 }
 
-// readColumns reads from one table the columns that it has and none before had.
-// Rows belong to the item of their id or, without ids, of their number.
+// readColumns reads the columns of one table that are not in an earlier one.
+// Rows are assigned to items by id or, without ids, by row number.
 func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at places, opts *LoadOptions,
 	names []string, values [][]string) error {
 	fo := &opts.FeatureOptions
@@ -359,7 +358,7 @@ func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, a
 		} else if first {
 			to, ok = at[strconv.Itoa(to)]
 		}
-		if !ok || seen[to] { // of an item that comes in several rows the first counts
+		if !ok || seen[to] { // the first row of an item counts
 			return nil
 		}
 		seen[to] = true

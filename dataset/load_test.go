@@ -162,8 +162,8 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-// A column of ids that a file may lack is used where it is there, and found by its
-// name where it is not.
+// An optional id column is used in files that have it; in others the id column is found
+// by its name.
 func TestOptionalItem(t *testing.T) {
 	inDir(t, "with.csv", "code,id,x\nc1,a,1\nc2,b,2\n", "without.csv", "id,x\na,1\nb,2\n",
 		"votes.csv", "code,p,q\nc1,1,2\nc2,12,0\n", "plain.csv", "id,p,q\na,1,2\nb,12,0\n")
@@ -190,7 +190,7 @@ func TestOptionalItem(t *testing.T) {
 	}
 }
 
-// Columns to leave out may be in any of the files, and have to be in one.
+// Columns to leave out may be in any of the files, and must be in at least one.
 func TestIgnoreInAnyFile(t *testing.T) {
 	inDir(t, "items.csv", "id,x,note\na,1,u\nb,2,v\n", "more.csv", "id,z,extra\na,3,4\nb,4,5\n",
 		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -17,23 +16,23 @@ type longVote struct {
 	count              float32
 }
 
-// longReader gathers votes of the long form, one per row.
+// longReader collects votes of the long form, one per row.
 type longReader struct {
 	t                         table.Table
 	opts                      *VotesOptions
 	item, label, rater, count int // columns, or −1
 
-	items, raters ids
+	items, raters idSet
 	labels        labels
 	list          []longVote
 	blank         int              // rows without a label
-	withdrawn     int              // votes that a later row without a label takes back
-	twice         int              // votes by raters who had voted on the item
-	firstTwice    string           // the first of them
+	withdrawn     int              // votes withdrawn by a later row without a label
+	twice         int              // votes by raters who had voted on the item before
+	firstTwice    string           // description of the first of them
 	last          map[[2]int32]int // (item, rater) → index of its vote
 }
 
-// readLong reads one vote a row.
+// readLong reads one vote per row.
 func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*votes, error) {
 	r := &longReader{t: t, opts: &opts, item: item, label: label, last: map[[2]int32]int{}}
 	if err := r.columns(); err != nil {
@@ -52,7 +51,7 @@ func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOpt
 	return r.votes()
 }
 
-// columns finds those of raters and counts; no column has two uses.
+// columns determines the columns of raters and counts; no column has two uses.
 func (r *longReader) columns() (err error) {
 	if r.item < 0 && !r.opts.numbered {
 		return noColumn(r.t, "item", SetItem)
@@ -70,14 +69,14 @@ func (r *longReader) columns() (err error) {
 	return nil
 }
 
-// add takes a row into account.
+// add adds the vote of a row and accounts for its memory.
 func (r *longReader) add(rec []table.Cell) error {
-	const text = 120 // bytes of a text in a list and a map, besides its own
+	const text = 120 // bytes per text in a list and a map, in addition to its length
 	before := len(r.items.names) + len(r.raters.names) + len(r.labels.names)
 	if err := r.addVote(rec); err != nil {
 		return err
 	}
-	size := 64 // of a vote, twice, with its place in a map
+	size := 64 // of a vote, twice, with its map entry
 	if len(r.items.names)+len(r.raters.names)+len(r.labels.names) > before {
 		for _, col := range []int{r.item, r.rater, r.label} {
 			if col >= 0 {
@@ -96,7 +95,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	if id == "" {
 		return r.t.ErrorAt(r.item, "the item has no id")
 	}
-	vote := longVote{item: r.items.code(id), rater: -1, label: -1, count: 1}
+	vote := longVote{item: r.items.code(id, r.t.Line()), rater: -1, label: -1, count: 1}
 	if r.opts.missing(&rec[r.label], table.VoteNA) {
 		r.blankVote(vote.item, rec)
 		return nil
@@ -113,8 +112,8 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		vote.count = float32(m)
 	}
 	if r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
-		vote.rater = r.raters.code(rec[r.rater].String())
-		if done, err := r.again(vote); done || err != nil {
+		vote.rater = r.raters.code(rec[r.rater].String(), r.t.Line())
+		if done, err := r.applyPolicy(vote); done || err != nil {
 			return err
 		}
 		r.last[[2]int32{vote.item, vote.rater}] = len(r.list)
@@ -123,11 +122,11 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	return nil
 }
 
-// blankVote takes a row without a label: if the last vote of a rater counts, it withdraws the one
-// before.
+// blankVote handles a row without a label: with the policy LastVote, it withdraws the earlier vote
+// of the rater.
 func (r *longReader) blankVote(item int32, rec []table.Cell) {
 	if r.opts.Duplicates == LastVote && r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
-		pair := [2]int32{item, r.raters.code(rec[r.rater].String())}
+		pair := [2]int32{item, r.raters.code(rec[r.rater].String(), r.t.Line())}
 		if at, ok := r.last[pair]; ok {
 			r.list[at].label = withdrawn
 			delete(r.last, pair)
@@ -141,9 +140,9 @@ func (r *longReader) blankVote(item int32, rec []table.Cell) {
 // withdrawn is the label of a vote that no longer counts.
 const withdrawn = -1
 
-// again does what Duplicates says if the rater has voted on the item before, and
-// reports whether that settles the vote.
-func (r *longReader) again(vote longVote) (done bool, err error) {
+// applyPolicy applies the policy Duplicates if the rater has voted on the item before, and
+// reports whether the vote needs no further handling.
+func (r *longReader) applyPolicy(vote longVote) (done bool, err error) {
 	at, ok := r.last[[2]int32{vote.item, vote.rater}]
 	if !ok {
 		return false, nil
@@ -161,7 +160,7 @@ func (r *longReader) again(vote longVote) (done bool, err error) {
 	return r.opts.Duplicates != EveryVote, nil
 }
 
-// votes counts what was gathered.
+// votes returns the collected votes.
 func (r *longReader) votes() (*votes, error) {
 	class, classes, err := r.labels.classes(r.t, r.opts)
 	if err != nil {
@@ -204,22 +203,22 @@ func (r *longReader) votes() (*votes, error) {
 		}
 	}
 	if r.blank > 0 {
-		v.warn("%s without a label left out", number(r.blank, "row"))
+		v.warn("%s without a label left out", words.Plural(r.blank, "row"))
 	}
 	v.warnVotes(left, r.labels.names, class)
 	if r.withdrawn > 0 {
-		v.warn("%s withdrawn by a later row without a label", number(r.withdrawn, "vote"))
+		v.warn("%s withdrawn by a later row without a label", words.Plural(r.withdrawn, "vote"))
 	}
 	if r.twice > 0 {
-		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
+		v.warn("%s by a rater who had voted on the item before (%s): %s", words.Plural(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
 	return v.from(r.t), nil
 }
 
-// duplicatesText says which of two votes counts.
+// duplicatesText describes which of two votes counts.
 var duplicatesText = map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
 
-// except returns −1 in place of a column that has another use.
+// except returns col, or −1 if it is one of the others.
 func except(col int, others ...int) int {
 	for _, o := range others {
 		if col == o {
@@ -237,7 +236,7 @@ func (v *votes) warn(format string, args ...any) {
 	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
 }
 
-// warnVotes reports votes for unknown classes: those of the labels whose class is −1, if there are any.
+// warnVotes adds a warning if votes were left out: those for the labels whose class is −1.
 func (v *votes) warnVotes(left int, labels []string, class []int32) {
 	if left == 0 {
 		return
@@ -252,7 +251,7 @@ func (v *votes) warnVotes(left int, labels []string, class []int32) {
 	if unknown != nil {
 		which += " [" + words.Few(quoted(unknown)) + "]"
 	}
-	v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
+	v.warn("%s left out, for %s that are not among the classes %s", words.Plural(left, "vote"), which, classList(v.Classes))
 }
 
 // votesIn reads a number of votes.
@@ -267,24 +266,4 @@ func votesIn(t table.Table, col int, c *table.Cell) (float64, error) {
 		return 0, t.ErrorAt(col, "%s votes: more than %s cannot be counted", c.String(), words.Thousands(maxVotes))
 	}
 	return m, nil
-}
-
-// ids numbers names in order of first appearance.
-type ids struct {
-	codes map[string]int32
-	names []string
-}
-
-func (s *ids) code(name string) int32 {
-	if c, ok := s.codes[name]; ok {
-		return c
-	}
-	if s.codes == nil {
-		s.codes = map[string]int32{}
-	}
-	c := int32(len(s.names))
-	name = strings.Clone(name)
-	s.codes[name] = c
-	s.names = append(s.names, name)
-	return c
 }

@@ -13,19 +13,19 @@ import (
 	"credence/internal/words"
 )
 
-// match says which features of a trained model a file holds. The zero value
-// reads the file as the options say.
+// match lists the features of a trained model that are in a file. With the zero value,
+// the file is read as the options specify.
 type match struct {
-	schema []Part   // the features to read, under their names in the file; it may be empty
-	names  []string // what the model calls them
+	schema []Part   // the features to read, with their names in the file; may be empty
+	names  []string // their names in the model
 	image  string   // the column of paths of images
 }
 
-// matchFiles hands the features of opts.Schema out to files that are joined, as
-// features.join named them: a second column "age" is "age 2" to the model, a
-// second array "x 2". Arrays and folders come first, because they have no names
-// that tables could be mistaken for. The first file may be open already, as a
-// table.
+// matchFiles assigns the features of opts.Schema to files that are joined, with the
+// names that features.join makes: a second column "age" is "age 2" in the model, a
+// second array "x 2". Arrays and folders are matched first, because they have no
+// column names that could also match a table. The first file may already be open as
+// a table.
 func matchFiles(ctx context.Context, paths []string, first table.Table, opts *FeatureOptions) ([]match, error) {
 	m := &matcher{parts: opts.Schema, taken: make([]bool, len(opts.Schema))}
 	matches := make([]match, len(paths))
@@ -61,7 +61,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 		}
 	}
 	for k := 1; k < len(paths); k++ {
-		// A table of which the model needs no column can name the rows of an array next to it. One with further
+		// A table without a column of the model can contain the ids for an array next to it. One with further
 		// columns is more likely a mistake.
 		t, array := tables[k], tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil
 		if t != nil && len(matches[k].schema) == 0 && !(array && len(t.Header()) == 1) {
@@ -78,17 +78,17 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 			return nil, err
 		}
 	}
-	return opts.openItems(ctx, path, opts.Memory)
+	return opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true})
 }
 
-// matcher gives every feature of a model to one file.
+// matcher assigns every feature of a model to one file.
 type matcher struct {
 	parts []Part
 	taken []bool
 }
 
-// array returns the feature of an array or of a folder of images: the next by
-// name, or else the only tensor that is left.
+// array returns the feature of an array or of a folder of images: the next one with
+// a default name, or else the only remaining tensor.
 func (m *matcher) array(path string) (match, error) {
 	var named, others []int
 	for i, p := range m.parts {
@@ -117,8 +117,8 @@ func (m *matcher) array(path string) (match, error) {
 	return out, nil
 }
 
-// arrays returns the features of an array or a folder, or those of the several
-// arrays of an NPZ file, which have names as columns do.
+// arrays returns the features of an array or a folder, or those of several arrays of an
+// NPZ file, which have names like columns.
 func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	if f := array.FormatOf(path); f == nil || !f.Several {
 		return m.array(path)
@@ -139,8 +139,8 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	return out, nil
 }
 
-// next returns the feature that the model has for a column, or an array, of this
-// name that no file has yet, or −1.
+// next returns the feature of the model for the next column or array of this name
+// that is not assigned yet, or −1.
 func (m *matcher) next(column string) int {
 	name := column
 	i := partNamed(m.parts, name)
@@ -151,7 +151,7 @@ func (m *matcher) next(column string) int {
 	return i
 }
 
-// take gives feature i to a file, where it is called name.
+// take assigns feature i to a file, in which it is called name.
 func (m *matcher) take(out *match, i int, name string) {
 	p := m.parts[i]
 	m.taken[i] = true
@@ -183,14 +183,14 @@ func (m *matcher) table(t table.Table, image string) match {
 	return out
 }
 
-// apply makes opts those for the file of the match.
+// apply sets the schema and the image column of opts to those of the match.
 func (m *match) apply(opts *FeatureOptions) {
 	if m.schema != nil {
 		opts.Schema, opts.ImageColumn = m.schema, m.image
 	}
 }
 
-// modelName returns what the model calls a feature of the file.
+// modelName returns the name in the model of a feature of the file.
 func (m *match) modelName(name string) string {
 	if i := partNamed(m.schema, name); i >= 0 {
 		return m.names[i]
@@ -198,7 +198,7 @@ func (m *match) modelName(name string) string {
 	return name
 }
 
-// read reads the features of a file, under the names of the model.
+// read reads the features of a file, with the names of the model.
 func (m *match) read(ctx context.Context, path string, opts reading) (*features, error) {
 	m.apply(&opts.FeatureOptions)
 	f, err := opts.features(ctx, path)
@@ -254,11 +254,11 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	if s.f == nil && s.item >= 0 {
 		item = t.Header()[s.item]
 	}
-	further := newReading(fo.further(item))
-	further.lazy, further.several = true, true
-	list, err := readFiles(ctx, opts.Beside, matches[1:], further, false)
+	joined := newReading(fo.forJoined(item))
+	joined.lazy, joined.several = true, true
+	list, err := readFiles(ctx, opts.Beside, matches[1:], joined, false)
 	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
-		err = closing(list, errIDsAlone(list[0].path))
+		err = closeAll(list, errOnlyIDs(list[0].path))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -283,8 +283,8 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	return s, nil
 }
 
-// allParts returns the features of the stream and of what is joined to it,
-// under the names of the model.
+// allParts returns the features of the stream and of the files joined to it,
+// with the names of the model.
 func (s *Stream) allParts() []Part {
 	parts := slices.Clone(s.parts)
 	for i := range parts {
@@ -296,10 +296,10 @@ func (s *Stream) allParts() []Part {
 	return parts
 }
 
-// readBeside reads the features that other files have of the item just read,
-// whose own features may be bad. Items without ids of their own take those of
-// the first file that has some.
-func (s *Stream) readBeside(id string, bad error, row []float32) (string, error) {
+// readJoinedRow reads the features of the current item from the joined files; bad is
+// the error of its own features, or nil. Items without ids get those of the first
+// file that has ids.
+func (s *Stream) readJoinedRow(id string, bad error, row []float32) (string, error) {
 	n := s.row - 1
 	for _, b := range s.beside {
 		at, ok := n, n < len(b.Items)
@@ -329,8 +329,8 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 	return id, bad
 }
 
-// checkLengths is called after the last item: files that are joined by position
-// end there too.
+// checkLengths is called after the last item: it returns an error if a file that is
+// joined by position has more items.
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
 		if b.at == nil && len(b.Items) != s.row {
@@ -340,25 +340,25 @@ func (s *Stream) checkLengths() error {
 	return nil
 }
 
-// lengthError refuses a file without ids of another length than the first.
+// lengthError returns the error that a file without ids has another length than the first.
 func lengthError(f *features, first string) error {
 	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		number(len(f.Items), "item"), first)}
+		words.Plural(len(f.Items), "item"), first)}
 }
 
-// Cut has batches end after every so many items, counted from the first, whatever their own size. It is called
-// before the first batch is read.
+// Cut makes batches end at multiples of the given number of items, counted from the first, in addition to the limit
+// of their size. It must be called before the first batch is read.
 func (s *Stream) Cut(items int) { s.block = items }
 
-// Pass has stretches of as many items as [Stream.Cut] says passed over, without being looked at, for which a function of the first
-// one's place is true. It is called before the first batch is read.
+// Pass makes the stream skip, without decoding, blocks of the size set by [Stream.Cut] for which over returns true,
+// given the index of their first item. It must be called before the first batch is read.
 func (s *Stream) Pass(over func(first int) bool) { s.pass = over }
 
-// Read returns how many items were read, or passed over.
+// Read returns the number of items read or skipped so far.
 func (s *Stream) Read() int { return s.row }
 
-// passOver passes over the items that nobody wants.
-func (s *Stream) passOver() error {
+// skipBlocks skips the blocks selected by [Stream.Pass].
+func (s *Stream) skipBlocks() error {
 	for s.pass != nil && s.block > 0 && s.row%s.block == 0 && s.pass(s.row) {
 		n := s.block
 		if s.f != nil {

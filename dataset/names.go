@@ -12,9 +12,9 @@ import (
 	"credence/internal/words"
 )
 
-// The names that columns are known by, in order of preference, as plain
-// spells them. pandas calls an index without a name __index_level_0__ when it
-// writes Parquet.
+// The usual names of columns, in order of preference, as normalized by
+// [table.Plain]. pandas writes an index without a name to Parquet as
+// __index_level_0__.
 var (
 	itemNames  = []string{"item", "itemid", "id", "items", "case", "caseid", "example", "exampleid", "sample", "sampleid", "image", "imageid", "scan", "scanid", "unit", "unitid", "task", "taskid", "indexlevel0"}
 	raterNames = []string{"rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "reader", "readerid", "judge", "coder", "labeler", "labeller", "expert", "observer", "reviewer"}
@@ -41,8 +41,8 @@ func known(header, names []string) int {
 	return -1
 }
 
-// findColumn returns the column that the caller named, or the one that the format says
-// has the role, or one with a known name, or −1.
+// findColumn returns the column that the caller named, or the one with the role in the
+// file format, or one with a usual name, or −1.
 func findColumn(t table.Table, name string, names []string, role table.Role) (int, error) {
 	if name != "" {
 		return column(t, name)
@@ -51,15 +51,15 @@ func findColumn(t table.Table, name string, names []string, role table.Role) (in
 	if i := slices.Index(roles, role); i >= 0 && role != table.DataRole {
 		return i, readable(t, i)
 	}
-	if slices.Contains(roles, table.LabelRole) { // all about votes is where it belongs
+	if slices.Contains(roles, table.LabelRole) { // the format defines all columns of votes
 		return -1, nil
 	}
 	i := known(t.Header(), names)
 	return i, readable(t, i)
 }
 
-// findLabel returns the column of labels as findColumn does. Labels that answer several
-// questions need a choice.
+// findLabel returns the column of labels as findColumn does. If the labels are responses to
+// several questions, it returns an error that asks for a choice.
 func findLabel(t table.Table, name string) (int, error) {
 	var questions []string
 	for i, role := range t.Traits().Roles {
@@ -69,15 +69,15 @@ func findLabel(t table.Table, name string) (int, error) {
 	}
 	if name == "" && len(questions) > 1 {
 		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("its labels answer %s, and one has to be chosen: %s",
-			number(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
+			words.Plural(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
 	}
 	return findColumn(t, name, labelNames, table.LabelRole)
 }
 
-// findItem returns the column of ids that the caller named, which may be optional,
-// or else one with a known name, or the first column if its name ends in "id" or if
-// it has none, as R and pandas write row names; or −1. Columns in taken have another
-// use.
+// findItem returns the id column that the caller named, which may be optional, or
+// else one with a usual name, or the first column if its name ends in "id" or if it
+// has no name, as row names written by R and pandas; or −1. Columns in taken have
+// another use.
 func findItem(t table.Table, name string, optional bool, taken ...string) (int, error) {
 	if name != "" && (!optional || slices.Contains(t.Header(), name)) {
 		return column(t, name)
@@ -104,7 +104,7 @@ func findItem(t table.Table, name string, optional bool, taken ...string) (int, 
 }
 
 // namesItems reports whether a name such as "Patient ID", "subject_id" or
-// "lesionId" says that a column identifies something other than raters and
+// "lesionId" is that of a column of ids of something other than raters and
 // labels.
 func namesItems(name string) bool {
 	stem, ok := cutID(strings.TrimSpace(name))
@@ -115,7 +115,7 @@ func namesItems(name string) bool {
 	return !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
 }
 
-// cutID cuts the word "id" off the end of a name; "valid" does not end in it.
+// cutID removes the word "id" from the end of a name; "valid" does not end in it.
 func cutID(name string) (stem string, ok bool) {
 	at := len(name) - len("id")
 	if at <= 0 || !strings.EqualFold(name[at:], "id") {
@@ -126,9 +126,9 @@ func cutID(name string) (stem string, ok bool) {
 	return stem, strings.ContainsRune(" _-.", last) || unicode.IsLower(last) && name[at] == 'I'
 }
 
-// hasRowNames reports whether the first column of a table holds row names: its
-// header is blank but its cells are not, or is what pandas and R make of a blank
-// one.
+// hasRowNames reports whether the first column of a table contains row names: its
+// header is blank but its cells are not, or the header is what pandas and R write for
+// a blank one.
 func hasRowNames(t table.Table) bool {
 	if t.Traits().RowNames {
 		return true
@@ -137,12 +137,12 @@ func hasRowNames(t table.Table) bool {
 	return first == "Unnamed: 0" || first == "...1"
 }
 
-// Every format spells booleans differently: True in what pandas writes, TRUE in R and in workbooks, true in JSON,
-// a bit in Parquet and Arrow, and the numbers 0 and 1 in arrays and frames. A level, or a class, that is a boolean is the
-// same in all spellings, whichever one it had in training; all other texts are compared exactly.
+// Booleans differ between formats: True in files from pandas, TRUE in R and in workbooks, true in JSON,
+// a bit in Parquet and Arrow, and the numbers 0 and 1 in arrays and data frames. A level or class that is a boolean is
+// the same in all spellings, regardless of the one in training; all other texts are compared exactly.
 
-// boolOf returns 1 for a spelling of true and 0 for one of false, with numbers also for the numbers 1 and 0, and
-// reports whether a text is either.
+// boolOf returns 1 for a spelling of true and 0 for one of false and reports whether a text is either. With numbers,
+// the numbers 1 and 0 are booleans too.
 func boolOf(s string, numbers bool) (value int, ok bool) {
 	switch {
 	case len(s) == 4 && strings.EqualFold(s, "true"):
@@ -156,15 +156,15 @@ func boolOf(s string, numbers bool) (value int, ok bool) {
 	return 0, false
 }
 
-// levelIndex finds levels, or classes, by their text.
+// levelIndex maps texts to the indices of levels or classes.
 type levelIndex struct {
 	codes map[string]int32
-	// bools are the codes of the only level that is false, and of the only one that is true, or −1.
+	// bools are the codes of the level that is false and of the one that is true, or −1 if there is none or several.
 	bools   [2]int32
-	numbers bool // levels are all booleans, so that the numbers 0 and 1 are booleans too
+	numbers bool // all levels are booleans, so that the numbers 0 and 1 are booleans too
 }
 
-// newLevelIndex returns the index of levels. With numbers, 0 and 1 are booleans among levels that are nothing else.
+// newLevelIndex returns the index of levels. With numbers, 0 and 1 are booleans if all levels are booleans.
 func newLevelIndex(levels []string, numbers bool) *levelIndex {
 	x := &levelIndex{codes: make(map[string]int32, len(levels)), bools: [2]int32{-1, -1}}
 	x.numbers = numbers && !slices.ContainsFunc(levels, func(l string) bool { _, ok := boolOf(l, true); return !ok })
@@ -195,8 +195,8 @@ func (x *levelIndex) code(text string) int32 {
 	return UnknownLevel
 }
 
-// oneSpelling returns names with one spelling for each boolean, if all of them are booleans: their own if
-// there is but one, so that equal files keep giving equal models, else true and false.
+// oneSpelling returns names with one spelling for each boolean if all of them are booleans: unchanged if each
+// has only one spelling, so that equal files still give equal models, else true and false.
 func oneSpelling(names []string) []string {
 	var spelled [2]string
 	several := false
@@ -219,7 +219,7 @@ func oneSpelling(names []string) []string {
 	return out
 }
 
-// joinSpellings makes one level of the spellings of a boolean, in a column of nothing else.
+// joinSpellings merges the spellings of each boolean into one level, in a column of only booleans.
 func (c *columnScan) joinSpellings() {
 	names := slices.Collect(maps.Keys(c.levels))
 	for i, to := range oneSpelling(names) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestOutside: a table has files of its own folder read, and others only if
-// that is allowed.
+// TestOutside checks that a table can name files in its own folder, and others only
+// if that is allowed.
 func TestOutside(t *testing.T) {
 	dir := t.TempDir()
 	inside := filepath.Join(dir, "tables")

@@ -45,8 +45,8 @@ func TestParquetOfPyarrow(t *testing.T) {
 	}
 }
 
-// Ids that no signed number holds keep their digits, decimals of any size are
-// numbers, and what is not read is left out, with a reason, unless it is wanted.
+// Ids beyond the range of int64 keep their digits, decimals of any size are numbers, and
+// columns of other types are left out with a reason, or an error if they are named.
 func TestParquetOddColumns(t *testing.T) {
 	f, err := readFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{})
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"credence/internal/words"
 )
 
-// Kind says what the values of a part are.
+// Kind is the type of the values of a feature.
 type Kind uint8
 
 const (
 	Numeric     Kind = iota // one number per item
-	Categorical             // one level of a list an item
-	Tensor                  // an array of numbers an item, of fixed shape
+	Categorical             // one of a list of levels per item
+	Tensor                  // an array of numbers per item, of fixed shape
 	Text                    // a document per item
 )
 
@@ -47,31 +47,31 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnknownLevel is the raw value of a categorical cell whose level is not among
-// the part's Levels. (A missing cell is NaN.)
+// UnknownLevel is the raw value of a categorical cell whose level is not in
+// [Part].Levels. (A missing cell is NaN.)
 const UnknownLevel = -1
 
-// Part names one feature and says how its raw values lie in a row.
+// Part describes a feature block: its name, its kind and the layout of its raw values in a row.
 type Part struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Levels of a categorical part; the raw value of a cell is an index into
-	// it, UnknownLevel, or NaN.
+	// Levels of a categorical feature; the raw value of a cell is an index into
+	// Levels, UnknownLevel, or NaN.
 	Levels []string `json:"levels,omitempty"`
-	// Texts of a text part, in the data and not in a model; the raw value of a
-	// cell is an index into it, or NaN.
+	// Texts of a text feature, in data but not in a model; the raw value of a
+	// cell is an index into Texts, or NaN.
 	Texts []string `json:"-"`
 	// Shape of a tensor: [n] for a vector, [C,H,W] for an image and [C,D,H,W]
 	// for a volume, in row-major order.
 	Shape []int `json:"shape,omitempty"`
-	// Volume says how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
-	// tensors from elsewhere.
+	// Volume describes how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
+	// other tensors.
 	Volume *Preparation `json:"volume,omitempty"`
 
-	binary bool // a number that was 0 or 1 in training, as frames of Python give booleans: True and False are read as these
+	binary bool // only 0 and 1 in training, as booleans of Python data frames: True and False are read as 1 and 0
 }
 
-// Width returns how many raw values of a row belong to the part.
+// Width returns the number of raw values of the feature in a row.
 func (p Part) Width() int {
 	if p.Kind != Tensor {
 		return 1
@@ -83,7 +83,7 @@ func (p Part) Width() int {
 	return n
 }
 
-// String describes the part: "age: numeric", "sex: categorical (female, male)".
+// String describes the feature: "age: numeric", "sex: categorical (female, male)".
 func (p Part) String() string {
 	if p.Kind == Categorical {
 		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
@@ -99,7 +99,7 @@ func kindOf(p Part) string {
 	return p.Kind.String()
 }
 
-// partNamed returns the index of the part with a name, or −1.
+// partNamed returns the index of the feature with a name, or −1.
 func partNamed(parts []Part, name string) int {
 	return slices.IndexFunc(parts, func(p Part) bool { return p.Name == name })
 }
@@ -113,7 +113,7 @@ func totalWidth(parts []Part) int {
 	return w
 }
 
-// checkParts refuses parts that no row can have.
+// checkParts returns an error for invalid kinds or shapes and for duplicate names.
 func checkParts(parts []Part) error {
 	seen := map[string]bool{}
 	for _, p := range parts {
@@ -144,16 +144,16 @@ func checkParts(parts []Part) error {
 	return nil
 }
 
-// role is what a column of a feature file is used for.
+// role is the use of a column of a feature file.
 type role uint8
 
 const (
 	roleFeature   role = iota
 	roleItem           // the ids
-	roleGroup          // the group that an item belongs to in a split
-	roleSplitPart      // the part of a given split
-	roleWeight         // how much an item counts in training
-	roleVote           // votes, in a file that holds features and votes
+	roleGroup          // the group of an item, for splits
+	roleSplitPart      // train, validation or test
+	roleWeight         // the weight of an item in training
+	roleVote           // votes, in a file of features and votes
 	roleIgnored
 )
 
@@ -162,13 +162,13 @@ var roleNames = [...]string{"feature", "item", "group", "split", "weight", "vote
 // String returns the role's name.
 func (r role) String() string { return roleNames[r] }
 
-// ColumnInfo says how a column of a feature file was read.
+// ColumnInfo describes how a column of a feature file was read.
 type ColumnInfo struct {
 	Name    string
 	role    role
-	Part    Part   // of a feature
-	Missing int    // cells without a value
-	Reason  string // why a column is ignored
+	Part    Part   // the feature, if the column is one
+	Missing int    // number of cells without a value
+	Reason  string // why the column is ignored
 }
 
 // String reads like "age: numeric, 3 missing" or "notes: ignored (…)".
@@ -186,7 +186,7 @@ func (c ColumnInfo) String() string {
 	return s
 }
 
-// DescribeColumns sums up in a line or two how the columns were read: "66
+// DescribeColumns summarizes in a line or two how the columns were read: "66
 // features: 64 numeric, 2 categorical (sex, site); ignored: notes".
 func DescribeColumns(columns []ColumnInfo) string {
 	var features, missing int
@@ -217,15 +217,15 @@ func DescribeColumns(columns []ColumnInfo) string {
 		case kind == Text:
 			kinds = append(kinds, words.Thousands(n)+" of text"+some)
 		default:
-			kinds = append(kinds, number(n, "tensor")+some)
+			kinds = append(kinds, words.Plural(n, "tensor")+some)
 		}
 	}
-	s := number(features, "feature")
+	s := words.Plural(features, "feature")
 	if len(kinds) > 0 {
 		s += ": " + strings.Join(kinds, ", ")
 	}
 	if missing > 0 {
-		s += "; " + number(missing, "missing value")
+		s += "; " + words.Plural(missing, "missing value")
 	}
 	if len(ignored) > 0 {
 		s += "; ignored: " + words.Few(ignored)
@@ -233,5 +233,5 @@ func DescribeColumns(columns []ColumnInfo) string {
 	return s
 }
 
-// Unused reports whether nothing is taken from the column.
+// Unused reports whether the column is ignored.
 func (c ColumnInfo) Unused() bool { return c.role == roleIgnored }

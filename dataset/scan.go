@@ -13,8 +13,8 @@ import (
 	"credence/internal/words"
 )
 
-// scan is the first pass over a table of features: ids, groups and what the
-// columns hold.
+// scan is the first pass over a table of features: it collects ids, groups and
+// statistics of the columns.
 type scan struct {
 	t                                 table.Table
 	opts                              *reading
@@ -29,9 +29,9 @@ type scan struct {
 	records                           int
 }
 
-// columnScan is what one column holds.
+// columnScan collects statistics of one column.
 type columnScan struct {
-	use       bool // a feature, unless its values say otherwise
+	use       bool // a feature, unless its values rule it out
 	role      role
 	fixed     bool // the kind is given
 	kind      Kind
@@ -58,17 +58,17 @@ type columnScan struct {
 }
 
 const (
-	// maxLevels bounds the levels of a categorical column.
+	// maxLevels limits the number of levels of a categorical column.
 	maxLevels = 100_000
-	// manyLevels is where a column of numbers stops being counted level by level.
+	// manyLevels is the number of levels above which those of a numeric column are no longer counted.
 	manyLevels = 1000
-	// fewLevels is how many values a column of numbers and texts may have and
-	// still be taken as categorical without asking.
+	// fewLevels is the largest number of values of a column of numbers and texts
+	// that is read as categorical without an option.
 	fewLevels = 20
-	// maxWeight bounds the weight of an item.
+	// maxWeight limits the weight of an item.
 	maxWeight = 1e9
-	// longText is how many bytes of a cell tell it from others before it is clear
-	// that it is no category.
+	// longText is the number of bytes above which a cell is too long to be a
+	// category.
 	longText = 4096
 )
 
@@ -106,7 +106,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
 		case opts.Schema != nil && partNamed(opts.Schema, name) < 0:
-		case opts.aside(t, i):
+		case opts.notData(t, i):
 			c.role = roleVote
 		default:
 			c.use, c.role = true, roleFeature
@@ -124,7 +124,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 	return s, nil
 }
 
-// add takes a record into account.
+// add adds a record to the statistics.
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
 	s.records++
@@ -135,7 +135,7 @@ func (s *scan) add(rec []table.Cell) error {
 		s.skip[at] = true
 		return nil
 	case earlier >= 0:
-		return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
+		return duplicateItem(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
 	}
 	if err := s.keep(rec); err != nil {
 		return err
@@ -164,15 +164,15 @@ func (s *scan) add(rec []table.Cell) error {
 		return nil
 	}
 	if s.item >= 0 {
-		if err := s.seePath(&s.columns[s.item], &rec[s.item]); err != nil {
+		if err := s.addPath(&s.columns[s.item], &rec[s.item]); err != nil {
 			return err
 		}
 	}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.use {
-			err := s.seePath(c, &rec[i])
+			err := s.addPath(c, &rec[i])
 			if err == nil {
-				err = s.see(i, c, &rec[i])
+				err = s.addCell(i, c, &rec[i])
 			}
 			if err != nil {
 				return err
@@ -182,10 +182,10 @@ func (s *scan) add(rec []table.Cell) error {
 	return nil
 }
 
-// keep counts the memory that is kept of a record, besides its features: ids, groups and
+// keep accounts for the memory used by a record, except for its features: ids, groups and
 // paths.
 func (s *scan) keep(rec []table.Cell) error {
-	const text, entry = 16, 16 // bytes of a text besides its own, and of what finds it
+	const text, entry = 16, 16 // bytes per text in addition to its length, and per hash table entry
 	size := text + len(s.ids.names[len(s.ids.names)-1])
 	if s.item >= 0 {
 		size += entry
@@ -198,9 +198,9 @@ func (s *scan) keep(rec []table.Cell) error {
 	return s.t.Keep(size)
 }
 
-// twice refuses an item on a line that stands on an earlier one too. given is the name of the column of ids, if the
-// options have it.
-func twice(t table.Table, line, item int, given, id string, earlier int) error {
+// duplicateItem returns the error that an item on a line is also on an earlier one. given is the id column named in the
+// options, or "".
+func duplicateItem(t table.Table, line, item int, given, id string, earlier int) error {
 	name := t.Header()[item]
 	if given == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
 		e := errorIn(t, line, item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(t, earlier), name)
@@ -209,8 +209,8 @@ func twice(t table.Table, line, item int, given, id string, earlier int) error {
 	return errorIn(t, line, item, "item %q is there already, on %s", id, table.Place(t, earlier))
 }
 
-// see takes one cell of a feature into account.
-func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
+// addCell adds one cell of a feature to the statistics.
+func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 	if s.opts.missing(x, table.FeatureNA) {
 		c.missing++
 		c.counting = false
@@ -218,7 +218,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	}
 	if x.Kind == table.VectorCell {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
-			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", number(len(x.Vec), "number"), c.vector)
+			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", words.Plural(len(x.Vec), "number"), c.vector)
 		}
 		if c.vector == 0 {
 			c.vector, c.list = len(x.Vec), slices.Clone(x.Vec)
@@ -243,7 +243,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		}
 		row := float64(len(s.ids.names))
 		c.counting = c.counting && (v == row || v == row-1)
-	} else if err := s.seeWord(i, c, x); err != nil {
+	} else if err := s.addWord(i, c, x); err != nil {
 		return err
 	}
 	if c.levels == nil {
@@ -279,8 +279,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	return nil
 }
 
-// seeWord takes a cell that is no number into account.
-func (s *scan) seeWord(i int, c *columnScan, x *table.Cell) error {
+// addWord adds a cell that is not a number to the statistics.
+func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	c.counting = false
 	if c.texts == 0 {
 		c.line, c.text = s.t.Line(), strings.Clone(x.String())
@@ -304,7 +304,7 @@ func (s *scan) seeWord(i int, c *columnScan, x *table.Cell) error {
 	return nil
 }
 
-// notNumber refuses a column of numbers with a few texts among them.
+// notNumber returns the error that a column of numbers contains a few texts.
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.Header()[i]
 	e := errorIn(s.t, c.line, i, "%q is not a number, but most values of the column are", c.text)
@@ -312,8 +312,8 @@ func (s *scan) notNumber(i int, c *columnScan) error {
 	return e
 }
 
-// level returns what tells a cell from others. Of long ones no more is kept than
-// a hash, and the column cannot be one of categories any more.
+// level returns the key of a cell in levels: its text or, if that is long, a hash; the
+// column is then not categorical.
 func (c *columnScan) level(cell string) string {
 	if c.fixed || len(cell) <= longText {
 		return cell
@@ -324,8 +324,8 @@ func (c *columnScan) level(cell string) string {
 	return string(h.Sum(nil))
 }
 
-// prose reports whether a column holds sentences, most of them different: not
-// the same few answers again and again, nor names or codes.
+// prose reports whether a column contains sentences, most of them different: not a
+// few repeated responses, nor names or codes.
 func (c *columnScan) prose() bool {
 	n := c.numbers + c.texts
 	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSeenIDs: repeated ids are found with the line of the first, whatever their order, and once the set is full those that
-// it holds, those that follow their like, and a note that others are not.
+// TestSeenIDs checks that duplicate ids are found with the line of the first, in any order. Once the set is full, it
+// finds duplicates of ids in the set and of the previous id, and warns that it does not find others.
 func TestSeenIDs(t *testing.T) {
 	var s seenIDs
 	id := func(i int) string { return strconv.Itoa(i * 7919 % 1_000_003) } // in no order
@@ -50,7 +50,7 @@ func TestSeenIDs(t *testing.T) {
 	}
 }
 
-// TestStreamRepeats: an id that comes twice ends a stream, in one batch or across many, and names both lines.
+// TestStreamRepeats checks that a duplicate id ends a stream, within and across batches, with both lines in the error.
 func TestStreamRepeats(t *testing.T) {
 	text := "id,x\na,1\nb,2\n,3\nc,4\nb,5\nd,6\n"
 	parts := []Part{{Name: "x"}}
@@ -85,7 +85,7 @@ func TestStreamRepeats(t *testing.T) {
 	}
 }
 
-// TestTruthTwice: both lines of an item with two true probabilities are named.
+// TestTruthTwice checks that the error about an item with two true probabilities has both lines.
 func TestTruthTwice(t *testing.T) {
 	inDir(t, "items.csv", "item,x\na,1\nb,2\n", "votes.csv", "item,label\na,0\nb,1\n",
 		"truth.csv", "item,0,1\na,.5,.5\nb,.5,.5\na,.2,.8\n")

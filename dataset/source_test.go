@@ -8,7 +8,7 @@ import (
 	"credence/dataset"
 )
 
-// query stands for rows of a database.
+// query simulates the rows of a database query.
 type query struct{ rows [][]dataset.Cell }
 
 func (q *query) Name() string     { return "the query" }
@@ -29,7 +29,7 @@ func newQuery() *query {
 	return &query{[][]dataset.Cell{{{Text: "a"}, age(61), {Text: "r1"}, {Text: "ill"}}, {{Text: "b"}, age(48), {Text: "r1"}, {Text: "well"}}}}
 }
 
-// A caller has records of its own read as items, and as votes.
+// Records of a caller are read as items and as votes.
 func TestSource(t *testing.T) {
 	votes, err := dataset.VotesOf(t.Context(), newQuery(), dataset.VotesOptions{})
 	if err != nil || fmt.Sprint(votes.Items, votes.Classes, votes.Counts, votes.Raters) != "[a b] [ill well] [1 0 0 1] [r1]" {

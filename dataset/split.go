@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"credence/internal/rng"
+	"credence/internal/words"
 )
 
 // Split divides the items of a data set; the lists hold indices of items, in
@@ -18,9 +19,9 @@ type Split struct {
 	Train, Validation, Test []int
 }
 
-// SplitOptions says how items are divided.
+// SplitOptions specifies how items are divided.
 type SplitOptions struct {
-	// Validation is the share held out from training to stop it in time; 0
+	// Validation is the share held out from training for early stopping; 0
 	// means 0.2, negative none.
 	Validation float64
 	// Test is the share kept apart for evaluation; 0 means none.
@@ -28,10 +29,10 @@ type SplitOptions struct {
 	Seed uint64
 }
 
-// NewSplit divides the items of ds. A split given in the data is followed.
-// Otherwise items are drawn at random, whole groups at a time where there are
-// groups, so that the parts are alike in their majority classes and in how many
-// votes their items have.
+// NewSplit divides the items of ds. It follows a split given in the data.
+// Otherwise items are drawn at random, in whole groups if there are groups, and
+// stratified, so that the subsets are similar in their majority classes and in the
+// number of votes per item.
 func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	if ds.Given != nil {
 		return givenSplit(ds)
@@ -45,55 +46,56 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	for i := range all {
 		all[i] = i
 	}
-	parts := deal(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
+	parts := distribute(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
 	s := &Split{parts[0], parts[1], parts[2]}
 	switch {
 	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
-		return nil, fmt.Errorf("%s in %s: too few to divide", number(ds.Len(), "item"), number(groupCount(ds, all), "group"))
+		return nil, fmt.Errorf("%s in %s: too few to divide", words.Plural(ds.Len(), "item"), words.Plural(groupCount(ds, all), "group"))
 	}
 	return s, nil
 }
 
 // Folds divides the given items of ds into k folds of nearly equal size, drawn
-// as in NewSplit, or into one per group if those are fewer. There must be two.
+// as in NewSplit, or into one per group if there are fewer than k groups. There
+// must be at least two.
 func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 	k = max(2, min(k, groupCount(ds, rows)))
 	shares := make([]float64, k)
 	for i := range shares {
 		shares[i] = 1 / float64(k)
 	}
-	folds := deal(ds, rows, shares, seed, "folds")
+	folds := distribute(ds, rows, shares, seed, "folds")
 	for _, f := range folds {
 		if len(f) == 0 {
-			return nil, fmt.Errorf("%s in %s: too few for %d folds", number(len(rows), "item"), number(groupCount(ds, rows), "group"), k)
+			return nil, fmt.Errorf("%s in %s: too few for %d folds", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), k)
 		}
 	}
 	return folds, nil
 }
 
-// HoldOut draws a share of the given items of ds, as in NewSplit. Neither it nor the rest is
-// empty.
+// HoldOut draws a share of the given items of ds, as in NewSplit. Neither the result nor the
+// rest is empty.
 func HoldOut(ds *Dataset, rows []int, share float64, seed uint64) ([]int, error) {
-	parts := deal(ds, rows, []float64{share, 1 - share}, seed, "folds")
+	parts := distribute(ds, rows, []float64{share, 1 - share}, seed, "folds")
 	if len(parts[0]) == 0 || len(parts[1]) == 0 {
-		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", number(len(rows), "item"), number(groupCount(ds, rows), "group"), share)
+		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), share)
 	}
 	return parts[0], nil
 }
 
-// units are what a split never parts, items or groups, in order of first appearance.
+// units are the items or groups that a split keeps together, in order of first appearance.
 type units struct {
-	items []int // of all units, one after the other
+	items []int // of all units, consecutively
 	list  []unit
 }
 
-// unit is the items from first up to end.
+// unit is the range [first, end) of units.items.
 type unit struct {
 	first, end int32
 	stratum    int32
 }
 
-// groupCount returns how many units the given items are.
+// groupCount returns the number of units of the given items.
 func groupCount(ds *Dataset, rows []int) int {
 	if ds.Groups == nil {
 		return len(rows)
@@ -123,7 +125,7 @@ func unitsOf(ds *Dataset, rows []int) units {
 	return u
 }
 
-// group makes units of the items of the same group.
+// group makes one unit of the items of each group.
 func (u *units) group(ds *Dataset, rows []int) {
 	at := map[string]int{}
 	var groups [][]int
@@ -144,8 +146,8 @@ func (u *units) group(ds *Dataset, rows []int) {
 	}
 }
 
-// stratum says what items are alike in: the majority class and the votes per item, in steps
-// of a factor of two. sums is scratch memory, [d].
+// stratum returns a number for the majority class and the votes per item, in steps of a factor
+// of two. sums is scratch memory, [d].
 func stratum(ds *Dataset, items []int, sums []float64) int32 {
 	clear(sums)
 	total := 0.0
@@ -163,7 +165,7 @@ func stratum(ds *Dataset, items []int, sums []float64) int32 {
 	return int32(1 + top*64 + min(step, 63))
 }
 
-// byStratum returns the units in the order of their strata, and within one as they stand.
+// byStratum returns the units sorted by stratum; the order within a stratum is kept.
 func byStratum(list []unit) []unit {
 	var count []int
 	for _, u := range list {
@@ -184,10 +186,10 @@ func byStratum(list []unit) []unit {
 	return sorted
 }
 
-// deal hands the units of the given items out to parts with the given shares.
-// Units go stratum by stratum, shuffled within, each to the part that is
-// furthest below its share of the items dealt so far.
-func deal(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
+// distribute distributes the units of the given items over subsets with the given shares.
+// It assigns units stratum by stratum, shuffled within, each to the subset that is
+// furthest below its share of the items assigned so far.
+func distribute(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
 	all := unitsOf(ds, rows)
 	r := rand.New(rng.New(seed, purpose))
 	r.Shuffle(len(all.list), func(i, j int) { all.list[i], all.list[j] = all.list[j], all.list[i] })
@@ -209,7 +211,7 @@ func deal(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string
 	return parts
 }
 
-// givenSplit follows the column that says train, validation or test.
+// givenSplit returns the split given by the column with the values train, validation or test.
 func givenSplit(ds *Dataset) (*Split, error) {
 	s := &Split{}
 	for i, g := range ds.Given {
@@ -221,7 +223,7 @@ func givenSplit(ds *Dataset) (*Split, error) {
 		case "test", "testing":
 			s.Test = append(s.Test, i)
 		case "":
-			// The item is in no part.
+			// The item is in none of the subsets.
 		default:
 			return nil, fmt.Errorf("item %q: split %q is not one of [train validation test]", ds.Items[i], g)
 		}
@@ -244,8 +246,8 @@ func givenSplit(ds *Dataset) (*Split, error) {
 	return s, nil
 }
 
-// Check warns of what the parts of a split cannot tell: classes that training
-// does not see, and parts with few votes.
+// Check returns warnings about classes without votes in the training items, and about
+// validation or test items with few votes.
 func (s *Split) Check(ds *Dataset) []error {
 	var warnings []error
 	seen := make([]bool, len(ds.Classes))

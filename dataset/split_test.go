@@ -40,7 +40,7 @@ func TestNewSplit(t *testing.T) {
 			t.Fatalf("item %d is lost or doubled", i)
 		}
 	}
-	// Strata run on from one to the next: each share is met within two items.
+	// Shares carry over from one stratum to the next: each is met within two items.
 	share := func(rows []int) float64 {
 		n := 0
 		for _, i := range rows {
@@ -60,7 +60,7 @@ func TestNewSplit(t *testing.T) {
 	}
 }
 
-// What is held out is a share of every stratum, and the rest is not empty.
+// HoldOut draws a share of every stratum, and the rest is not empty.
 func TestHoldOut(t *testing.T) {
 	ds := voted(1000)
 	rows := make([]int, 900)

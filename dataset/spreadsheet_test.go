@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Features as they come out of Excel and R.
+// Features as Excel and R write them.
 func TestSpreadsheets(t *testing.T) {
 	for _, c := range []struct {
 		name, text     string
@@ -94,7 +94,7 @@ func TestSpreadsheets(t *testing.T) {
 	}
 }
 
-// Votes as they come out of Excel and R.
+// Votes as Excel and R write them.
 func TestSpreadsheetVotes(t *testing.T) {
 	for _, c := range []struct{ name, text, want, how string }{
 		{
@@ -142,7 +142,7 @@ func TestSpreadsheetVotes(t *testing.T) {
 	}
 }
 
-// Features among the columns of raters are refused, or warned of if the form is given.
+// Features among the columns of raters are an error, or a warning if the form is given.
 func TestFeaturesAmongVotes(t *testing.T) {
 	inDir(t, "votes.csv", many("id,age,sex,r1,r2", "#,4#,f,yes,no", 4)+"9,50,m,no,yes\n")
 	_, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
@@ -158,7 +158,7 @@ func TestFeaturesAmongVotes(t *testing.T) {
 	}
 }
 
-// What looks like ids is never taken for votes.
+// Columns that look like ids are never read as votes.
 func TestIDsAmongVotes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
@@ -237,7 +237,7 @@ func TestNumberedRows(t *testing.T) {
 	}
 }
 
-// Levels that a model does not know are warned of, however items are read.
+// Levels that are not in the model cause a warning, in any way of reading items.
 func TestUnseenLevels(t *testing.T) {
 	const text = "id,smoker,site\nx,Yes,a\ny,NO,a\nz,,a\n"
 	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"NO", "YES"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// countdown is a context that is done once it was asked so often.
+// countdown is a context that is done after a number of calls of Err.
 type countdown struct {
 	context.Context
 	at    int32
@@ -23,7 +23,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Reading ends soon after it is told to, whatever is read, and leaves nothing
+// Reading any format ends soon after its context is done, and leaves no files
 // behind.
 func TestStop(t *testing.T) {
 	image, err := os.ReadFile("testdata/gray.png")

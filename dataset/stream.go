@@ -15,39 +15,39 @@ import (
 	"credence/internal/table"
 )
 
-// StreamOptions says how items are read for prediction.
+// StreamOptions specifies how items are read for prediction.
 type StreamOptions struct {
-	// Batch is the number of items read at a time; 0 means 1024. Fewer are read
-	// where items are large: 64 MB of values at a time, or one item.
+	// Batch is the largest number of items per batch; 0 means 1024. Batches of
+	// large items are smaller: at most 64 MB of values, or one item.
 	Batch int
-	// KeepBad marks rows that cannot be read in [Batch.Bad] and goes on;
-	// otherwise the first of them ends the stream.
+	// KeepBad marks rows that cannot be read in [Batch.Bad] and continues;
+	// otherwise the first such row ends the stream.
 	KeepBad bool
-	// Beside are further files of features, joined to the items as they are
-	// read: by id or, where there is none, by position. They are read in place
-	// or held in memory.
+	// Beside are further feature files, joined to the items as they are read: by
+	// id or, if there are no ids, by position. They are read in place or held in
+	// memory.
 	Beside []string
-	// Known are ids that others have, of votes say: files of a folder are called
-	// without their extension if that is what all of these are.
+	// Known are the ids in other data, such as votes: if all of them are names of
+	// files in a folder without their extensions, the items get these names.
 	Known []string
-	// Inline has images and volumes come as lists of numbers in their columns, and never as paths:
-	// for items that strangers send.
+	// Inline requires that images and volumes are lists of numbers in their columns, never paths:
+	// for items from untrusted clients.
 	Inline bool
-	// Repeats lets an id come twice; the caller sees to it. Otherwise the second ends the stream, even with KeepBad.
-	// Beyond some millions of ids not all are compared, and [Stream.Warnings] says so.
+	// Repeats allows duplicate ids. Otherwise a duplicate ends the stream, even with KeepBad.
+	// Beyond some millions of ids not all are compared, which [Stream.Warnings] reports.
 	Repeats bool
 	// ItemColumn, ImageColumn, Layout, Array, the cache of volumes and the table
-	// options mean what they mean in FeatureOptions.
+	// options apply as for training data.
 	FeatureOptions
 }
 
-// Batch is a run of items in input order.
+// Batch is a sequence of consecutive items in input order.
 type Batch struct {
 	*Dataset
-	// First is how many items the stream had before.
+	// First is the number of items of the stream before this batch.
 	First int
-	// Bad is nil, or has for each item the reason why its row cannot be used;
-	// the features of such an item are missing.
+	// Bad is nil, or has for each item nil or the reason why its row cannot be
+	// used; the features of such an item are missing.
 	Bad []error
 }
 
@@ -61,23 +61,23 @@ type Stream struct {
 	item   int
 	ids    seenIDs
 	image  int       // column of paths, or −1
-	grid   Part      // that the images or volumes at these paths become
-	folder string    // that paths are relative to
+	grid   Part      // the feature made of the images or volumes at these paths
+	folder string    // base of relative paths
 	f      *features // arrays and folders
 	row    int
 	block  int                  // see Cut
 	pass   func(first int) bool // see Pass
-	match  match                // what the model calls the features
+	match  match                // names of the features in the model
 	beside []*features          // joined to the items
 
-	pool *budget.Pool // memory of the images and volumes that are decoded at a time
+	pool *budget.Pool // memory for images and volumes that are decoded concurrently
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
-// model ([Transform.Parts]); other columns are passed over.
+// model ([Transform.Parts]); other columns are skipped.
 func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
 	paths := append([]string{path}, opts.Beside...)
-	if err := twiceGiven(paths, "features"); err != nil {
+	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
 	}
 	rest, err := opts.stack(ctx, paths, opts.Memory)
@@ -102,7 +102,7 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	if err != nil {
 		return nil, err
 	}
-	if err := twiceGiven(opts.Beside, "features"); err != nil {
+	if err := checkDuplicateFiles(opts.Beside, "features"); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	if len(opts.Beside) > 0 {
@@ -158,7 +158,7 @@ func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamO
 	return &Stream{ctx: ctx, parts: f.Parts, opts: opts, f: f}, nil
 }
 
-// Warnings tells of what was read so far and looks wrong, such as levels of
+// Warnings returns warnings about the items read so far, such as levels of
 // categories that the model was not trained with.
 func (s *Stream) Warnings() []error {
 	var list []error
@@ -172,7 +172,7 @@ func (s *Stream) Warnings() []error {
 	return list
 }
 
-// files returns the features that are read in place, or held in memory.
+// files returns the features that are read in place or held in memory.
 func (s *Stream) files() []*features {
 	if s.f == nil {
 		return s.beside
@@ -180,7 +180,7 @@ func (s *Stream) files() []*features {
 	return append([]*features{s.f}, s.beside...)
 }
 
-// Total returns how many items there are, or 0 if that is known only at the end.
+// Total returns the number of items, or 0 if it is known only at the end.
 func (s *Stream) Total() int {
 	if s.f != nil {
 		return s.f.length()
@@ -209,7 +209,7 @@ func (s *Stream) Next() (*Batch, error) {
 	if size <= 0 {
 		size = 1024
 	}
-	if err := s.passOver(); err != nil {
+	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
 	parts := s.allParts()
@@ -229,7 +229,7 @@ func (s *Stream) Next() (*Batch, error) {
 		}
 		id, rest, err := s.read(row[:own])
 		if err == nil || id != "" {
-			id, err = s.readBeside(id, err, row[own:])
+			id, err = s.readJoinedRow(id, err, row[own:])
 		}
 		if err == io.EOF {
 			if err := s.checkLengths(); err != nil {
@@ -252,7 +252,7 @@ func (s *Stream) Next() (*Batch, error) {
 		return nil, err
 	}
 	if s.dec != nil {
-		s.dec.giveTexts(parts)
+		s.dec.moveTexts(parts)
 	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {
@@ -277,8 +277,8 @@ func (s *Stream) Next() (*Batch, error) {
 	return b, nil
 }
 
-// room is for how many of up to size items memory is taken at once: for as many as there are, if that is known, and
-// for a few thousand at most.
+// room returns the number of items to allocate memory for, of at most size: the number of remaining items if that is
+// known, and no more than a few thousand.
 func (s *Stream) room(size int) int {
 	size = min(size, 4096)
 	if total := s.Total(); total > 0 {
@@ -287,15 +287,15 @@ func (s *Stream) room(size int) int {
 	return size
 }
 
-// batchValues bounds the values of a batch, batchText the bytes of its texts.
+// batchValues limits the number of values of a batch, batchText the bytes of its texts.
 const (
 	batchValues = 1 << 24
 	batchText   = 64 << 20
 )
 
-// read reads one item. With an id beside the error, reading can go on. What
-// takes long, and can be done for several items at once, is left to later, if
-// that is not nil: it completes the row.
+// read reads one item. If it returns an id together with an error, reading can
+// continue. If later is not nil, it completes the row: it does the slow work that
+// can be done for several items concurrently.
 func (s *Stream) read(row []float32) (id string, later func(row []float32) error, err error) {
 	n := s.row
 	if s.f != nil {
@@ -322,7 +322,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 			}
 		} else if !s.opts.Repeats {
 			s.ids.waiting = append(s.ids.waiting, waitingID{id, s.t.Line()})
-			if len(s.opts.under) > 0 { // later lines may be those of another file
+			if len(s.opts.under) > 0 { // later line numbers may refer to another file
 				if err := s.compareIDs(); err != nil {
 					return "", nil, err
 				}
@@ -362,7 +362,7 @@ func (s *Stream) picture(path string, dst []float32) error {
 	return r.ReadRow(0, dst)
 }
 
-// All ranges over the batches. It ends after the first error.
+// All returns an iterator over the batches, which ends after the first error.
 func (s *Stream) All() iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		for {

@@ -11,7 +11,7 @@ import (
 	"credence/internal/array"
 )
 
-// writeFiles writes files into a folder of their own and goes there.
+// writeFiles writes files into a new folder and changes to it.
 func writeFiles(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -31,7 +31,7 @@ func npyText(t *testing.T, shape []int, values ...float32) string {
 	return b.String()
 }
 
-// readStream returns what a stream gives: parts, then a line an item.
+// readStream returns the features of a stream, then a line per item.
 func readStream(s *Stream) (string, error) {
 	var out strings.Builder
 	for {
@@ -61,7 +61,7 @@ func readStream(s *Stream) (string, error) {
 	}
 }
 
-// TestJoinedStream: what training joins from several files, prediction finds in
+// TestJoinedStream checks that prediction finds the features that training joins from
 // several files, under the same names.
 func TestJoinedStream(t *testing.T) {
 	writeFiles(t, map[string]string{

@@ -12,27 +12,27 @@ import (
 	"credence/internal/words"
 )
 
-// TableOptions says how a table is read.
+// TableOptions specifies how a table is read.
 type TableOptions struct {
-	// Comma separates the fields of a text table. 0 finds out: comma,
-	// semicolon, tab or bar, whichever the header has most of.
+	// Comma separates the fields of a text table. 0 detects it: comma,
+	// semicolon, tab or bar, whichever is most frequent in the header.
 	Comma rune
-	// NA are the spellings of a missing value, besides an empty cell. Nil means
+	// NA are the spellings of a missing value, in addition to an empty cell. Nil means
 	// NA, N/A, n/a, #N/A, <NA>, NaN, nan, NULL and null, and in features also
 	// None, none, "-", "." and "?".
 	NA []string
-	// Stdin is the text of the file called "-".
+	// Stdin is the content of the file called "-".
 	Stdin []byte `json:",omitempty"`
-	// Sheet is the name of the sheet of a workbook, or its number, from 1. "" takes the
+	// Sheet is the name of the sheet of a workbook, or its number, from 1. "" means the
 	// first that is not hidden.
 	Sheet string `json:",omitempty"`
-	// SheetOptional makes Sheet one that a workbook may lack: the first is then read.
+	// SheetOptional allows a workbook without Sheet: the first sheet is then read.
 	SheetOptional bool `json:",omitempty"`
 
-	under map[string][]string // further files whose items stand under those of a file
+	under map[string][]string // by file, further collections whose items are appended to it
 }
 
-// missing reports whether a cell holds nothing.
+// missing reports whether a cell has no value; usual are the spellings if NA is nil.
 func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	if o.NA != nil {
 		usual = o.NA
@@ -40,18 +40,9 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	return c.Missing(usual)
 }
 
-// openVotes opens a file as a table, by its extension. memory is what reading may take.
-// Where a format holds items with their votes, there is one record per vote.
-func (o *TableOptions) openVotes(ctx context.Context, path string, memory int64) (table.Table, error) {
-	return o.open(ctx, path, table.Options{Memory: memory})
-}
-
-// openItems opens a file as openVotes does, with one record per item.
-func (o *TableOptions) openItems(ctx context.Context, path string, memory int64) (table.Table, error) {
-	return o.open(ctx, path, table.Options{Memory: memory, Items: true})
-}
-
-// open opens a file with the collections that belong under it.
+// open opens a file as a table, by its extension, with the collections appended to it. If the format contains
+// items with their votes, there is one record per vote or, with opts.Items, one per item. The options of o
+// replace those of opts.
 func (o *TableOptions) open(ctx context.Context, path string, opts table.Options) (table.Table, error) {
 	opts.Comma, opts.Stdin, opts.Sheet, opts.SheetOptional = o.Comma, o.Stdin, o.Sheet, o.SheetOptional
 	if more := o.under[path]; len(more) > 0 {
@@ -66,7 +57,7 @@ func (o *TableOptions) open(ctx context.Context, path string, opts table.Options
 
 // files returns the files that a table is read from.
 func (o *TableOptions) files(path string) ([]string, error) {
-	if path == "-" && o.Stdin != nil { // the text is among the options
+	if path == "-" && o.Stdin != nil { // the content is in the options
 		return nil, nil
 	}
 	if isFolder(path) {
@@ -88,8 +79,8 @@ func folderOf(path string) string {
 	return filepath.Dir(path)
 }
 
-// isTableFolder reports whether a folder is a table: one of Parquet files, without images
-// and volumes.
+// isTableFolder reports whether a folder is a table: it contains Parquet files, and no images
+// or volumes.
 func isTableFolder(dir string) (bool, error) {
 	tables, err := table.FolderFiles(dir)
 	if len(tables) == 0 || err != nil {
@@ -105,15 +96,15 @@ func isTableFolder(dir string) (bool, error) {
 	return !pictures, err
 }
 
-// InTable reports whether a file of this name would belong to the table that a folder is, if
-// it lay there.
+// InTable reports whether folder is a table and a file of the given name would be part of it
+// if it were in that folder.
 func InTable(folder, file string) bool {
 	tables, err := isTableFolder(folder)
 	return tables && err == nil && table.IsParquet(file)
 }
 
-// errorIn reports something wrong in an earlier line, in a column or, if that is negative,
-// in all of it.
+// errorIn returns an error about a column of a line that was read before, or about the whole
+// line if col is negative.
 func errorIn(t table.Table, line, col int, format string, args ...any) *ParseError {
 	if line == t.Line() {
 		return t.ErrorAt(col, format, args...)
@@ -126,7 +117,7 @@ func errorIn(t table.Table, line, col int, format string, args ...any) *ParseErr
 	return errorOn(t, line, col, format, args...)
 }
 
-// errorOn reports something wrong in a line of a source that has no words of its own for it.
+// errorOn returns an error about a line of a source that has no method for such errors.
 func errorOn(s Source, line, col int, format string, args ...any) *ParseError {
 	e := &ParseError{File: s.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
@@ -135,9 +126,9 @@ func errorOn(s Source, line, col int, format string, args ...any) *ParseError {
 	return e
 }
 
-// stack finds out which of several files are collections of items with their votes, as
-// the first is, and has them read as one with it. It returns the others, behind the
-// first.
+// stack determines which of several files are collections of items with their votes. If the
+// first is one, the other collections are appended to it. stack returns the first file and
+// those that are not appended.
 func (o *TableOptions) stack(ctx context.Context, paths []string, memory int64) ([]string, error) {
 	if len(paths) < 2 {
 		return paths, nil
@@ -161,7 +152,7 @@ func (o *TableOptions) stack(ctx context.Context, paths []string, memory int64) 
 	return rest, nil
 }
 
-// isCollection reports whether a file holds items with their votes.
+// isCollection reports whether a file contains items with their votes.
 func (o *TableOptions) isCollection(ctx context.Context, path string, memory int64) (bool, error) {
 	if path == "-" {
 		return false, nil
@@ -169,7 +160,7 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 	if read, err := readerOf(path); read != nil || err != nil || !table.MayBeCollection(path) {
 		return false, err
 	}
-	t, err := o.openItems(ctx, path, memory)
+	t, err := o.open(ctx, path, table.Options{Memory: memory, Items: true})
 	if err != nil {
 		return false, err
 	}
@@ -177,7 +168,7 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 	return table.IsCollection(t), nil
 }
 
-// column returns the index of a named column, or an error that lists them.
+// column returns the index of the column with a name, or an error that lists the columns.
 func column(t table.Table, name string) (int, error) {
 	for i, h := range t.Header() {
 		if h == name {
@@ -193,7 +184,7 @@ func column(t table.Table, name string) (int, error) {
 	return -1, &ParseError{File: t.Name(), Name: name, Msg: msg, Err: ErrNoColumn}
 }
 
-// readable refuses a column that is not read.
+// readable returns an error if a column has a type that is not supported.
 func readable(t table.Table, col int) error {
 	if col < 0 {
 		return nil
@@ -205,10 +196,10 @@ func readable(t table.Table, col int) error {
 	return nil
 }
 
-// lacking holds the errors about columns that were named and are not there.
+// lacking is a list of errors about named columns that a file does not have.
 type lacking []*ParseError
 
-// lackingOf returns what t lacks of the named columns.
+// lackingOf returns the errors about the named columns that t does not have.
 func lackingOf(t table.Table, names []string) lacking {
 	var l lacking
 	for _, name := range names {
@@ -220,7 +211,7 @@ func lackingOf(t table.Table, names []string) lacking {
 	return l
 }
 
-// of returns the error about a column, or nil if it is there.
+// of returns the error about a column, or nil if the file has it.
 func (l lacking) of(name string) error {
 	for _, e := range l {
 		if e.Name == name {
@@ -230,21 +221,21 @@ func (l lacking) of(name string) error {
 	return nil
 }
 
-// Source is where items or votes come from that lie in no file: a request, a query of a database.
-// It has columns, then records.
+// Source provides items or votes that are not in a file, such as a request or a database query,
+// as records under named columns.
 type Source interface {
-	// Name is what messages call the source.
+	// Name returns the name of the source in messages.
 	Name() string
-	// Header returns the names of the columns; no two are the same.
+	// Header returns the names of the columns, which are unique.
 	Header() []string
-	// Next returns the next record, a cell per column, which is valid until the next call, and
-	// io.EOF after the last.
+	// Next returns the next record, one cell per column, or io.EOF after the last. The record is
+	// valid until the next call.
 	Next() ([]Cell, error)
 	Close() error
 }
 
-// Cell is a value of a record: Text, Num, Whole or Vec, as its Kind says. The zero value is an empty
-// text, which is a missing value.
+// Cell is a value of a record: Text, Num, Whole or Vec, depending on its Kind. The zero value is an
+// empty text, which is a missing value.
 type Cell = table.Cell
 
 // Kinds of cells.
@@ -256,12 +247,12 @@ const (
 	MissingCell = table.MissingCell
 )
 
-// StreamOf reads the items of a source, and closes it.
+// StreamOf returns a stream of the items of a source. Closing the stream closes s.
 func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
 	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
 }
 
-// tableFrom returns a source as a table, which it may be already.
+// tableFrom returns s itself if it is a table, else a table that reads it.
 func tableFrom(s Source) table.Table {
 	if t, ok := s.(table.Table); ok {
 		return t
@@ -269,7 +260,7 @@ func tableFrom(s Source) table.Table {
 	return &sourceTable{Source: s}
 }
 
-// sourceTable has what a table knows of itself besides its records. Its lines are the records, from 1.
+// sourceTable implements [table.Table] for a source. Its line numbers are those of the records, from 1.
 type sourceTable struct {
 	Source
 	records int

@@ -10,34 +10,34 @@ import (
 	"credence/internal/text"
 )
 
-// fittedText is what was learned from the documents of a part.
+// fittedText is the model of the documents of a feature.
 type fittedText struct {
 	Bias []float64 `json:"bias"` // [outputs]
 	TextInfo
 
 	model *text.Model
-	held  []float32 // [N × outputs] of the items of the fit
+	held  []float32 // [N × outputs] logits of the items of the fit, each by a model fitted without its fold
 }
 
-// TextInfo says what a column of text tells of the votes.
+// TextInfo describes the fit of the votes to a column of text.
 type TextInfo struct {
 	Column    string  `json:"column,omitempty"`
-	Documents int     `json:"documents"` // that it was learned from
+	Documents int     `json:"documents"` // number of documents in the fit
 	Terms     int     `json:"terms"`
 	Penalty   float64 `json:"penalty"`
-	// Loss is the cross-entropy per document of shares of votes, by models that
-	// did not see the document, and Base that of the same shares for all documents.
+	// Loss is the cross-entropy per document of the shares of votes, predicted by
+	// models fitted without the document; Base that of a constant prediction.
 	Loss float64 `json:"loss"`
 	Base float64 `json:"base"`
 }
 
-// unread marks a part whose documents are still to be learned from.
+// unread marks a feature whose documents are not fitted yet.
 func (p *fitted) unread(classes int) {
 	p.Texts = nil
 	p.Mean, p.SD = make([]float64, text.Outputs(classes)), make([]float64, text.Outputs(classes))
 }
 
-// model returns what gives logits to documents; nil before the fit.
+// model returns the model that computes the logits of documents; nil before the fit.
 func (p *fitted) model() *text.Model {
 	if p.Text == nil {
 		return nil
@@ -52,7 +52,7 @@ func (p *fitted) checkText() error {
 	return nil
 }
 
-// TextColumns tells of each column of text what it says about the votes.
+// TextColumns returns a description of the fit of each column of text.
 func (t *Transform) TextColumns() []TextInfo {
 	var list []TextInfo
 	for _, p := range t.parts {
@@ -70,19 +70,19 @@ func (t *Transform) TextColumns() []TextInfo {
 
 // Limits of a fit.
 const (
-	textBytes   = 40 << 20 // of the numbers of all columns of text in a file
-	textTerms   = 1 << 20  // of a column
-	textWeights = 1 << 22  // of a column: terms times logits
-	// textEntries is how many terms of documents are held in memory, 16 bytes
-	// each: beyond, every second document is learned from, or every third ….
+	textBytes   = 40 << 20 // size of the arrays of all columns of text in a model file
+	textTerms   = 1 << 20  // terms per column
+	textWeights = 1 << 22  // terms times logits per column
+	// textEntries is the number of terms of documents held in memory, 16 bytes
+	// each: with more, only every second document is used, or every third ….
 	textEntries = 1 << 25
 )
 
-// FitText learns from documents, column by column, a logistic regression of the
-// votes on the given items of ds, the same as in [Fit]. Item rows[j] belongs to
-// part folds[j]; the parts are held out in turn to find how strongly to
-// regularize, and [Transform.Training] gives items what was learned without their
-// part. Items count by weights [N], if that is not nil.
+// FitText fits, for each column of text, a logistic regression of the votes on the
+// words of the documents, to the given items of ds, the same as in [Fit]. Item
+// rows[j] belongs to fold folds[j]; the folds are held out in turn to select the
+// strength of regularization, and [Transform.Training] returns logits of models that
+// were fitted without the fold of the item. weights [N], if not nil, weight the items.
 func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int, weights []float64) error {
 	columns := len(t.TextColumns())
 	if columns == 0 {
@@ -128,7 +128,7 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 	return nil
 }
 
-// learn fits the model of one part to the documents of the given of n items.
+// learn fits the model of one feature to the documents of the given items, of n in all.
 func (p *fitted) learn(ctx context.Context, d text.Data, items []int, n int) error {
 	m, held, err := text.Fit(ctx, d)
 	if err != nil {
@@ -150,9 +150,9 @@ func (p *fitted) learn(ctx context.Context, d text.Data, items []int, n int) err
 	return nil
 }
 
-// itemWeight is how much the votes on an item count for a model of texts: more
-// votes tell more, but those on one item are alike, as if half of what moves them
-// were common to all.
+// itemWeight returns the weight of item r in the fit of a model of texts: it grows
+// with the number m of votes, but less than in proportion, because votes on one item
+// are correlated: 2m/(m+1), times weights[r] if weights is not nil.
 func itemWeight(ds *Dataset, r int, weights []float64) float64 {
 	m := ds.VotesOf(r)
 	w := 2 * m / (m + 1)
@@ -172,9 +172,9 @@ func voteShares(ds *Dataset, r int) []float64 {
 	return shares
 }
 
-// Training returns the network inputs of the items of ds that networks are to
-// learn from: as [Transform.Over], but what documents tell of items that the
-// transform was fitted to comes from fits without them. ds is the data set of the
+// Training returns the network inputs of the items of ds for training networks: as
+// [Transform.Over], but the logits of documents in the fit of the transform come
+// from models fitted without these documents. ds is the data set of the
 // fit.
 func (t *Transform) Training(ds *Dataset) (*InputRows, error) {
 	in, err := t.Over(ds)
@@ -201,8 +201,8 @@ type Array struct {
 	Values []float32
 }
 
-// Arrays returns what the transform has beside its JSON: the terms of each column
-// of text, their weights among documents, and their weights in the regression.
+// Arrays returns the numbers that are not in the JSON of the transform: the terms of
+// each column of text, their inverse document frequencies, and their regression weights.
 func (t *Transform) Arrays() []Array {
 	var list []Array
 	for i := range t.parts {
@@ -218,8 +218,8 @@ func (t *Transform) Arrays() []Array {
 
 func textArray(part int, name string) string { return fmt.Sprintf("text%d.%s", part, name) }
 
-// SetArrays gives a transform that was read from JSON its arrays. take returns
-// the array of a name, nil if there is none.
+// SetArrays sets the arrays of a transform that was read from JSON. take returns
+// the array with a name, or nil if there is none.
 func (t *Transform) SetArrays(take func(name string) *Array) error {
 	for i := range t.parts {
 		p := &t.parts[i]
@@ -249,10 +249,10 @@ func (t *Transform) SetArrays(take func(name string) *Array) error {
 	return nil
 }
 
-// maxTexts bounds the texts of a column: their places are kept as float32.
+// maxTexts limits the number of texts of a column: their indices are stored as float32.
 const maxTexts = 1 << 24
 
-// textAt returns the place among n texts that a raw value stands for.
+// textAt converts a raw value to an index into n texts.
 func textAt(x float32, n int) (int, error) {
 	if !(x >= 0 && int(x) < n) || x != float32(int(x)) {
 		return 0, fmt.Errorf("%v is not the place of one of %d texts", x, n)
@@ -260,8 +260,8 @@ func textAt(x float32, n int) (int, error) {
 	return int(x), nil
 }
 
-// hashTexts hashes the texts of a raw row, and takes their places out of it,
-// which depend on how the data were read.
+// hashTexts hashes the texts of a raw row and sets their indices in it to 0,
+// because they depend on how the data were read.
 func hashTexts(h io.Writer, parts []Part, row []float32) error {
 	at := 0
 	for _, p := range parts {
@@ -278,7 +278,7 @@ func hashTexts(h io.Writer, parts []Part, row []float32) error {
 	return nil
 }
 
-// document writes the logits of the text at place x, those of item i.
+// document writes the network input of the text with index x, of item i.
 func (b *binding) document(to []float32, x float32, i int) error {
 	p := b.p
 	clear(to)
@@ -308,12 +308,12 @@ func (b *binding) document(to []float32, x float32, i int) error {
 	return nil
 }
 
-// leastSpread is what logits are divided by at least: they have a scale of their
-// own, and what hardly differs shall not be blown up.
-const leastSpread = 0.25
+// minSpread is the smallest standard deviation that logits are divided by: they are
+// on a natural scale, and small differences should not be inflated.
+const minSpread = 0.25
 
-// center fits mean and standard deviation to logits [n × c], NaN where there are
-// none.
+// center sets mean and standard deviation to those of the logits z [n × c], in which
+// NaN marks a missing value.
 func (p *fitted) center(z []float32) {
 	c := len(p.Mean)
 	for k := range c {
@@ -326,7 +326,7 @@ func (p *fitted) center(z []float32) {
 		p.Mean[k], p.SD[k] = 0, 1
 		if n > 0 {
 			p.Mean[k] = sum / n
-			p.SD[k] = max(leastSpread, math.Sqrt(max(0, squares/n-sum/n*sum/n)))
+			p.SD[k] = max(minSpread, math.Sqrt(max(0, squares/n-sum/n*sum/n)))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func numberedTexts(header, row string, n int) string {
 	return b.String()
 }
 
-// TestTextColumns: which columns are text without being told.
+// TestTextColumns checks which columns are detected as text.
 func TestTextColumns(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func TestTextColumns(t *testing.T) {
 	}
 }
 
-// TestManyTexts: a column of sentences may have more of them than a column of
-// categories has levels.
+// TestManyTexts checks that a column of sentences can have more distinct values than a
+// categorical column can have levels.
 func TestManyTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes some megabytes")
@@ -92,8 +92,8 @@ func loadTalk(t *testing.T, table string, memory int64) *Dataset {
 	return ds
 }
 
-// TestTextRows: a cell is the place of its text, or missing, also where values are
-// kept in a file; the hash of the data is that of the texts.
+// TestTextRows checks that a cell is the index of its text, or missing, also if values
+// are stored in a file, and that the hash of the data is that of the texts.
 func TestTextRows(t *testing.T) {
 	ds := loadTalk(t, talk, 0)
 	if got := fmt.Sprintf("%v %q", rowsOf(t, ds.Rows), ds.Parts[0].Texts); got != `[0 NaN 1 NaN] ["good day to you" "good bye to you"]` {
@@ -122,8 +122,8 @@ func TestTextRows(t *testing.T) {
 	}
 }
 
-// TestTextStream: batches have the texts of their items, also of files that are
-// joined.
+// TestTextStream checks that batches have the texts of their items, also those of joined
+// files.
 func TestTextStream(t *testing.T) {
 	writeFiles(t, map[string]string{"a.csv": talk, "b.csv": "item,d\ns,one\nr,two\nq,\np,three\n"})
 	parts := []Part{{Name: "c", Kind: Text}, {Name: "d", Kind: Text}}
@@ -160,8 +160,8 @@ func TestTextStream(t *testing.T) {
 	}
 }
 
-// spoken is a data set of n items, of which every fifth has no text.
-func spoken(n int) *Dataset {
+// textData returns a data set of n items, of which every fifth has no text.
+func textData(n int) *Dataset {
 	ds := &Dataset{Classes: []string{"no", "yes"}, Parts: []Part{{Name: "age"}, {Name: "c", Kind: Text}}}
 	m := &Memory{N: n, W: 2}
 	for i := range n {
@@ -198,11 +198,11 @@ func fittedTexts(t *testing.T, ds *Dataset) *Transform {
 	return tr
 }
 
-// TestTextTransform: texts become logits, missing ones 0 and a mark; what training
-// sees of its items comes from fits without them; JSON and arrays give the same
-// numbers.
+// TestTextTransform checks that texts become logits, missing ones 0 and an indicator,
+// that training inputs come from models fitted without the item, and that JSON and
+// arrays restore the same numbers.
 func TestTextTransform(t *testing.T) {
-	ds := spoken(60)
+	ds := textData(60)
 	tr := fittedTexts(t, ds)
 	if got := fmt.Sprint(tr.Inputs()[0].Features, tr.Width()); got != "[age c[0] c missing] 3" {
 		t.Error(got)
@@ -267,7 +267,7 @@ func TestTextTransform(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What could not have been fitted.
+	// Values that no fit produces.
 	for _, c := range []struct {
 		name string
 		edit func(a *Array)

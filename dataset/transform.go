@@ -9,48 +9,48 @@ import (
 	"slices"
 )
 
-// encoding is how a categorical part enters the network.
+// encoding is the network input of a categorical feature.
 type encoding uint8
 
 const (
-	// oneHot gives one value per level, 1 for the item's own: an unknown level
-	// is all zeros.
+	// oneHot is one value per level, 1 for the level of the item: all values are 0
+	// for an unknown level.
 	oneHot encoding = iota
-	// code gives one whole number, to look up in a table of embeddings.
+	// code is one whole number, the index into a table of embeddings.
 	code
 )
 
-// fitted is one part with what was learned about it on the training items.
+// fitted is a feature with the parameters estimated from the training items.
 type fitted struct {
 	Part
-	// Mean and SD of a numeric part (length 1), of each element of a vector, or
+	// Mean and SD of a numeric feature (length 1), of each element of a vector, or
 	// of each channel of an image or volume. SD 0 marks a constant, whose
 	// standardized value is 0.
 	Mean []float64 `json:"mean,omitempty"`
 	SD   []float64 `json:"sd,omitempty"`
 	// Min and Max are the smallest and largest training values, one per mean;
-	// empty in models from before they were kept. Prediction warns by them.
+	// empty in models of early versions. Prediction warns about values far outside.
 	Min []float32 `json:"min,omitempty"`
 	Max []float32 `json:"max,omitempty"`
-	// Missing says that training items lacked the value: then a numeric part
-	// has an indicator beside it, a categorical one a level for it.
+	// Missing reports whether the value was missing in training items: then a
+	// numeric feature has an additional indicator, a categorical one a further level.
 	Missing  bool     `json:"missing,omitempty"`
 	Encoding encoding `json:"encoding,omitempty"`
-	// Text is what was learned from documents; Mean and SD are those of its logits.
+	// Text is the model of documents; Mean and SD are those of its logits.
 	Text *fittedText `json:"text,omitempty"`
 }
 
-// Transform turns the raw row of an item into the flat input of a network:
+// Transform converts the raw row of an item into the flat input of a network:
 //
 //	[ dense values | one code for each embedded column | one block for each image or volume ]
 //
 // Numeric values and vectors are standardized with the mean and standard
 // deviation of the training items; a missing one becomes 0, the mean, and sets
-// an indicator if training items lacked it too. Categorical columns with few
-// levels are one-hot, the others codes. Images and volumes are standardized by
-// channel. A document becomes the logits of classes that a regression on its words
-// gives it. It is fitted by [Fit] and kept as JSON, exactly; what is learned from documents
-// is kept beside it, as [Transform.Arrays].
+// an indicator if it was missing in training items too. Categorical columns with few
+// levels are one-hot, the others codes. Images and volumes are standardized per
+// channel. A document becomes the class logits of a regression on its words.
+// A Transform is fitted by [Fit] and stored as JSON without loss; the models of documents
+// are stored separately, as [Transform.Arrays].
 type Transform struct {
 	parts []fitted
 }
@@ -61,13 +61,13 @@ type transformFile struct {
 	Parts   []fitted `json:"parts"`
 }
 
-// MarshalJSON writes the transform so that reading it gives the same numbers.
+// MarshalJSON writes the transform so that reading it restores the same numbers.
 func (t *Transform) MarshalJSON() ([]byte, error) {
 	return json.Marshal(transformFile{1, t.parts})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and refuses anything that could
-// not have been fitted.
+// UnmarshalJSON reads the output of MarshalJSON and returns an error for values
+// that no fit produces.
 func (t *Transform) UnmarshalJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -120,8 +120,8 @@ func (p *fitted) check() error {
 	return nil
 }
 
-// channels is how many means a part has: one a number, one an element of a
-// vector, one per channel otherwise.
+// channels returns the number of means of a feature: one for a number, one per
+// element of a vector, one per channel otherwise.
 func (p *fitted) channels() int {
 	switch p.Kind {
 	case Tensor:
@@ -132,7 +132,7 @@ func (p *fitted) channels() int {
 	return 1
 }
 
-// Clone returns a copy, of which [Transform.FitText] may learn anew.
+// Clone returns a copy to which [Transform.FitText] can be applied again.
 func (t *Transform) Clone() *Transform {
 	c := &Transform{slices.Clone(t.parts)}
 	for i := range c.parts {
@@ -142,9 +142,9 @@ func (t *Transform) Clone() *Transform {
 	return c
 }
 
-// Parts returns the features that the transform takes, with the levels of
-// categorical ones: the schema for reading new items. Columns of a file that
-// are not among them are not needed.
+// Parts returns the features that the transform requires, with the levels of
+// categorical ones: the schema for reading new items. Other columns of a file
+// are not needed.
 func (t *Transform) Parts() []Part {
 	parts := make([]Part, len(t.parts))
 	for i, p := range t.parts {
@@ -156,7 +156,7 @@ func (t *Transform) Parts() []Part {
 	return parts
 }
 
-// InputKind says what a block of the network input is.
+// InputKind is the type of a block of the network input.
 type InputKind uint8
 
 const (
@@ -169,10 +169,10 @@ const (
 type Input struct {
 	Name     string
 	Kind     InputKind
-	Offset   int      // where the block begins
-	Width    int      // how many values it has
-	Features []string // Dense: what each value is, as "age", "age missing", "sex=male"
-	Levels   int      // Codes: how many codes there are; 0 is that of a level that training did not show
+	Offset   int      // index of the first value of the block
+	Width    int      // number of values
+	Features []string // Dense: the name of each value, such as "age", "age missing", "sex=male"
+	Levels   int      // Codes: the number of codes; code 0 is a level that was not in the training data
 	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]; of a vector, in Blocks: [n]
 }
 
@@ -198,7 +198,7 @@ func (t *Transform) Inputs() []Input {
 	return slices.Concat(dense, codes, grids)
 }
 
-// offsets returns where each part begins in the flat network input: numbers first, then codes, then grids.
+// offsets returns the index of each feature in the flat network input: numbers first, then codes, then grids.
 func (t *Transform) offsets() []int {
 	offsets, next := make([]int, len(t.parts)), 0
 	for _, kind := range []InputKind{Dense, Codes, Grid} {
@@ -221,7 +221,7 @@ func (t *Transform) Width() int {
 	return w
 }
 
-// input says what kind of network input the part becomes.
+// input returns the kind of network input of the feature.
 func (p *fitted) input() InputKind {
 	switch {
 	case p.Kind == Tensor && len(p.Shape) > 1:
@@ -232,11 +232,11 @@ func (p *fitted) input() InputKind {
 	return Dense
 }
 
-// codes is how many codes an embedded column has: unknown, missing where
-// training had it, and the levels.
+// codes returns the number of codes of an embedded column: unknown, missing if
+// that was in the training data, and the levels.
 func (p *fitted) codes() int { return p.firstLevel() + len(p.Levels) }
 
-// firstLevel is the code of the first level; code 0 is unknown, 1 missing.
+// firstLevel returns the code of the first level; code 0 is unknown, 1 missing.
 func (p *fitted) firstLevel() int {
 	if p.Missing {
 		return 2
@@ -244,7 +244,7 @@ func (p *fitted) firstLevel() int {
 	return 1
 }
 
-// width is how many values of the network input the part has.
+// width returns the number of values of the feature in the network input.
 func (p *fitted) width() int {
 	w := p.Part.Width()
 	switch {
@@ -261,7 +261,7 @@ func (p *fitted) width() int {
 	return w
 }
 
-// names says what each value of a dense part is.
+// names returns the name of each value of a dense feature.
 func (p *fitted) names() []string {
 	var names []string
 	switch p.Kind {
@@ -284,9 +284,9 @@ func (p *fitted) names() []string {
 
 var errNoFeatures = errors.New("the data have no features")
 
-// Blocks describes the network input as [Transform.Inputs] does, with the numbers
-// cut where vectors begin and end, in order: each vector of a tensor is a Dense
-// block under its own name, and the columns between vectors are one called "table".
+// Blocks describes the network input as [Transform.Inputs] does, but splits the
+// numbers at the vectors, in order: each vector is a Dense block with its own
+// name, and the columns between vectors are a block called "table".
 func (t *Transform) Blocks() []Input {
 	inputs := t.Inputs()
 	if len(inputs) == 0 || inputs[0].Kind != Dense {

@@ -55,8 +55,8 @@ func TestTransform(t *testing.T) {
 	if in := tr.Inputs(); len(in) != 2 || in[0].Width != 12 || in[0].Features[6] != "site=a" {
 		t.Errorf("%+v", in)
 	}
-	// site shows four levels in training, so that it is one-hot unless told
-	// otherwise. As codes, c and d, seen once, share the unknown one.
+	// site has four levels in training, so that it is one-hot by default. As codes,
+	// c and d, which occur once, share the code of unknown levels.
 	tr, err = Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{Embed: []string{"site"}})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestTransformRefuses(t *testing.T) {
 	}
 }
 
-// A channel at once and value by value are the same, to the bit.
+// Standardizing a whole channel and value by value gives the same bits.
 func TestStandardizeAll(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	from := []float32{1, 2, 3, 4, nan, 5, 6, 7, math.MaxFloat32, -math.MaxFloat32, 0, 1e-40, inf, -inf, 8, 9, 1e38, 3e38, 1e38, 2e38, nan, 10, 11}

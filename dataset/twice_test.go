@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTwiceGiven: a file is found under any name, by links, and in a folder that is read with it; what merely lies beside
-// others is not.
+// TestTwiceGiven checks that duplicates are found under any name, by links, and in a folder that is read with the file,
+// but not if the file is only next to others.
 func TestTwiceGiven(t *testing.T) {
 	inDir(t, "a.csv", "item,x\n1,2\n", "b.csv", "item,y\n1,2\n")
 	image := string(square(t, 9))
@@ -49,7 +49,7 @@ func TestTwiceGiven(t *testing.T) {
 		{"parquet parquet/p.parquet", "reading parquet/p.parquet: this file of features is given twice, also in the folder parquet"},
 		{"parquet/y=1 parquet", "reading parquet: this folder of features holds parquet/y=1, which is given twice"},
 	} {
-		err := twiceGiven(strings.Fields(c.paths), "features")
+		err := checkDuplicateFiles(strings.Fields(c.paths), "features")
 		if err == nil && c.want != "" || err != nil && err.Error() != c.want {
 			t.Errorf("%s: %v, want %q", c.paths, err, c.want)
 		}

@@ -21,41 +21,41 @@ import (
 	"credence/internal/words"
 )
 
-// VolumeOptions says how volumes in NIfTI files become features of one shape.
+// VolumeOptions specifies how volumes in NIfTI files become features of one shape.
 type VolumeOptions struct {
 	// Size is the grid that volumes are resampled to: voxels from left to right,
 	// from back to front and from foot to head. Zero means 96×96×80.
 	Size [3]int
-	// Preparation says how; fields left zero have their defaults.
+	// Preparation specifies the processing; zero fields have their defaults.
 	Preparation Preparation
-	// CacheDir, if set, is a folder in which prepared volumes are kept, so that
-	// another run need not prepare them again.
+	// CacheDir, if set, is a folder in which prepared volumes are stored, so that
+	// another run does not prepare them again.
 	CacheDir string
 }
 
-// Preparation is how the volumes of a part were made from files. It is kept
-// with a trained model, so that other volumes are prepared alike.
+// Preparation describes how the volumes of a feature are made from files. It is
+// stored in a trained model, so that other volumes are prepared in the same way.
 //
-// A volume is turned to the canonical orientation (RAS), resampled to the grid
-// by trilinear interpolation, averaged where the grid is coarser, and its
-// intensities are normalized: cut off at two percentiles, then scaled.
+// A volume is rotated to the canonical orientation (RAS) and resampled to the grid
+// by trilinear interpolation, with averaging if the grid is coarser. Its
+// intensities are normalized: clipped at two percentiles, then scaled.
 type Preparation struct {
-	// Fit is "stretch", the default, which brings each axis to the length of the
-	// grid's, or "proportions", which scales all alike and fills the rest.
+	// Fit is "stretch", the default, which scales each axis to the length of the
+	// grid, or "proportions", which scales all axes equally and pads the rest.
 	Fit string `json:"fit"`
 	// Scale is "zscore", the default, for mean 0 and standard deviation 1 of the
-	// foreground, what is brighter than the mean; "range" for 0 to 1; or "none".
+	// foreground, the voxels brighter than the mean; "range" for 0 to 1; or "none".
 	Scale string `json:"scale"`
 	// Low and High are the percentiles; both zero mean 0.5 and 99.5.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Store is the precision that values are rounded to, and kept in, in memory
-	// and on disk: "float16", the default, "uint8", which has 256 steps from the
-	// smallest to the largest value of a volume, or "float32".
+	// Store is the precision of the values, in memory and on disk: "float16", the
+	// default, "uint8", with 256 steps from the smallest to the largest value of a
+	// volume, or "float32".
 	Store string `json:"store"`
 }
 
-// complete fills in the defaults and refuses what cannot be.
+// complete sets the defaults and returns an error for invalid values.
 func (p Preparation) complete() (Preparation, error) {
 	p.Fit, p.Store = cmp.Or(p.Fit, string(volume.Stretch)), cmp.Or(p.Store, string(storeFloat16))
 	n, err := p.normalization().Complete()
@@ -66,7 +66,7 @@ func (p Preparation) complete() (Preparation, error) {
 	if err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
-	if store(p.Store).bytes() == 0 {
+	if storeBytes[store(p.Store)] == 0 {
 		return p, fmt.Errorf("store %q of volumes is not one of [float16 uint8 float32]", p.Store)
 	}
 	return p, nil
@@ -76,7 +76,7 @@ func (p Preparation) normalization() volume.Normalization {
 	return volume.Normalization{Scale: volume.Scale(p.Scale), Low: p.Low, High: p.High}
 }
 
-// volumePart returns the part of volumes: what the schema says, or the options.
+// volumePart returns the feature of volumes, from the schema or else from the options.
 func volumePart(opts *FeatureOptions) (Part, error) {
 	for _, p := range opts.Schema {
 		if p.Name == opts.ImageColumn && p.Volume != nil {
@@ -95,7 +95,7 @@ func volumePart(opts *FeatureOptions) (Part, error) {
 	return part, checkParts([]Part{part})
 }
 
-// checkVolume refuses a part of volumes that no reader makes.
+// checkVolume returns an error if the feature is of volumes and not one that a reader makes.
 func (p *Part) checkVolume() error {
 	if p.Volume == nil {
 		return nil
@@ -114,7 +114,7 @@ func (p *Part) checkVolume() error {
 	return nil
 }
 
-// sameVolumes refuses volumes that are not prepared as those of training were.
+// sameVolumes returns an error if volumes are not prepared as those of training were.
 func sameVolumes(trained, here Part) error {
 	switch a, b := trained.Volume, here.Volume; {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:
@@ -128,9 +128,9 @@ func sameVolumes(trained, here Part) error {
 	}
 }
 
-// prepareVolume reads the volume at path and fills dst, of the part's shape
-// [1,X,Y,Z], z fastest, as an array of nibabel's is laid out. Memory comes out of
-// the pool.
+// prepareVolume reads the volume at path and fills dst, of shape [1,X,Y,Z] with
+// z fastest, the layout of nibabel's arrays. The memory it uses is taken from the
+// pool.
 func prepareVolume(ctx context.Context, path string, part *Part, pool *budget.Pool, dst []float32) error {
 	format := volumeReader(path)
 	h, err := format.Header(path)
@@ -168,9 +168,9 @@ func prepareVolume(ctx context.Context, path string, part *Part, pool *budget.Po
 	return nil
 }
 
-// checkContrast refuses a volume that shows nothing: one without a finite voxel, or
-// with the same value throughout. Some voxels that are not finite are usual: they stand
-// for what lies outside of a mask.
+// checkContrast returns an error for a volume without content: one without a finite voxel,
+// or with the same value in all voxels. Some voxels that are not finite are common: they
+// mark the outside of a mask.
 func checkContrast(path string, voxels []float32) error {
 	first, found := float32(0), false
 	for _, x := range voxels {
@@ -191,15 +191,15 @@ func checkContrast(path string, voxels []float32) error {
 	return fault.Malformed(path, "the volume shows nothing: its voxels are all %v", first)
 }
 
-// volumeCache keeps prepared volumes in a folder, one file each, named after a
-// hash of all that it depends on:
+// volumeCache stores prepared volumes in a folder, one file each, named after a
+// hash of everything it depends on:
 //
 //	16 bytes  magic
 //	32 bytes  the hash
 //	 4 bytes  CRC-32C of what follows
 //	          the values, as [store] writes them
 //
-// A file that is not just so is made anew.
+// A file that is not exactly of this form is replaced.
 type volumeCache struct {
 	dir  string
 	part *Part
@@ -211,10 +211,10 @@ const (
 	volumeHeader = len(volumeMagic) + sha256.Size + 4
 )
 
-// volumeVersion changes when the same file and preparation give other values, or none.
+// volumeVersion changes when the same file and preparation give other values, or an error.
 const volumeVersion = 3
 
-// volumeKey is what a prepared volume depends on.
+// volumeKey is everything a prepared volume depends on.
 type volumeKey struct {
 	Version     int
 	Files       [][]byte // SHA-256 of each
@@ -228,7 +228,7 @@ func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for prepared volumes: %w", err)
 	}
-	_ = atomicfile.Clean(dir, "volume-*.bin") // what stays takes room and does no harm
+	_ = atomicfile.Clean(dir, "volume-*.bin") // leftover files only waste space
 	return &volumeCache{dir: dir, part: part}, nil
 }
 
@@ -249,8 +249,8 @@ func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]by
 	return hashKey(k)
 }
 
-// fileKey hashes a file, once as long as its size and time stay: a volume is read
-// in every epoch.
+// fileKey returns the key of a file. It is computed again only if the size or time of the
+// file changes, because a volume is read in every epoch.
 func (c *volumeCache) fileKey(ctx context.Context, path string) (fileKey, error) {
 	if k, ok := c.keys.Load(path); ok {
 		if k := k.(fileKey); k.unchanged() {
@@ -265,7 +265,7 @@ func (c *volumeCache) fileKey(ctx context.Context, path string) (fileKey, error)
 }
 
 // read fills b with the prepared volume at path, from the cache if it is there,
-// else by prepare, whose result is kept.
+// else by prepare, whose result is stored.
 func (c *volumeCache) read(ctx context.Context, path string, b []byte, prepare func() error) error {
 	sum, err := c.key(ctx, path)
 	if err != nil {
@@ -292,7 +292,7 @@ func (c *volumeCache) read(ctx context.Context, path string, b []byte, prepare f
 	return nil
 }
 
-// load reads a file of the cache, if it is whole.
+// load fills b from a file of the cache and reports whether the file is complete and valid.
 func (c *volumeCache) load(name string, sum [sha256.Size]byte, b []byte) bool {
 	f, err := os.Open(name)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"credence/internal/nifti"
 )
 
-// BenchmarkVolume measures what it takes to read and prepare one volume for a
-// grid of 96×96×80, from an int16 .nii.gz, and what it takes to read the
-// prepared one.
+// BenchmarkVolume measures the time to read and prepare one volume for a grid of
+// 96×96×80, from an int16 .nii.gz, and the time to read the prepared
+// one.
 func BenchmarkVolume(b *testing.B) {
 	for _, dim := range [][3]int{{96, 96, 80}, {192, 192, 160}} {
 		dir := b.TempDir()
@@ -22,7 +22,7 @@ func BenchmarkVolume(b *testing.B) {
 		for i := range v.Data {
 			x, y, z := float64(i%dim[0]), float64(i/dim[0]%dim[1]), float64(i/(dim[0]*dim[1]))
 			if r := math.Hypot(x/float64(dim[0])-0.5, math.Hypot(y/float64(dim[1])-0.5, z/float64(dim[2])-0.5)); r < 0.4 {
-				// Structure and a few bits of noise, as scanners give.
+				// Structure and a few bits of noise, as in scans.
 				v.Data[i] = float32(math.Trunc(600 + 200*math.Sin(x/7)*math.Cos(y/9) + float64(i*7919%31)))
 			}
 		}

@@ -171,8 +171,8 @@ func TestPathsLeftOut(t *testing.T) {
 	}
 }
 
-// However volumes are kept, and on any number of threads, the values are the
-// same.
+// The values do not depend on how volumes are stored nor on the number of
+// threads.
 func TestVolumeCache(t *testing.T) {
 	defer par.SetThreads(0)
 	cohort(t, 5)
@@ -203,7 +203,7 @@ func TestVolumeCache(t *testing.T) {
 		if err != nil || len(files) != 5 {
 			t.Fatalf("%s: %d files in the cache, want 5", st, len(files))
 		}
-		// Beyond memory, rows come from the cache.
+		// Above the memory limit, rows come from the cache.
 		o.Memory = 1
 		if !slices.Equal(read(o), want) {
 			t.Errorf("%s: beyond memory, other values", st)
@@ -215,8 +215,8 @@ func TestVolumeCache(t *testing.T) {
 	}
 }
 
-// A file of the cache that is damaged is made anew. The content of a volume counts,
-// not its time.
+// A damaged file of the cache is replaced. The cache depends on the content of a volume,
+// not on its time.
 func TestVolumeCacheDamaged(t *testing.T) {
 	cohort(t, 1)
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
@@ -249,7 +249,7 @@ func TestVolumeCacheDamaged(t *testing.T) {
 				t.Fatalf("byte %d: a damaged file is used", at)
 			}
 			if again, _ := os.ReadFile(files[0]); !slices.Equal(again, whole) {
-				t.Fatalf("byte %d: the damaged file is not mended", at)
+				t.Fatalf("byte %d: the damaged file is not replaced", at)
 			}
 			if testing.Short() && at%7 != 0 {
 				break
@@ -288,7 +288,7 @@ func TestVolumesRefused(t *testing.T) {
 	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
-	// As a stream, the bad one is told and the other read.
+	// A stream reports the bad one and reads the other.
 	part, err := volumePart(&FeatureOptions{ImageColumn: "path", Volume: smallVolumes})
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestVolumesRefused(t *testing.T) {
 	}
 }
 
-// A file that does not say where left and right are is read, with a warning.
+// A file without orientation is read, with a warning.
 func TestVolumeUnoriented(t *testing.T) {
 	cohort(t, 2)
 	v := &nifti.Volume{Dim: [3]int{2, 2, 2}, Spacing: [3]float64{1, 1, 1}, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7}}
@@ -342,7 +342,7 @@ func TestVolumeUnoriented(t *testing.T) {
 	}
 }
 
-// The transform keeps how volumes were prepared.
+// The transform stores how volumes were prepared.
 func TestVolumeTransform(t *testing.T) {
 	cohort(t, 4)
 	ds, err := Load(t.Context(), LoadOptions{Data: []string{"manifest.csv"}, NoVotes: true,
@@ -402,7 +402,7 @@ func TestStore(t *testing.T) {
 					t.Fatalf("%s: %v becomes %v", s, x[i], y[i])
 				}
 			}
-			// What was rounded once stays.
+			// Rounding twice changes nothing.
 			s.encode(b, y)
 			s.decode(z, b)
 			if s != storeUint8 && !slices.Equal(y, z) {
@@ -412,7 +412,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Every float16 number comes back, and numbers between two go to the nearer.
+// Every float16 number is restored, and numbers between two are rounded to the nearest.
 func TestHalf(t *testing.T) {
 	for u := range uint32(1 << 16) {
 		x := array.Half(uint16(u))

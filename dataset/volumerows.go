@@ -13,8 +13,8 @@ import (
 	"credence/internal/words"
 )
 
-// volumeRows are the volumes at paths. They are kept in memory in their compact
-// form, read from a cache, or prepared whenever they are read; the values are
+// volumeRows are the volumes at paths. They are held in memory in their compact
+// form, read from a cache, or prepared each time they are read; the values are
 // the same.
 type volumeRows struct {
 	paths []string
@@ -25,12 +25,12 @@ type volumeRows struct {
 	pool  *budget.Pool
 	ctx   context.Context // of volumes that are prepared when they are read
 
-	unoriented []string // files that do not say where left and right are
+	unoriented []string // files without orientation (left and right)
 }
 
-// newVolumeRows prepares the volumes at paths. Lazy ones are prepared when they
-// are read; the others now, on all cores: into memory if they fit, and into the
-// cache, if one is wanted or they do not.
+// newVolumeRows prepares the volumes at paths, on all cores: in memory if they fit,
+// and in the cache if one is requested or they do not fit. With opts.lazy, they are
+// prepared when they are read.
 func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading) (*volumeRows, error) {
 	r := &volumeRows{paths: paths, part: part, pool: opts.pool, ctx: context.Background()}
 	size := r.size()
@@ -94,13 +94,13 @@ func (r *volumeRows) Len() int { return len(r.paths) }
 // Width returns the number of voxels of the grid.
 func (r *volumeRows) Width() int { return r.part.Width() }
 
-// warning tells of files whose orientation was guessed, or is nil.
+// warning returns a warning about files whose orientation was guessed, or nil.
 func (r *volumeRows) warning() error {
 	if len(r.unoriented) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
-		number(len(r.unoriented), "volume"), words.Few(r.unoriented))
+		words.Plural(len(r.unoriented), "volume"), words.Few(r.unoriented))
 }
 
 // ReadRow fills dst with volume i.
@@ -137,37 +137,27 @@ func (r *volumeRows) compact(ctx context.Context, i int, b []byte) error {
 	return r.cache.read(ctx, r.paths[i], b, prepare)
 }
 
-// store is a compact form in which the values of a volume are kept: 8 bytes,
-// two float32 numbers called offset and step, then the values, each
+// store is a compact format for the values of a volume: 8 bytes, two float32
+// numbers called offset and step, then the values, each
 //
 //	offset + step·code
 //
-// for codes of the store's type.
+// with codes of the type of the store.
 type store string
 
 const (
 	storeFloat32 store = "float32"
 	storeFloat16 store = "float16"
 	storeUint8   store = "uint8"
+
+	storePrefix = 8 // bytes before the codes
 )
 
-// bytes returns the size of a code, 0 if there is no such store.
-func (s store) bytes() int {
-	switch s {
-	case storeFloat32:
-		return 4
-	case storeFloat16:
-		return 2
-	case storeUint8:
-		return 1
-	}
-	return 0
-}
+// storeBytes is the size of a code in each store.
+var storeBytes = map[store]int{storeFloat32: 4, storeFloat16: 2, storeUint8: 1}
 
-const storePrefix = 8
-
-// size returns the bytes of n values.
-func (s store) size(n int) int { return storePrefix + n*s.bytes() }
+// size returns the number of bytes for n values.
+func (s store) size(n int) int { return storePrefix + n*storeBytes[s] }
 
 // encode fills b, of s.size(len(x)) bytes, with x, whose values are finite.
 func (s store) encode(b []byte, x []float32) {
@@ -181,7 +171,7 @@ func (s store) encode(b []byte, x []float32) {
 			le.PutUint32(codes[4*i:], math.Float32bits(v))
 		}
 	case storeFloat16:
-		// A power of two changes no digits, and brings large values into the
+		// Division by a power of two is exact, and brings large values into the
 		// range of float16.
 		for most := max(hi, -lo); most/step > 65504; {
 			step *= 2
@@ -202,7 +192,7 @@ func (s store) encode(b []byte, x []float32) {
 	le.PutUint32(b[4:], math.Float32bits(step))
 }
 
-// decode fills x from what encode wrote.
+// decode fills x from the output of encode.
 func (s store) decode(x []float32, b []byte) {
 	le := binary.LittleEndian
 	offset, step := math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:]))

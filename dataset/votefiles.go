@@ -9,10 +9,10 @@ import (
 	"credence/internal/words"
 )
 
-// readVotesFiles reads the votes of one file, or of several, which add up. Each
-// file may be in a form of its own.
+// readVotesFiles reads the votes of one or more files and adds them up. The files
+// may be in different forms.
 func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*votes, error) {
-	if err := twiceGiven(paths, "votes"); err != nil {
+	if err := checkDuplicateFiles(paths, "votes"); err != nil {
 		return nil, err
 	}
 	paths, err := opts.stack(ctx, paths, opts.Memory)
@@ -20,7 +20,7 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		return nil, err
 	}
 	own := opts
-	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in one of the files alone
+	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in only one of the files
 	var list []*votes
 	for _, path := range paths {
 		v, err := readVotesFile(ctx, path, own)
@@ -41,27 +41,27 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	return v, v.finish(&opts)
 }
 
-// votesFile is one of several files that votes come from.
+// votesFile is the name and the items of a file of votes.
 type votesFile struct {
 	name  string
 	items []string
 }
 
-// adder puts the votes of several files together.
+// adder combines the votes of several files.
 type adder struct {
 	*votes
 	policy   Duplicates
-	items    ids
-	raters   ids
+	items    idSet
+	raters   idSet
 	amounts  []float32        // of the ratings
 	last     map[[2]int32]int // (item, rater) → index of the rating
 	origin   []string         // file of each rating
 	repeated int              // votes by raters who had voted on the item in an earlier file
 	changed  int              // of them, those for another class
-	first    string           // the first of these, or of all
+	first    string           // description of the first changed vote, or else of the first repeated one
 }
 
-// addUp returns the votes of several files together.
+// addUp returns the combined votes of several files.
 func addUp(list []*votes, policy Duplicates) (*votes, error) {
 	a := &adder{votes: &votes{}, policy: policy, last: map[[2]int32]int{}}
 	class, err := a.classes(list)
@@ -74,7 +74,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 	a.describe(list)
 	for _, v := range list {
 		for _, id := range v.Items {
-			a.items.code(id)
+			a.items.code(id, 0)
 		}
 	}
 	a.Items = a.items.names
@@ -92,18 +92,18 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 			a.Ratings = []Rating{}
 		}
 	}
-	a.tell(list)
+	a.warnRepeated(list)
 	return a.votes, nil
 }
 
-// classes finds the classes of all files, and for each file which of them its own
-// are. An order that one file has, and that holds all others, stays.
+// classes determines the classes of all files, and for each file the indices of its
+// own classes among them. If one file has all classes, their order is that of the file.
 func (a *adder) classes(list []*votes) ([][]int32, error) {
 	read := func(s string) (float64, bool) { return table.ParseNumber(s, false) }
-	var all ids
+	var all idSet
 	for _, v := range list {
 		for _, c := range v.Classes {
-			all.code(c)
+			all.code(c, 0)
 		}
 	}
 	of, classes := sortLabels(all.names, read)
@@ -133,8 +133,8 @@ func (a *adder) classes(list []*votes) ([][]int32, error) {
 	return class, nil
 }
 
-// sameIDs refuses files of which some name their items and others do not, or
-// whose rows are of the items in turn but not as many.
+// sameIDs returns an error if some files have ids and others do not, or if files
+// without ids have different numbers of rows.
 func (a *adder) sameIDs(list []*votes) error {
 	first := list[0]
 	a.named = first.Votes.ItemColumn != ""
@@ -149,14 +149,14 @@ func (a *adder) sameIDs(list []*votes) error {
 				with.Votes.File, with.Votes.ItemColumn)}, "", SetVotesItem)
 		case !named && len(v.Items) != len(first.Items):
 			return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
-				number(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
+				words.Plural(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
 		}
 	}
 	return nil
 }
 
-// describe says how the votes were read: what all files have in common, and each
-// file by itself where they differ.
+// describe sets how the votes were read: what all files have in common, and a
+// description of each file if they differ.
 func (a *adder) describe(list []*votes) {
 	how, same, first := list[0].Votes, true, true
 	var several []Interpretation
@@ -187,12 +187,12 @@ func (a *adder) describe(list []*votes) {
 	a.Votes = how
 }
 
-// add adds the votes of a file, whose classes are given.
+// add adds the votes of a file; class has the indices of its classes.
 func (a *adder) add(v *votes, class []int32) error {
 	d, own := len(a.Classes), len(v.Classes)
 	item := make([]int32, len(v.Items))
 	for i, id := range v.Items {
-		item[i] = a.items.code(id)
+		item[i] = a.items.code(id, 0)
 		for c := range own {
 			a.Counts[int(item[i])*d+int(class[c])] += v.Counts[i*own+c]
 		}
@@ -203,10 +203,10 @@ func (a *adder) add(v *votes, class []int32) error {
 		if v.amounts != nil {
 			amount = v.amounts[k]
 		}
-		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater]), class[r.Class]}
+		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater], 0), class[r.Class]}
 		pair := [2]int32{next.Item, next.Rater}
 		if at, ok := a.last[pair]; ok && at < earlier {
-			done, err := a.again(at, next, amount, v)
+			done, err := a.applyPolicy(at, next, amount, v)
 			if err != nil {
 				return err
 			}
@@ -223,10 +223,10 @@ func (a *adder) add(v *votes, class []int32) error {
 	return nil
 }
 
-// again does what the policy says with a vote by a rater who has voted on the
-// item in an earlier file, and reports whether that settles it. The vote has been
-// counted.
-func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool, err error) {
+// applyPolicy applies the policy to a vote by a rater who has voted on the item in an
+// earlier file, and reports whether the vote needs no further handling. The vote is
+// already counted.
+func (a *adder) applyPolicy(at int, next Rating, amount float32, v *votes) (done bool, err error) {
 	old := a.Ratings[at]
 	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
 	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.Votes.File)
@@ -254,11 +254,11 @@ func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool,
 	return false, nil
 }
 
-// tell warns of votes that are in more than one file.
-func (a *adder) tell(list []*votes) {
+// warnRepeated adds warnings about votes that are in more than one file.
+func (a *adder) warnRepeated(list []*votes) {
 	if a.repeated > 0 {
 		a.warn("%s by a rater who had voted on the item in another file, %s for another class (%s): %s",
-			number(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
+			words.Plural(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
 	}
 	for k, v := range list {
 		for _, w := range list[:k] {

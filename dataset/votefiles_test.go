@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Votes of several files add up, whatever their forms, and what two files say of
-// one rater and item is told.
+// Votes of several files are added up, in any forms, and a warning reports votes of one
+// rater on one item in two files.
 func TestSeveralVotes(t *testing.T) {
 	inDir(t,
 		"items.csv", "id,x\na,1\nb,2\nc,3\n",
@@ -87,8 +87,8 @@ func TestSeveralVotesBad(t *testing.T) {
 	}
 }
 
-// How several files were read is told file by file where they differ; a model
-// holds no paths.
+// The interpretation lists several files one by one if they differ; a model stores no
+// paths.
 func TestSeveralVotesInterpretation(t *testing.T) {
 	inDir(t, "long.csv", "id,rater,label\na,r1,no\na,r2,yes\n", "wide.csv", "id,r1,r4\na,,no\nc,no,no\n")
 	ds, err := Load(t.Context(), LoadOptions{Votes: []string{"long.csv", "wide.csv"}})

@@ -13,54 +13,54 @@ import (
 	"credence/internal/words"
 )
 
-// VotesOptions says how a file of votes is read. The zero value finds out:
+// VotesOptions specifies how a file of votes is read. The zero value detects the form:
 //
 //   - columns for the item and the label: [Long];
-//   - column headers equal to Classes: [Counted], and with a column for the
-//     total beside them [Fractions];
+//   - column headers equal to Classes: [Counted], or with an additional column
+//     for the total [Fractions];
 //   - blank cells or cells of text: [Wide];
 //   - whole numbers, none negative, one above 10: [Counted];
-//   - anything else could be misread and is refused, with an [Advice] that lists the
-//     forms it could have.
+//   - anything else is ambiguous and returns an error with an [Advice] that lists the
+//     possible forms.
 type VotesOptions struct {
 	Form Form
-	// Classes fixes the classes and their order. Nil finds them: in order of
-	// their value if all are numbers, else in alphabetical order.
+	// Classes are the classes in order. Nil takes the labels in the file: in order
+	// of their value if all are numbers, else in alphabetical order.
 	Classes []string
 	// ItemColumn, RaterColumn and LabelColumn name columns of the long form;
 	// "" finds them by their usual names (rater, annotator, worker, reader …).
-	// ItemColumn holds for all forms; without one, rows are numbered from 0.
+	// ItemColumn applies to all forms; without one, rows are numbered from 0.
 	ItemColumn, RaterColumn, LabelColumn string
-	// ItemOptional makes ItemColumn one that the file may lack: it is then found
-	// as if none were named.
+	// ItemOptional allows a file without ItemColumn: the column is then found as
+	// if none were named.
 	ItemOptional bool
-	// CountColumn names a column of the long form that says how many votes a
-	// row stands for; "" finds one called count or votes.
+	// CountColumn names a column of the long form with the number of votes that a
+	// row represents; "" finds one called count or votes.
 	CountColumn string
 	// TotalColumn names the column with the number of votes of the fractions
 	// form; "" finds it by its usual names (total, votes, n …).
 	TotalColumn string
-	// Columns are those that hold votes in the other forms; nil means all but
-	// the item's, the total's and those of Ignore.
+	// Columns are the vote columns of the other forms; nil means all except
+	// ItemColumn, TotalColumn and Ignore.
 	Columns []string
 	Ignore  []string
-	// Duplicates says what becomes of two votes by one rater on one item.
+	// Duplicates selects how two votes by one rater on one item are treated.
 	Duplicates Duplicates
-	// LeaveOut drops votes for labels not among Classes, with a warning,
-	// instead of refusing them: for test data with classes that training did
-	// not have.
+	// LeaveOut drops votes for labels not in Classes, with a warning, instead of
+	// returning an error: for test data with classes that were not in the training
+	// data.
 	LeaveOut bool
-	// Memory is how many bytes reading may take, as in [FeatureOptions]; 0 means 2 GB,
-	// or that of the features which are read at the same time.
+	// Memory limits the bytes used for reading, as in [FeatureOptions]; 0 means 2 GB,
+	// or the limit of the features that are read by the same call.
 	Memory int64
 	TableOptions
 
-	numbered bool // the long form without an item column has one vote an item
-	shared   bool // Ignore names columns of other files too
+	numbered bool // in the long form without an item column, each row is an item
+	shared   bool // Ignore may name columns of other files
 }
 
-// Duplicates is a treatment of two votes by one rater on one item. Whichever is
-// chosen, their number is in the warnings.
+// Duplicates is a policy for two votes by one rater on one item. With any policy
+// but RefuseSecond, a warning reports their number.
 type Duplicates uint8
 
 const (
@@ -73,15 +73,15 @@ const (
 // votes are the votes of a file, before they are joined to features.
 type votes struct {
 	Dataset             // with items in order of first appearance
-	lacks   lacking     // of VotesOptions.Ignore, columns that are not there
-	amounts []float32   // votes that each of Ratings stands for; nil: one
-	named   bool        // items have ids, whatever Dataset.Votes says of their columns
-	files   []votesFile // one, or several
+	lacks   lacking     // columns of VotesOptions.Ignore that the file does not have
+	amounts []float32   // number of votes per element of Ratings; nil: one each
+	named   bool        // items have ids, even if Dataset.Votes.ItemColumn is ""
+	files   []votesFile // one or more
 	columns []string    // of the long form: those of labels, raters and counts
 }
 
-// ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file, as a data set without
-// features.
+// ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file and returns a data set
+// without features.
 func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, error) {
 	v, err := readVotesFiles(ctx, []string{path}, opts)
 	if err != nil {
@@ -90,7 +90,7 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 	return v.dataset(), nil
 }
 
-// VotesOf reads the votes of a source, as [ReadVotes] reads those of a file. The caller closes it.
+// VotesOf reads the votes of a source as [ReadVotes] reads those of a file. The caller closes s.
 func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error) {
 	v, err := readVotes(ctx, tableFrom(s), opts)
 	if err == nil {
@@ -102,9 +102,9 @@ func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error)
 	return v.dataset(), nil
 }
 
-// readVotesFile reads a file of votes, of which nothing is demanded yet.
+// readVotesFile reads a file of votes without the checks of [votes.finish].
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	t, err := opts.openVotes(ctx, path, opts.Memory)
+	t, err := opts.open(ctx, path, table.Options{Memory: opts.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,12 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 		return readLong(ctx, t, item, label, opts)
 	}
 	if rater := known(t.Header(), raterNames); auto && label >= 0 && rater >= 0 && rater != label {
-		return nil, noColumn(t, "item", SetItem) // the long form, but for the item
+		return nil, noColumn(t, "item", SetItem) // the long form without an item column
 	}
 	return readGrid(ctx, t, item, opts)
 }
 
-// newVotes returns no votes yet for items of t.
+// newVotes returns counts of zero for the given items and classes of t.
 func newVotes(t table.Table, items, classes []string) (*votes, error) {
 	n := len(items) * len(classes)
 	if err := t.Keep(4 * n); err != nil {
@@ -143,7 +143,7 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 	return &votes{Dataset: Dataset{Items: items, Classes: classes, Counts: make([]float32, n)}}, nil
 }
 
-// from completes votes that were read from t.
+// from sets the file name, the items per file and the warnings of votes read from t.
 func (v *votes) from(t table.Table) *votes {
 	v.Votes.File = t.Name()
 	v.files = []votesFile{{t.Name(), v.Items}}
@@ -151,27 +151,27 @@ func (v *votes) from(t table.Table) *votes {
 	return v
 }
 
-// finish fills in what all forms have in common.
+// finish checks the votes, counts them and adds the warnings that all forms share.
 func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
 		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
-			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
+			words.Plural(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
 	}
 	if len(v.Items) == 0 {
 		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}
 	}
 	v.Votes.count(&v.Dataset)
-	v.Warnings = append(v.Warnings, alike(v.Classes)...)
+	v.Warnings = append(v.Warnings, similarClasses(v.Classes)...)
 	if opts.Classes == nil && v.Votes.Form != Counted && v.Votes.Form != Fractions {
 		if err := v.measured(); err != nil {
 			return err
 		}
-		v.Warnings = append(v.Warnings, v.doubtful()...)
+		v.Warnings = append(v.Warnings, v.suspectClasses()...)
 	}
 	return nil
 }
 
-// dataset returns the votes as a data set without features.
+// dataset returns the votes as a data set without features, with a warning if no item has two.
 func (v *votes) dataset() *Dataset {
 	if v.Votes.Votes > 0 && v.Votes.MaxVotes <= 1 {
 		v.Warnings = append(v.Warnings, ErrOneVote)
@@ -199,27 +199,15 @@ func checkClasses(classes []string) error {
 	return nil
 }
 
-// maxClasses bounds the classes found in a file: with more, the label column
-// is most likely another one.
+// maxClasses limits the number of classes in a file: with more, the label column
+// is most likely a different one.
 const maxClasses = 1000
 
 // maxVotes is the largest number of votes that float32 counts one by one.
 const maxVotes = 1 << 24
 
-// labels collects the labels of a file and turns them into classes.
-type labels struct {
-	ids
-	lines []int // where each was first seen
-}
-
-// code returns the number of a label, in order of first appearance.
-func (l *labels) code(name string, line int) int32 {
-	c := l.ids.code(name)
-	if int(c) == len(l.lines) {
-		l.lines = append(l.lines, line)
-	}
-	return c
-}
+// labels collects the distinct labels of a file and maps them to classes.
+type labels struct{ idSet }
 
 // classes returns the class of each label, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
@@ -236,7 +224,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
+				return nil, nil, errorIn(t, int(l.lines[i]), -1, "label %q is not one of %s%s", name, classList(opts.Classes), suggestClass(name, opts.Classes))
 			}
 			of[i] = c
 		}
@@ -279,7 +267,7 @@ func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, 
 	return of, classes
 }
 
-// noneOf refuses votes of which none is for a class.
+// noneOf returns the error that no vote is for one of the classes.
 func noneOf(t table.Table, what string, found, classes []string) error {
 	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("none of its %s [%s] is one of the classes %s", what, words.Few(quoted(found)), classList(classes))}
 }

@@ -252,7 +252,7 @@ func FuzzReadVotes(f *testing.F) {
 	})
 }
 
-// TestWithdrawn: the last row of a rater on an item counts, and if it has no label none does.
+// TestWithdrawn checks that the last row of a rater on an item counts, or none if it has no label.
 func TestWithdrawn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
 	text := "item,rater,label\na,ann,yes\na,bob,no\na,ann,\nb,ann,\nb,ann,yes\nc,bob,no\nc,bob,\nc,bob,yes\n"

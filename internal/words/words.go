@@ -28,15 +28,18 @@ func grouped(s string) string {
 	return s
 }
 
-// Noun returns the form of a noun for n things: vote, votes. The plural takes an s.
+// Noun returns the form of a noun for n things: vote, votes, classes. The plural takes an s, or es after an s.
 func Noun[N int | float64](n N, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return noun
+	case strings.HasSuffix(noun, "s"):
+		return noun + "es"
 	}
 	return noun + "s"
 }
 
-// Plural formats a number of things: 1 vote, 2,687 votes.
+// Plural formats a number of things: 1 vote, 2,687 votes, 3 classes.
 func Plural[N int | float64](n N, noun string) string { return Count(float64(n)) + " " + Noun(n, noun) }
 
 // Spelled is Plural with small numbers as words: one vote, two votes.
