@@ -36,7 +36,7 @@ const arrayPart = "x"
 // arrayFeatures returns the features of an array, whose items are numbered from 0.
 func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
-		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
+		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table in addition"}, a.Close())
 	}
 	// Rows are read into a buffer, then converted, by several goroutines.
 	if err := budget.Check(budget.Of(opts.Memory), 3*4*int64(a.Width()), a.File(), "an item of %s values", words.Shape(a.Shape[1:])); err != nil {
@@ -226,7 +226,7 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 		}
 	}
 	if len(out.names) == 0 {
-		return nil, advise(&ParseError{File: path, Msg: "beside ids no array has two axes or more, one row per item"}, "", SetArray)
+		return nil, advise(&ParseError{File: path, Msg: "apart from ids no array has two axes or more, one row per item"}, "", SetArray)
 	}
 	return out, nil
 }

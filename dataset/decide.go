@@ -90,7 +90,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.vector > 0 && n > 0:
 		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
-		return errorIn(s.t, c.line, i, "%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)
+		return errorIn(s.t, c.line, i, "%q is not a finite number: correct it, or leave the cell blank if the value is unknown", c.text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:

@@ -43,16 +43,16 @@ func (v *votes) suspectClasses() []error {
 			list = append(list, &caused{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
 				&Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
-			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))
+			doubt("class %q, with %s, is spelled almost like %q, with %s: correct the file if it is a typo", name, of(c), v.Classes[near], voteString(count[near]))
 		case count[c] == 1 && v.Votes.Votes >= 50:
 			single = append(single, strconv.Quote(name))
 		}
 	}
 	switch {
 	case len(single) == 1:
-		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.Votes.Votes))
+		doubt("class %s has 1 of %s votes: correct the file if it is a typo", single[0], voteString(v.Votes.Votes))
 	case len(single) > 1:
-		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.Votes.Votes), words.Few(single))
+		doubt("%d classes have 1 of %s votes each: %s; correct the file if they are typos", len(single), voteString(v.Votes.Votes), words.Few(single))
 	}
 	return list
 }
@@ -281,7 +281,7 @@ func (ds *Dataset) leaks() []error {
 		case named && (same >= sameShare || !commonOnly(ds.Classes)):
 			warn(k, "has the classes as its levels, and is the majority of votes for %.0f%% of the items: does it hold the answer, or a rater's votes?", 100*same)
 		case known >= leakShare && base <= 0.9:
-			warn(k, "alone tells the majority of votes for %.4g%% of the items, of which %.0f%% have the same: does it hold the answer?", math.Floor(1000*known)/10, 100*base)
+			warn(k, "alone predicts the majority of votes for %.4g%% of the items, of which %.0f%% have the same: does it hold the answer?", math.Floor(1000*known)/10, 100*base)
 		}
 	}
 	return list

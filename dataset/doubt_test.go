@@ -27,16 +27,16 @@ func votesOf(labels ...any) string {
 func TestDoubtfulClasses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"plain", votesOf("benign", 40, "malignant", 20), ""},
-		{"a slip", votesOf("benign", 40, "malignant", 20, "benigm", 1), `class "benigm", with 1 of 61 votes, is spelled almost like "benign", with 40: mend the file if it is a slip`},
-		{"two slips", votesOf("benign", 400, "malignant", 200, "malignent", 3), `class "malignent", with 3 of 603 votes, is spelled almost like "malignant", with 200: mend the file if it is a slip`},
+		{"a slip", votesOf("benign", 40, "malignant", 20, "benigm", 1), `class "benigm", with 1 of 61 votes, is spelled almost like "benign", with 40: correct the file if it is a typo`},
+		{"two slips", votesOf("benign", 400, "malignant", 200, "malignent", 3), `class "malignent", with 3 of 603 votes, is spelled almost like "malignant", with 200: correct the file if it is a typo`},
 		{"a rare class", votesOf("safe", 40, "unsafe", 5), ""},
 		{"grades", votesOf("grade 1", 400, "grade 2", 20, "grade 3", 2), ""},
 		{"no vote", votesOf("no", 40, "yes", 20, "?", 5), `label "?" is read as a class of its own, with 5 of 65 votes`},
 		{"a word for none", votesOf("no", 40, "yes", 20, "Unknown", 5), `label "Unknown" is read as a class of its own, with 5 of 65 votes`},
 		{"signs", votesOf("+", 40, "-", 20), ""},
 		{"opposites", votesOf("1", 40, "-1", 20, "0", 20), ""},
-		{"one", votesOf("1", 40, "2", 20, "77", 1), `class "77" has 1 of 61 votes: mend the file if it is a slip`},
-		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes have 1 of 62 votes each: "77", "88"; mend the file if they are slips`},
+		{"one", votesOf("1", 40, "2", 20, "77", 1), `class "77" has 1 of 61 votes: correct the file if it is a typo`},
+		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes have 1 of 62 votes each: "77", "88"; correct the file if they are typos`},
 		{"blanks", votesOf("not_hate", 20, "not hate", 20), `classes "not hate" and "not_hate" differ in blanks, hyphens or dots alone: are they the same?`},
 		{"decimals", votesOf("1.5", 20, "15", 20), ""},
 	} {
@@ -150,8 +150,8 @@ func TestLeaks(t *testing.T) {
 	got := warningText(ds.Warnings)
 	for _, want := range []string{
 		`column "final" has the classes as its levels, and is the majority of votes for 100% of the items: does it hold the answer, or a rater's votes?`,
-		`column "score" alone tells the majority of votes for `,
-		`column "code" alone tells the majority of votes for 100% of the items, of which 5`,
+		`column "score" alone predicts the majority of votes for `,
+		`column "code" alone predicts the majority of votes for 100% of the items, of which 5`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)

@@ -196,7 +196,7 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	}
 	// Votes have few values; measurements have many.
 	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
-		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total",
+		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
 			words.Few(g.names), words.Thousands(len(values)))}, "", SetForm)
 	}
 	return Auto, g.ambiguous(total, negative)

@@ -176,7 +176,7 @@ func TestIDsAmongVotes(t *testing.T) {
 		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]"},
 		{
 			"features", many("id,x,y", "#,-#.5,#.25", 30),
-			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total",
+			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
 		},
 		{"nothing at all", "item,,\na,,\nb,,\n", "there are no votes: every cell is blank"},
 	} {

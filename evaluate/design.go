@@ -61,7 +61,7 @@ func supportOf(votes Votes, by *designer) Support {
 		return s
 	case s.PairedItems == 0:
 		s.Intervals = "no"
-		say("no item has two votes: one vote an item tells the mean probability and nothing of its spread")
+		say("no item has two votes: one vote per item shows the mean probability and nothing about its spread")
 		return s
 	}
 	s.Intervals = "yes"
@@ -111,7 +111,7 @@ func (s *Support) judgeRatio(votes Votes, by *designer) {
 		s.Reasons.add("votes on an item agree hardly more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
-		s.Reasons.add("so few votes do not tell the variance that intervals rest on: " +
+		s.Reasons.add("so few votes do not determine the variance that intervals rest on: " +
 			"more items, or more votes per item, help")
 	default:
 		s.Reasons.add("the variance that intervals rest on would be known to about ±%.0f%%: "+

@@ -41,7 +41,7 @@ func ExampleCheck() {
 	fmt.Println(r.Support.Intervals, r.Support.Reasons[0])
 	// Output:
 	// alpha 0.33, kappa 0.30
-	// no so few votes do not tell the variance that intervals rest on: more items, or more votes per item, help
+	// no so few votes do not determine the variance that intervals rest on: more items, or more votes per item, help
 }
 
 func ExampleAllocate() {

@@ -92,7 +92,7 @@ const maxPlanOutcomes = 1024
 func checkPlan(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost, o PlanOptions) error {
 	switch {
 	case model == nil:
-		return errors.New("raters are not modelled: what their votes tell is not known")
+		return errors.New("raters are not modelled: the value of their votes is unknown")
 	case !(o.Budget >= 0) || math.IsInf(o.Budget, 0):
 		return fmt.Errorf("a budget of %v: expected a number that is not negative", o.Budget)
 	case o.Most < 1:

@@ -198,7 +198,7 @@ func (g *RaterGraph) judge(classes int) {
 		say("raters cast %.1f votes on average: it takes %d", float64(g.MeanVotes), EnoughVotes)
 	}
 	if g.Components > 1 && g.Modelled == 0 {
-		say("raters fall into %s camps without a common item, such as %s: what sets camps apart, raters or items, votes cannot tell",
+		say("raters fall into %s groups without a common item, such as %s: votes cannot show whether their raters or their items differ",
 			words.Thousands(g.Components), g.nameGroups())
 	}
 	g.Apart = len(g.Reasons) == 0
@@ -206,12 +206,12 @@ func (g *RaterGraph) judge(classes int) {
 		say("%s: %s", g.Left, g.Left.Names())
 	}
 	if g.groups > 1 {
-		say("raters fall into %s groups without a common item, such as %s, each with a mean lean of 0: "+
+		say("raters fall into %s groups without a common item, such as %s, each with a mean bias of 0: "+
 			"what sets groups apart, raters or items, is left to the features",
 			words.Thousands(g.groups), g.nameGroups())
 	}
 	if g.Apart && classes > 2 {
-		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
+		say("with more than two classes, raters differ by guess rate only; biases are modelled for two")
 	}
 	// Raters for whom a constant vote has a probability below 5%, after Bonferroni's correction.
 	var unlikely []string

@@ -45,13 +45,13 @@ func TestRaterGraphCamps(t *testing.T) {
 	}
 	want := []RaterGroup{{3, []string{"ann", "bob", "cy"}, 2, 4, false}, {2, []string{"dee", "eve"}, 2, 3, false}, {1, []string{"fay"}, 1, 1, false}}
 	if g.Components != 3 || fmt.Sprint(g.Groups) != fmt.Sprint(want) {
-		t.Errorf("%d camps %v, want %v", g.Components, g.Groups, want)
+		t.Errorf("%d groups %v, want %v", g.Components, g.Groups, want)
 	}
 	if g.Raters != 6 || g.Votes != 8 || g.LeastVotes != 1 || g.MostVotes != 2 || g.MedianVotes != 1 || g.MeanVotes != 8./6 {
 		t.Errorf("numbers of votes: %+v", g)
 	}
 	wanted := []string{"raters cast 1.3 votes on average: it takes 30",
-		"raters fall into 3 camps without a common item, such as {ann, bob, cy} and {dee, eve}: what sets camps apart, raters or items, votes cannot tell"}
+		"raters fall into 3 groups without a common item, such as {ann, bob, cy} and {dee, eve}: votes cannot show whether their raters or their items differ"}
 	if g.Apart || fmt.Sprint(g.Reasons) != fmt.Sprint(wanted) {
 		t.Errorf("apart %v: %q, want %q", g.Apart, g.Reasons, wanted)
 	}
@@ -79,7 +79,7 @@ func TestRaterGraphReasons(t *testing.T) {
 		"one":     {ratedBy(classes, one...), false, "there is one rater only, and nobody to compare with"},
 		"unnamed": {unnamed, false, "3 of 80 votes carry no rater's name"},
 		"same":    {ratedBy(classes, pair...), true, "1 rater always says the same, hardly by chance: bob"},
-		"three":   {three, true, "with more than two classes, raters are told apart by how much they guess; leans are modelled for two"},
+		"three":   {three, true, "with more than two classes, raters differ by guess rate only; biases are modelled for two"},
 		"empty":   {&dataset.Dataset{Classes: classes}, false, "votes carry no raters' names"},
 	} {
 		g, err := NewRaterGraph(c.ds)
@@ -204,7 +204,7 @@ func TestRaterGraphMany(t *testing.T) {
 	}
 	g := raterGraph(ds, NewVotes(ds), nil)
 	if g.Raters != n || g.Components != n/2 || len(g.Groups) != listed || g.Apart || g.Groups[0].Names[0] != "rater 0" {
-		t.Errorf("%d raters in %d camps, %v", g.Raters, g.Components, g.Groups)
+		t.Errorf("%d raters in %d groups, %v", g.Raters, g.Components, g.Groups)
 	}
 }
 
@@ -244,8 +244,8 @@ func TestRaterGraphGroups(t *testing.T) {
 		"two groups": {slices.Concat(main, group("y", 30, "dee", "eve")), []int{0, 0, 0, 1, 1}, "", true, "raters fall into 2 groups without a common item, such as {ann, bob, cy} and {dee, eve}"},
 		"small pair": {slices.Concat(main, group("y", 29, "dee", "eve")), []int{0, 0, 0, -1, -1}, `"dee" (29 votes), "eve" (29 votes)`, true, "58 votes by 2 raters"},
 		"a lone one": {slices.Concat(main, group("y", 100, "dee")), []int{0, 0, 0, -1}, `"dee" (100 votes)`, true, "100 votes by 1 rater"},
-		"a minority": {slices.Concat(main, group("y", 121, "dee")), []int{0, 0, 0, 0}, "", false, "raters fall into 2 camps"},
-		"lone ones":  {slices.Concat(group("x", 40, "ann"), group("y", 40, "bob")), []int{0, 0}, "", false, "raters fall into 2 camps"},
+		"a minority": {slices.Concat(main, group("y", 121, "dee")), []int{0, 0, 0, 0}, "", false, "raters fall into 2 groups"},
+		"lone ones":  {slices.Concat(group("x", 40, "ann"), group("y", 40, "bob")), []int{0, 0}, "", false, "raters fall into 2 groups"},
 	} {
 		ds := ratedBy([]string{"no", "yes"}, c.ratings...)
 		g, err := NewRaterGraph(ds)

@@ -47,7 +47,7 @@ func (c *RaterModel) Check(classes, raters int) error {
 		values []float64
 		want   int
 	}{
-		{"lean", c.Bias, biases}, {"standard error of lean", c.BiasSE, biases}, {"guess", c.Guess, raters},
+		{"lean", c.Bias, biases}, {"standard error of bias", c.BiasSE, biases}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
@@ -172,7 +172,7 @@ func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 		}
 	}
 	if !(special.Sum(weights) > 0) {
-		return nil, errors.New("the votes are impossible under the law")
+		return nil, errors.New("the votes are impossible under the distribution")
 	}
 	special.Normalize(weights)
 	return merge(weights, alpha)

@@ -236,7 +236,7 @@ func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixtu
 		}
 	}
 	if math.IsInf(top, -1) {
-		return nil, errors.New("the votes are impossible under the law")
+		return nil, errors.New("the votes are impossible under the distribution")
 	}
 	for k, l := range weights {
 		weights[k] = math.Exp(l - top)

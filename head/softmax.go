@@ -290,7 +290,7 @@ func (h *confidence) decode(outputs [][]float64) Decoded {
 
 func (h *confidence) Traits() Traits {
 	return Traits{
-		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to be told " +
+		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to see " +
 			"the label while it was trained. It ranks items; it is no variance and has no unit.",
 		Columns: func(int) []Column {
 			return []Column{{"confidence", func(a *Decoded, _ int) float64 { return 1 - a.Uncertainty }}}

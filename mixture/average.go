@@ -47,7 +47,7 @@ const averageGroups = 64
 func NewAverage(classes int, weights, biases, taste, guesses []float64) (*AverageRater, error) {
 	n := len(weights)
 	if len(guesses) != n || classes == 2 && len(biases) != n || classes > 2 && len(taste) != n*classes {
-		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(biases), len(guesses), len(taste))
+		return nil, fmt.Errorf("average of %d raters: %d biases, %d guess rates, %d tastes", n, len(biases), len(guesses), len(taste))
 	}
 	whole := special.Sum(weights)
 	if !(whole > 0) || math.IsInf(whole, 1) {

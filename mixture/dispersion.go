@@ -85,7 +85,7 @@ func NewDispersion(dists []*Dirichlet, votes func(j int) []float64) (*Dispersion
 		}
 	}
 	if !(total.claims > 0) {
-		return nil, errors.New("no item has a law and two votes or more")
+		return nil, errors.New("no item has a distribution and two votes or more")
 	}
 	d := &Dispersion{Items: total.items, Ratio: total.shown / total.claims, at: dispersionRatios, variance: total.variance}
 	for i := range d.variance {

@@ -294,7 +294,7 @@ func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) e
 	}
 	shown.Print(b)
 	if dists && bytes.Contains(b.Bytes(), []byte("] *")) {
-		b.WriteString("* holds at least that much: there is nothing smaller that the votes could tell\n")
+		b.WriteString("* contains at least that much: the votes cannot resolve anything smaller\n")
 	}
 	return nil
 }

@@ -223,7 +223,7 @@ func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
 	for j := range list {
 		counts := v.counts(j)
 		if list[j] = withNameless(v.named(j), counts); list[j] == nil && special.Sum(counts) > 0 {
-			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], special.Sum(counts), mostSingle)
+			return nil, fmt.Errorf("item %q: %v votes cannot be distinguished by rater: expected at most %d whole votes", ds.Items[j], special.Sum(counts), mostSingle)
 		}
 	}
 	return list, nil

@@ -211,7 +211,7 @@ func (g *gallery) agreement(in *Input) *figure {
 	return g.compare(plot.Comparison{Title: "Does it know where raters will disagree?",
 		XLabel: "predicted chance that two votes agree", YLabel: "share of pairs that agree", Same: true}, points,
 		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
-			"told from hard ones.")
+			"distinguished from hard ones.")
 }
 
 // scatterPoints is the maximum number of items in a scatter plot: more would only

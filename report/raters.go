@@ -25,7 +25,7 @@ type raterRow struct{ Name, Votes, Lean, Guess, Agreement, Flags string }
 func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 	f := raterForest(r)
 	if f == nil {
-		return errors.New("raters are not modelled: there are no leans and guesses to draw")
+		return errors.New("raters are not modelled: there are no biases and guess rates to draw")
 	}
 	return plot.WriteSVG(w, f)
 }
@@ -53,10 +53,10 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 		return nil
 	}
 	biased := r.BiasSD.Known()
-	d := plot.Forest{Title: "Raters: leans and guesses, with 95% intervals", Noun: "raters", Notes: "votes",
+	d := plot.Forest{Title: "Raters: bias and guess rate, with 95% intervals", Noun: "raters", Notes: "votes",
 		Groups: []string{"as everybody", "leans", "guesses"}}
 	if biased {
-		d.Panels = append(d.Panels, plot.ForestPanel{Label: "lean towards " + cmp.Or(r.Class, "the second class") + " (logit)"})
+		d.Panels = append(d.Panels, plot.ForestPanel{Label: "bias towards " + cmp.Or(r.Class, "the second class") + " (logit)"})
 	} else {
 		d.Title = "Raters: guesses, with 95% intervals"
 	}
@@ -96,7 +96,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	if f == nil {
 		return nil, nil
 	}
-	help := "A lean shifts the logit of the probability that a rater says the class; the mean over all votes is 0. Guesses are votes that have " +
+	help := "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that have " +
 		"nothing to do with the item. Raters with few votes are drawn towards what is true of everybody. What all raters have in common " +
 		"cannot be seen, so these are differences from an average rater, not from the truth."
 	if len(in.Raters.Raters) > raterRows {

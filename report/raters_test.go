@@ -43,7 +43,7 @@ func TestRaters(t *testing.T) {
 	in.Raters = raterReport(12, 2)
 	page := written(t, in)
 	checkPage(t, page)
-	for _, want := range []string{"<h2>Raters</h2>", "Dr. &lt;11&gt;", "1.50 (0.91 to 2.09)", "lean towards malignant (logit)", "not from the truth"} {
+	for _, want := range []string{"<h2>Raters</h2>", "Dr. &lt;11&gt;", "1.50 (0.91 to 2.09)", "bias towards malignant (logit)", "not from the truth"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not in the page", want)
 		}
@@ -61,7 +61,7 @@ func TestRaters(t *testing.T) {
 			t.Errorf("%q is not in the page of many raters", want)
 		}
 	}
-	if strings.Contains(string(page), "lean towards") {
+	if strings.Contains(string(page), "bias towards") {
 		t.Error("a page of three classes has leans")
 	}
 	in.Raters.Modelled = false

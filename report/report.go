@@ -320,7 +320,7 @@ func widths(r *evaluate.Result) []widthRow {
 func resolved(r *evaluate.Result, level float64) string {
 	var parts []string
 	if r.AtLeast > 0 {
-		parts = append(parts, fmt.Sprintf("For %s of %s the %s interval lies so close to 0 or 1 that the training votes could not tell a smaller one: "+
+		parts = append(parts, fmt.Sprintf("For %s of %s the %s interval is so close to 0 or 1 that the training votes cannot resolve a smaller one: "+
 			"it holds at least that much.", count(float64(r.AtLeast)), words.Plural(r.Items, "item"), percent(level)))
 	}
 	if r.Vacuous > 0 {

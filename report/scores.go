@@ -54,7 +54,7 @@ func verdicts(r *evaluate.Result) []Verdict {
 }
 
 func better(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Is it better than simple predictions?", "Cannot be told: there is nothing to compare with."}
+	v := Verdict{"unknown", "Is it better than simple predictions?", "Unknown: there is nothing to compare with."}
 	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
 	if d == nil || !d.Value.Known() {
 		d, than = r.LessConstantDM, "one distribution for all items"
@@ -80,19 +80,19 @@ func better(r *evaluate.Result) Verdict {
 			fmt.Sprintf("Not clearly: it is ahead of %s, but within what chance can do (by %s).", than, by)
 	default:
 		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("No better than %s, as far as these votes can tell (behind by %s).", than, by)
+			fmt.Sprintf("No better than %s, as far as these votes show (behind by %s).", than, by)
 	}
 	return v
 }
 
 func probabilities(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Are its probabilities right?", "Cannot be told from these votes."}
+	v := Verdict{"unknown", "Are its probabilities right?", "Unknown: it cannot be determined from these votes."}
 	if !r.ECE.Value.Known() {
 		return v
 	}
 	points := evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE}
 	off := "off by " + withError(points, 1) + " points in a hundred"
-	average := "they are " + off + " on average, chance apart."
+	average := "they are " + off + " on average, after removing sampling noise."
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
 		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, seen %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
@@ -108,9 +108,9 @@ func probabilities(r *evaluate.Result) Verdict {
 		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong, 3))
 	case r.ECE.Value <= 0.02 && r.ECE.SE <= 0.03 && vague != nil:
 		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("On average: they are %s, chance apart. It cannot be told of %s.", off, some(vague, 3))
+			fmt.Sprintf("On average: they are %s, after removing sampling noise. Unclear for %s.", off, some(vague, 3))
 	case r.ECE.Value <= 0.05 && !(r.ECE.SE <= 0.03):
-		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes tell little: "+average
+		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes show little: "+average
 	case r.ECE.Value <= 0.02:
 		v.Mark, v.Answer = "good", "Yes: "+average
 	case r.ECE.Value <= 0.05:
@@ -123,7 +123,7 @@ func probabilities(r *evaluate.Result) Verdict {
 
 func intervals(r *evaluate.Result) Verdict {
 	v := Verdict{"unknown", "Are its intervals as wide as they should be?",
-		"Cannot be told: that takes two votes on an item."}
+		"Unknown: that takes two votes on an item."}
 	ratio := r.DispersionRatio
 	d, se := ratio.Value, ratio.SE
 	if !d.Known() || !se.Known() {
@@ -145,7 +145,7 @@ func intervals(r *evaluate.Result) Verdict {
 	case hi < 1:
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
-		v.Answer = fmt.Sprintf("Cannot be told: %s, so that it may truly be anything from %s to %s times. More items with two votes would tell.",
+		v.Answer = fmt.Sprintf("Unclear: %s, so that it may be anything from %s to %s times. More items with two votes would show it.",
 			seen, number(ratio.Lo, 2), number(ratio.Hi, 2))
 	}
 	return v
@@ -157,7 +157,7 @@ func alike(r *evaluate.Result) bool {
 }
 
 func distributions(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Do votes follow the predicted distributions?", "Cannot be told from these votes."}
+	v := Verdict{"unknown", "Do votes follow the predicted distributions?", "Unknown: it cannot be determined from these votes."}
 	switch p := r.PITPValue; {
 	case !p.Known():
 	case p < 0.01:
@@ -165,7 +165,7 @@ func distributions(r *evaluate.Result) Verdict {
 	case p < 0.05:
 		v.Mark, v.Answer = "careful", "Perhaps not: chance would do this rarely (p-value "+pValue(p)+")."
 	default:
-		v.Mark, v.Answer = "good", "Yes, as far as these votes can tell (p-value "+pValue(p)+")."
+		v.Mark, v.Answer = "good", "Yes, as far as these votes show (p-value "+pValue(p)+")."
 	}
 	return v
 }

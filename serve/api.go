@@ -216,7 +216,7 @@ func (s *Server) calculate(ctx context.Context, in *mixtureAsked) (json.RawMessa
 func (s *Server) apiRaters(api huma.API) {
 	registerBody(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/models/{model}/raters",
 		Summary:     "What is known of the raters of a model",
-		Description: "Votes, leans, guesses and agreement with 95% intervals, and flags, as credence raters tells them. Names are replaced by the pseudonyms of reports unless they are asked for.",
+		Description: "Votes, bias (lean), guess rate and agreement with 95% intervals, and flags, as in credence raters. Names are replaced by the pseudonyms of reports unless requested.",
 		Tags:        []string{"raters"}, Responses: map[string]*huma.Response{"200": {Description: "the raters",
 			Content: map[string]*huma.MediaType{"application/json": {Schema: ratersSchema()}}}}},
 		func(ctx context.Context, in *struct {
@@ -274,7 +274,7 @@ func ratersSchema() *huma.Schema {
 	}}
 	return &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
 		"modelled": typed("boolean", "training modelled raters"), "reason": typed("string", "why it did or did not"),
-		"class": typed("string", "that leans are towards"), "lean_sd": number("standard deviation of leans between raters"),
+		"class": typed("string", "that biases are towards"), "lean_sd": number("standard deviation of biases between raters"),
 		"raters": {Type: "array", Items: rater}, "pseudonymous": typed("boolean", "names are replaced"),
 	}}
 }

@@ -244,7 +244,7 @@ func formParams() []*huma.Param {
 		query("names", "string", "credence or tidymodels"),
 		query("digits", "string", "significant digits of numbers in CSV and JSON lines, or full"),
 		query("csv_safe", "boolean", "put ' before texts that a spreadsheet would take for a formula"),
-		query("batch", "integer", "answer so many items at a time while further ones are sent; the client has to read meanwhile"),
+		query("batch", "integer", "number of items answered at a time while further ones are sent; the client has to read at the same time"),
 	}
 }
 

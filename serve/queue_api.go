@@ -58,7 +58,7 @@ func inPool[I, O any](s *Server, f func(p *pool, ctx context.Context, in *I) (O,
 }
 
 type itemAsked struct {
-	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	ID    string  `query:"id" required:"true" doc:"id of the item"`
 	Class string  `query:"class" doc:"class whose density is wanted; the second of two, otherwise the predicted one if none is named"`
 	Level float64 `query:"level" doc:"of the intervals"`
@@ -149,7 +149,7 @@ func (p *pool) image(_ context.Context, in *imageAsked) (*fileResponse, error) {
 }
 
 type pointsAsked struct {
-	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	Class          string `query:"class" doc:"the class whose probability and width are wanted"`
 	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
 }

@@ -18,14 +18,14 @@ import (
 type itemView struct {
 	Item     string       `json:"item"`
 	Rank     int          `json:"rank,omitempty" doc:"place among all items by the value of a vote; the first is 1"`
-	Gain     float64      `json:"gain" doc:"expected loss of variance by one more vote, as credence next tells it"`
+	Gain     float64      `json:"gain" doc:"expected reduction in variance by one more vote, as in credence next"`
 	Features []itemValue  `json:"features"`
 	Groups   []groupValue `json:"groups,omitempty" doc:"columns to filter by"`
 	Error    string       `json:"error,omitempty" doc:"why there is no prediction"`
 	Now      *itemLaw     `json:"now,omitempty" doc:"the distribution given the votes that the rater may see"`
 	Before   *itemLaw     `json:"before,omitempty" doc:"the distribution without the rater's own vote, after she has cast it"`
 	Votes    *itemVotes   `json:"votes,omitempty" doc:"votes so far, unless they are hidden"`
-	Hidden   bool         `json:"hidden" doc:"others have voted, and it is not told how before the rater has"`
+	Hidden   bool         `json:"hidden" doc:"others have voted, which is hidden until the rater has"`
 	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
 }
 

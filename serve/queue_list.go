@@ -13,7 +13,7 @@ import (
 
 // listAsked are the filters of a list of items.
 type listAsked struct {
-	Rater    string   `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	Rater    string   `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	Class    string   `query:"class" doc:"the class whose probability and width are meant; the second of two, otherwise the predicted one if none is named"`
 	MinMean  float64  `query:"min_mean"`
 	MaxMean  float64  `query:"max_mean" default:"1"`
@@ -250,7 +250,7 @@ func (s *Server) undoVote(ctx context.Context, in *undoAsked) (savedAnswerBody, 
 type progressAnswerBody struct {
 	Ready   bool   `json:"ready"`
 	Done    int    `json:"done" doc:"items predicted"`
-	Total   int    `json:"total" doc:"of so many; 0 if that is not known yet"`
+	Total   int    `json:"total" doc:"total; 0 if unknown"`
 	Version int    `json:"version" doc:"grows with every change"`
 	Error   string `json:"error,omitempty" doc:"why there are no items"`
 	Takes   bool   `json:"takes_votes"`

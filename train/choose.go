@@ -81,7 +81,7 @@ func (f *fitting) checkVotes(o *Options) error {
 	case 0:
 		return errors.New("no votes for any class: there is nothing to learn")
 	case 1:
-		return fmt.Errorf("all votes are for class %q: there is nothing to tell apart", f.ds.Classes[0])
+		return fmt.Errorf("all votes are for class %q: there is nothing to distinguish", f.ds.Classes[0])
 	}
 	for j := range f.ds.Len() {
 		if m := f.ds.VotesOf(j); m > 0 {

@@ -15,8 +15,8 @@ const (
 	ClassWeighted evaluate.Kind = "class weights void the calibration of %s"
 	SingleVotes   evaluate.Kind = "no item has more than one vote: the means can be used, the intervals mean nothing"
 	FewPairs      evaluate.Kind = "too few held-out items have two votes: whether intervals are wide enough is not known"
-	UnclearWidths evaluate.Kind = "how wide intervals should be can hardly be told from these votes " +
-		"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would tell"
+	UnclearWidths evaluate.Kind = "these votes hardly determine how wide intervals should be " +
+		"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would help"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
 	DataGone       evaluate.Kind = "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter"
@@ -34,13 +34,13 @@ const (
 	RatersAsked    evaluate.Kind = "they were asked for"
 	RatersHelp     evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
 	RatersNoHelp   evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
-	RatersNoSign   evaluate.Kind = "leans and guesses of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
+	RatersNoSign   evaluate.Kind = "biases and guess rates of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
 	RatersUntried  evaluate.Kind = "training was stopped before networks with raters were fitted"
 	RatersIgnored  evaluate.Kind = "method %s takes all votes alike"
 	NoNames        evaluate.Kind = "votes carry no raters' names"
 	OneRater       evaluate.Kind = "there is one rater only"
-	FractionalVote evaluate.Kind = "item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be told apart"
-	ManyVotes      evaluate.Kind = "item %q has %v votes, more than the %d that can be told apart"
+	FractionalVote evaluate.Kind = "item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be distinguished"
+	ManyVotes      evaluate.Kind = "item %q has %v votes, more than the %d that can be distinguished"
 	UnnamedVotes   evaluate.Kind = "%s of %s carry no rater's name"
 	FewVotes       evaluate.Kind = "raters voted %.1f times on average, fewer than %d"
 	ApartGroups    evaluate.Kind = "raters fall into %s groups that share no item, " +

@@ -29,7 +29,7 @@ const (
 )
 
 // ErrRaters is the error when raters are requested and cannot be modelled.
-var ErrRaters = errors.New("raters cannot be told apart")
+var ErrRaters = errors.New("raters cannot be distinguished")
 
 // raterMethod is a method that has a likelihood with raters.
 type raterMethod interface {

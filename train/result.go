@@ -60,7 +60,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, err
 	}
 	if !stopped && ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
+		return nil, fmt.Errorf("%w: all networks are trained, but the calibration of their distributions is unknown", ErrStopped)
 	}
 	if f.ratersKnown {
 		average := m.RaterModel.Average() // for whom probabilities are reported

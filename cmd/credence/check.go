@@ -291,7 +291,7 @@ func (r *checkReport) raters(w *printout.Page) {
 	}
 	slices.SortStableFunc(differ, func(a, b evaluate.Rater) int { return cmp.Compare(least(a), least(b)) })
 	if len(differ) == 0 {
-		w.Paragraph("", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", words.Plural(len(r.Raters), "rater")))
+		w.Paragraph("", fmt.Sprintf("None of the %s votes differently from the others, as far as these votes show.", words.Plural(len(r.Raters), "rater")))
 		return
 	}
 	w.Heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
@@ -314,7 +314,7 @@ func (r *checkReport) separable(w *printout.Page) {
 		return
 	}
 	verdict := map[bool]string{true: "Yes", false: "No"}[g.Apart]
-	w.Heading("Can raters be told apart?  %s", verdict)
+	w.Heading("Can raters be distinguished?  %s", verdict)
 	for _, reason := range g.Reasons {
 		w.Paragraph("  - ", reason.String())
 	}
@@ -323,14 +323,14 @@ func (r *checkReport) separable(w *printout.Page) {
 		words.Thousands(g.LeastVotes), words.Thousands(g.MostVotes)))
 	connected := "connected"
 	if g.Components > 1 {
-		connected = words.Thousands(g.Components) + " camps without a common item"
+		connected = words.Thousands(g.Components) + " groups without a common item"
 		if g.Modelled > 0 {
 			connected += fmt.Sprintf("; %s of %s can be modelled", words.Thousands(g.Modelled), words.Plural(g.Raters, "rater"))
 		}
 	}
 	t.Add("  items and raters", connected)
 	if g.BiasSE.Known() {
-		t.Add("  error of a lean", fmt.Sprintf("± %s expected on the logit scale, ± %s with the fewest votes", decimal(g.BiasSE, 2), decimal(g.BiasSEMost, 2)))
+		t.Add("  error of a bias", fmt.Sprintf("± %s expected on the logit scale, ± %s with the fewest votes", decimal(g.BiasSE, 2), decimal(g.BiasSEMost, 2)))
 	}
 	w.Table(t)
 }

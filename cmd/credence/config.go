@@ -92,7 +92,7 @@ func newConfigShow() *cobra.Command {
 	cmd := newVerb("show", "Print the effective configuration of training", "", o.show)
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
-	f.BoolVar(&o.origin, "origin", false, "tell where each value comes from")
+	f.BoolVar(&o.origin, "origin", false, "show the origin of each value")
 	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")
 	declare(f, &o.Settings, config.Train)
 	return cmd

@@ -47,7 +47,7 @@ func newEvaluate() *cobra.Command {
 	cmd := newVerb("evaluate RUN DATA...", "Evaluate a model on votes that it has not seen", "a run and a file of items", o.run)
 	f := cmd.Flags()
 	o.declare(f)
-	f.BoolVar(&o.curve, "curve", false, "add what fewer votes per item and fewer items would tell")
+	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
 	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
@@ -63,7 +63,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
-	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
+	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` selects the predictions to withhold: p_top or width")
 	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
 	declare(f, &o.data, config.Evaluate)

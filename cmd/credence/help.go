@@ -58,9 +58,8 @@ type helpAll struct {
 	given bool
 }
 
-func (h *helpAll) String() string   { return "" }
-func (h *helpAll) Type() string     { return "bool" }
-func (h *helpAll) IsBoolFlag() bool { return true }
+func (h *helpAll) String() string { return "" }
+func (h *helpAll) Type() string   { return "bool" }
 
 func (h *helpAll) Set(string) error {
 	h.given = true

@@ -106,7 +106,7 @@ func (c modelCard) print(w *printout.Page) {
 func ratersText(r *model.Raters, separator string) string {
 	text := "all votes count alike:"
 	if r.Known {
-		text = "known by how they lean and guess; probabilities are what an average rater says:"
+		text = "modelled by bias and guess rate; probabilities are an average rater's:"
 	}
 	text += separator + r.Reason.String()
 	if r.Left != nil {

@@ -54,7 +54,7 @@ func newMixture() *cobra.Command {
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
 	declareOverwrite(f, &o.overwrite)
 	f.StringSliceVar(&o.fields, "tell", nil, "`fields` of these answers (default: those below that apply)")
-	f.Var(&o.cdf, "cdf", "points at which to tell the distribution function of those")
+	f.Var(&o.cdf, "cdf", "points at which to evaluate the distribution function of those")
 	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
 	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
 	f.Var(&o.digits, "digits", "significant `digits` to compute of their medians and ends of intervals: a number, or full")
@@ -110,7 +110,7 @@ func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 // onlyJSON returns an error if a flag is given that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 	if name := firstChanged(cmd.Flags(), "classes", "width", "plot"); name != "" {
-		return usagef("--%s is for the table: it has no place beside --json", name)
+		return usagef("--%s is for the table: it cannot be combined with --json", name)
 	}
 	if name := firstChanged(cmd.Flags(), "weights", "level", "quantile", "votes"); name != "" && len(o.alpha) == 0 {
 		return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
@@ -223,7 +223,7 @@ func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
 	}
 	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
-		return usagef("--%s beside --data: weights, alpha and votes are fields of its records", single)
+		return usagef("--%s with --data: weights, alpha and votes are fields of its records", single)
 	}
 	if !strings.HasSuffix(o.out, ".npy") {
 		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)

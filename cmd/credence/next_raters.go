@@ -137,7 +137,7 @@ func (l *askPlan) warning(int) string {
 	if l.Votes > 0 {
 		return ""
 	}
-	return fmt.Sprintf("a budget of %d pays for no vote that would tell anything", l.Budget)
+	return fmt.Sprintf("a budget of %d pays for no vote of any value", l.Budget)
 }
 
 func (l *askPlan) table(w *printout.Page) {

@@ -39,7 +39,7 @@ func (o *predictOptions) checkParts(items []string) error {
 	}
 	switch {
 	case o.out == "-":
-		return usagef("%s keeps finished parts beside the output: give a file, such as -o predictions.csv", flag)
+		return usagef("%s keeps finished blocks next to the output: give a file, such as -o predictions.csv", flag)
 	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.format.Name):
 		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.format.Name)
 	case slices.Contains(items, "-"):

@@ -34,7 +34,7 @@ func newRaters() *cobra.Command {
 		"a run or a model file", o.run)
 	f := cmd.Flags()
 	o.out.declare(f, "table", "md", "csv", "json")
-	f.StringVar(&o.plot, "plot", "", "also draw leans and guesses with their intervals as an SVG `file`")
+	f.StringVar(&o.plot, "plot", "", "also draw bias and guess rate with their intervals as an SVG `file`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", false, "replace the names of raters")
 	f.Uint64Var(&o.seed, "seed", run.DefaultPseudonyms, "seed of the pseudonyms: equal seeds give equal ones")
 	return cmd
@@ -58,7 +58,7 @@ func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.plot != "" && !r.Modelled {
-		return withHint(fmt.Errorf("--plot %s: raters are not modelled in %s, so there are no leans and guesses to draw", o.plot, path),
+		return withHint(fmt.Errorf("--plot %s: raters are not modelled in %s, so there are no biases and guess rates to draw", o.plot, path),
 			"train with --raters on")
 	}
 	if o.pseudonyms {
@@ -93,7 +93,7 @@ type ratersReport struct{ *evaluate.RaterReport }
 func (r ratersReport) print(w *printout.Page) { w.Sections(r.heading, r.table, r.notes) }
 
 func (r ratersReport) heading(w *printout.Page) {
-	text := words.Plural(len(r.Raters), "rater") + ", not modelled: what is told is how they vote compared with the others"
+	text := words.Plural(len(r.Raters), "rater") + ", not modelled: shown is how they vote compared with the others"
 	if r.Modelled {
 		text = words.Plural(len(r.Raters), "rater") + ", modelled"
 		average := 0
@@ -106,7 +106,7 @@ func (r ratersReport) heading(w *printout.Page) {
 			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(r.Raters)-average))
 		}
 		if r.BiasSD.Known() {
-			text += fmt.Sprintf("; leans differ with a standard deviation of %s", decimal(r.BiasSD, 2))
+			text += fmt.Sprintf("; biases have a standard deviation of %s", decimal(r.BiasSD, 2))
 		}
 	}
 	if r.Reason != "" {
@@ -157,7 +157,7 @@ func (r ratersReport) notes(w *printout.Page) {
 	case !r.Modelled:
 		w.Paragraph("", "\"differs\" is a rater who agrees with others, or uses a class, unlike an exchangeable one would (5% for all together).")
 	case r.BiasSD.Known():
-		w.Paragraph("", fmt.Sprintf("A lean towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
+		w.Paragraph("", fmt.Sprintf("A bias (lean) towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
 			"\"leans\": not 0 at 5%% for all raters together; \"guesses\": more than 5%% of the votes. What all raters have in common "+
 			"cannot be seen: these are differences from an average rater.", cmp.Or(r.Class, "the second class")))
 	default:
@@ -166,7 +166,7 @@ func (r ratersReport) notes(w *printout.Page) {
 	}
 	if slices.ContainsFunc(r.Raters, func(x evaluate.RaterEstimate) bool { return x.Average }) {
 		w.Paragraph("", "\"average\": not modelled, because no shared items connect the rater with enough others; the votes count as cast by an "+
-			"average rater, and the interval of the lean is that of the prior.")
+			"average rater, and the interval of the bias is that of the prior.")
 	}
 	if r.Pseudonymous {
 		w.Paragraph("", "Names are pseudonyms.")

@@ -63,7 +63,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.Votes, "votes", "", "`file` that posted votes are added to; without it none are taken")
 	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to look at and vote on; further ones are joined to the first")
 	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of votes on the items that were cast before; may be repeated")
-	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, beside the categories that the model knows")
+	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories that the model knows")
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")

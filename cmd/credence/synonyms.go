@@ -101,13 +101,13 @@ var flagAdvice = eachWord(map[string]string{
 	"debug":       "what was understood and the progress are printed anyway; --json prints every epoch where there is training",
 	"stratify":    "items are always divided evenly over classes; --group keeps some of them together",
 	"shuffle":     "items are always shuffled, by --seed",
-	"impute":      "missing values may stay: a number counts as the mean beside an indicator, a category as a level",
+	"impute":      "missing values may stay: a number counts as the mean with an indicator, a category as a level",
 	"save-model":  "credence train writes the model into --out",
 	"model-file":  "the model is the first argument: credence predict RUN ITEMS",
 	"run":         "the run is the first argument: credence predict RUN ITEMS",
 	"pretrained":  "networks are trained from the data alone",
 	"auto":        "everything that is not given is chosen from the data anyway",
-	"dry-run":     "credence config show --config FILE tells what training would do; credence init reads the data without training",
+	"dry-run":     "credence config show --config FILE shows what training would do; credence init reads the data without training",
 })
 
 const (
@@ -146,7 +146,7 @@ var verbAdvice = eachWord(map[string]string{
 	"calibrate":            calibrateAdvice,
 	"tune hyperopt search": searchAdvice,
 	"resume":               "credence train --out FOLDER --resume continues a run",
-	"export":               "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
+	"export":               "the model file is a safetensors file; credence inspect RUN --json lists its content",
 	"merge join":           "--data and --votes may be repeated: files are joined by item",
 	"upgrade":              "credence is one file: replace it by a newer one",
 })

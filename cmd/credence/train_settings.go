@@ -215,7 +215,7 @@ func changes(c *model.Origin) string {
 	}
 	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), words.Plural(c.AddedVotes, "vote"), words.Count(c.RemovedVotes))
 	if c.Items == 0 {
-		return text + "; no held-out item tells what that changed"
+		return text + "; no held-out item shows what that changed"
 	}
 	text += fmt.Sprintf("\nnats per vote on %s that neither was trained on: %.4f before, %.4f now", words.Plural(c.Items, "item"), c.Before, c.After)
 	if c.RatersBefore || c.RatersNow {

@@ -120,8 +120,8 @@ var Options = derive([]*Option{
 	{Name: "cache", verbs: Train, at: func(s *Settings) any { return &s.features().CacheDir },
 		Help: "`folder` of that file (default: the user's cache folder)"},
 	{Name: "from", verbs: Train, at: func(s *Settings) any { return &s.From },
-		Help: "`run` to start from: its networks go on with further votes on the same features, and what " +
-			"changed is told. What is left out here is as it was there"},
+		Help: "`run` to start from: its networks continue with further votes on the same features, and what " +
+			"changed is printed. Settings that are not given are those of that run"},
 
 	{Name: "method", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Method },
 		Choices: head.Names(),
@@ -156,7 +156,7 @@ var Options = derive([]*Option{
 		Help: "`share` of the items that a single network holds out"},
 	{Name: "raters", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Fit.Raters },
 		Choices: []string{"auto", "off", "on"},
-		Help:    "learn who leans and who guesses: `auto` (where held-out votes are predicted better by it), off or on"},
+		Help:    "model bias and guess rate of raters: `auto` (if it predicts held-out votes better), off or on"},
 	{Name: "calibrate", verbs: features, fit: true, at: func(s *Settings) any { return &s.Fit.Calibrate },
 		Choices: []string{"auto", "off"},
 		Help:    "scale distributions to the spread that held-out votes show in training: `auto` or off"},

@@ -49,7 +49,7 @@ func files(path string) ([]string, error) {
 			return pair, nil
 		}
 	}
-	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s beside it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
+	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
 }
 
 // ReadHeader reads the header of the volume at path.

@@ -268,7 +268,7 @@ func TestFiles(t *testing.T) {
 	put("sum.nii.gz", bad)
 	t.Chdir(dir)
 	for name, want := range map[string]string{
-		"alone.hdr":  "reading alone.hdr: no alone.img beside it: header and voxels are a pair of files",
+		"alone.hdr":  "reading alone.hdr: no alone.img next to it: header and voxels are a pair of files",
 		"odd.nii":    "reading odd.nii: its header says that the voxels are in an .img file, but its name is not that of a pair",
 		"none.nii":   "reading none.nii: no such file or directory",
 		"sum.nii.gz": "reading sum.nii.gz: its compressed data are damaged after 356 bytes: gzip: invalid checksum",

@@ -74,7 +74,7 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 				return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 1", s.count, size)
 			}
 			if least := getenv("SLURM_ARRAY_TASK_MIN"); s.count == "SLURM_ARRAY_TASK_COUNT" && least != "" && least != "0" {
-				return Rank{}, fmt.Errorf("the array of Slurm starts at %s: expected 0, as in --array=0-%d, or the number of processes beside it, such as auto/5", least, n-1)
+				return Rank{}, fmt.Errorf("the array of Slurm starts at %s: expected 0, as in --array=0-%d, or the number of processes as well, such as auto/5", least, n-1)
 			}
 		}
 		r, err := check(i, n, fmt.Sprintf("%s is %d of %d", s.index, i, n))

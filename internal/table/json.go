@@ -237,7 +237,7 @@ func (t *jsonTable) add(it *jsonItem) error {
 func (t *jsonTable) column(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
-		if err := t.meter.Keep(columnCost+int64(len(f.name)), func() string { return "so many columns" }); err != nil {
+		if err := t.meter.Keep(columnCost+int64(len(f.name)), func() string { return "the columns" }); err != nil {
 			return err
 		}
 		at = len(t.names)

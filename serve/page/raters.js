@@ -23,7 +23,7 @@ export async function raters(main) {
     r.modelled && rows.length > 0 && h("figure", {},
       h("div", { class: "forest" }, leans && forest(rows, (x) => x.lean, `lean towards ${r.class ?? "the second class"} (logit)`, false),
         forest(rows, (x) => x.guess, "share of votes that are guesses", true)),
-      h("figcaption", {}, "A lean shifts the logit of the probability that a rater says the class; the mean over all votes is 0. Guesses are votes that have nothing to do with the item. "
+      h("figcaption", {}, "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that have nothing to do with the item. "
         + "Names are replaced by pseudonyms. What all raters have in common cannot be seen.", known.length > most ? ` The ${most} who differ most of ${count(known.length)}.` : "")),
     h("div", { class: "table" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Rater"), h("th", { scope: "col", class: "number" }, "Votes"), leans && h("th", { scope: "col", class: "number" }, "Lean"),

@@ -91,8 +91,8 @@ class Parameters:
     epochs : int | None, default None
         At most this many passes over the items.
     raters : Literal["auto", "off", "on"], default "auto"
-        Learn who leans and who guesses: auto (where held-out votes are predicted better by it),
-        off or on.
+        Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
+        on.
     random_state : int | np.random.RandomState | np.random.Generator | None, default 0
         Seed of all randomness.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None, default None

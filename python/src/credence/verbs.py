@@ -471,7 +471,7 @@ def config_show(
     config : Path | None
         File of settings, .yaml.
     origin : bool
-        Tell where each value comes from.
+        Show the origin of each value.
     format : str | None
         Form of the output: yaml or json (default yaml).
     data : Sequence[str] | Path | None
@@ -560,8 +560,8 @@ def config_show(
     cache : str | None
         Folder of that file (default: the user's cache folder).
     from_ : Path | None
-        Run to start from: its networks go on with further votes on the same features, and what
-        changed is told. What is left out here is as it was there.
+        Run to start from: its networks continue with further votes on the same features, and
+        what changed is printed. Settings that are not given are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
         Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
         confidence, evidential (default mixture).
@@ -585,8 +585,8 @@ def config_show(
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
-        Learn who leans and who guesses: auto (where held-out votes are predicted better by it),
-        off or on (default auto).
+        Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
+        on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread that held-out votes show in training: auto or off
         (default auto).
@@ -1006,7 +1006,7 @@ def evaluate(
     bins : Sequence[str] | str | None
         And by bins of numbers, column=n; spread=n is the predicted spread (default spread=4).
     abstain_by : str | None
-        What tells the predictions to withhold: p_top or width (default p_top).
+        What selects the predictions to withhold: p_top or width (default p_top).
     accuracy : float | None
         Find the threshold at which what is not withheld has this accuracy (default 0).
     pseudonyms : bool
@@ -1062,7 +1062,7 @@ def evaluate(
         Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
         off, or a number up to 0.1 (default auto).
     curve : bool
-        Add what fewer votes per item and fewer items would tell.
+        Add results with fewer votes per item and fewer items.
     report : str | None
         Also write the report as a page to this file, .html.
     output : Path | None
@@ -1310,8 +1310,8 @@ def init(
     cache : str | None
         Folder of that file (default: the user's cache folder).
     from_ : Path | None
-        Run to start from: its networks go on with further votes on the same features, and what
-        changed is told. What is left out here is as it was there.
+        Run to start from: its networks continue with further votes on the same features, and
+        what changed is printed. Settings that are not given are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
         Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
         confidence, evidential (default mixture).
@@ -1335,8 +1335,8 @@ def init(
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
-        Learn who leans and who guesses: auto (where held-out votes are predicted better by it),
-        off or on (default auto).
+        Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
+        on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread that held-out votes show in training: auto or off
         (default auto).
@@ -1625,7 +1625,7 @@ def mixture(
     tell : Sequence[str] | str | None
         Fields of these answers (default: those below that apply).
     cdf : Sequence[float] | float | None
-        Points at which to tell the distribution function of those.
+        Points at which to evaluate the distribution function of those.
     resolution : float | None
         Distance from 0 and 1 within which their intervals do not end (default 0).
     run : str | None
@@ -2082,7 +2082,7 @@ def raters(
     json : bool
         Short for --format json: one object on one line.
     plot : Path | None
-        Also draw leans and guesses with their intervals as an SVG file.
+        Also draw bias and guess rate with their intervals as an SVG file.
     pseudonyms : bool
         Replace the names of raters.
     seed : int | None
@@ -2186,7 +2186,7 @@ def report(
     bins : Sequence[str] | str | None
         And by bins of numbers, column=n; spread=n is the predicted spread (default spread=4).
     abstain_by : str | None
-        What tells the predictions to withhold: p_top or width (default p_top).
+        What selects the predictions to withhold: p_top or width (default p_top).
     accuracy : float | None
         Find the threshold at which what is not withheld has this accuracy (default 0).
     pseudonyms : bool
@@ -2356,7 +2356,7 @@ def serve(
     earlier : Sequence[str] | str | None
         File of votes on the items that were cast before; may be repeated.
     by : Sequence[str] | str | None
-        Columns of the items to filter by, beside the categories that the model knows.
+        Columns of the items to filter by, in addition to the categories that the model knows.
     level : float | None
         Level of the intervals where a request names none (default 0.95).
     max_width : float | None
@@ -2614,8 +2614,8 @@ def train(
     cache : str | None
         Folder of that file (default: the user's cache folder).
     from_ : Path | None
-        Run to start from: its networks go on with further votes on the same features, and what
-        changed is told. What is left out here is as it was there.
+        Run to start from: its networks continue with further votes on the same features, and
+        what changed is printed. Settings that are not given are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
         Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
         confidence, evidential (default mixture).
@@ -2639,8 +2639,8 @@ def train(
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
-        Learn who leans and who guesses: auto (where held-out votes are predicted better by it),
-        off or on (default auto).
+        Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
+        on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread that held-out votes show in training: auto or off
         (default auto).
