@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -125,12 +126,8 @@ func newRenamer(from, to string, files []string) *renamer {
 			}
 		}
 	}
-	var names []string
-	for d := range dirs {
-		names = append(names, regexp.QuoteMeta(d))
-	}
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // the longest first
-	packages := "(?:" + strings.Join(names, "|") + ")"
+	longestFirst := slices.SortedFunc(maps.Keys(dirs), func(a, b string) int { return len(b) - len(a) })
+	packages := "(?:" + strings.Join(longestFirst, "|") + ")"
 	q := regexp.QuoteMeta(from)
 	return &renamer{from: from, to: to,
 		module: regexp.MustCompile(`(?m)^(\s*(?:module|require|replace|tool)?\s*)` + q + `((?:/\S*)?(?:\s|$))`),
