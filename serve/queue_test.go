@@ -269,7 +269,7 @@ func TestVotesAreHidden(t *testing.T) {
 	for _, path := range []string{"/api/v1/items?contains=i1&limit=1&order=input&rater=ann", "/api/v1/queue?limit=1000&rater=ann"} {
 		for _, x := range want[queueJSON](t, "GET", base+path, nil).Items {
 			if x.Item == "i1" && (x.Votes != nil || x.Mean != blind.Now.Classes[1].Mean) {
-				t.Errorf("%s tells of others' votes: %+v", path, x)
+				t.Errorf("%s shows others' votes: %+v", path, x)
 			}
 		}
 	}

@@ -460,7 +460,7 @@ func TestReload(t *testing.T) {
 	default:
 	}
 	if !strings.Contains(logged.String(), "old_one_serves=true") {
-		t.Errorf("the log does not tell of the broken model:\n%s", &logged)
+		t.Errorf("the log does not report the broken model:\n%s", &logged)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestProgress(t *testing.T) {
 	}
 	res := fitted(t, simulated(80, 3, 1), o)
 	if notes != 1 {
-		t.Errorf("the references are told of %d times", notes)
+		t.Errorf("the references are reported %d times", notes)
 	}
 	for _, r := range res.Model.Provenance.Runs {
 		if !ended[r.Name] || epochs[r.Name] != len(r.History) {

@@ -163,7 +163,7 @@ func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *head.Calibrati
 	t.Print(w)
 	fmt.Fprintf(w, `
 The distributions were made %.2f times as wide in variance: that is what pairs of
-votes on items held out in training showed. %d votes tell a probability to about
+votes on items held out in training showed. %d votes resolve a probability to about
 %.3f, so intervals that would end closer to 0 or 1 end there.
 
 The predicted class is the one most voted for in %.1f%% of the items. The loss is

@@ -53,7 +53,9 @@ func newMixture() *cobra.Command {
 	f.StringVar(&o.data, "data", "", "`file` of many mixtures, .npy, to answer at once")
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
 	declareOverwrite(f, &o.overwrite)
-	f.StringSliceVar(&o.fields, "tell", nil, "`fields` of these answers (default: those below that apply)")
+	f.StringSliceVar(&o.fields, "fields", nil, "`fields` of these results (default: those below that apply)")
+	f.StringSliceVar(&o.fields, "tell", nil, "")
+	_ = f.MarkDeprecated("tell", "use --fields") // fails only if there is no such flag
 	f.Var(&o.cdf, "cdf", "points at which to evaluate the distribution function of those")
 	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
 	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
@@ -177,7 +179,7 @@ func evaluateLines(r io.Reader, w io.Writer) error {
 		return err
 	}
 	return withHint(fmt.Errorf("%d of %s could not be answered", bad, words.Plural(lines, "line")),
-		`the output tells why, in place of each answer: {"line":N,"error":"…"}`)
+		`the output has the reason in place of each result: {"line":N,"error":"…"}`)
 }
 
 // printJSON prints the result for the flags as if they had been a line of input.
@@ -219,7 +221,7 @@ func terminalWidth() int {
 // onlyBulk handles --data, and returns an error if flags of other modes of the verb are given.
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if o.data == "" {
-		bulk := firstChanged(cmd.Flags(), "output", "tell", "cdf", "resolution", "run", "digits")
+		bulk := firstChanged(cmd.Flags(), "output", "fields", "tell", "cdf", "resolution", "run", "digits")
 		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
 	}
 	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {

@@ -172,14 +172,14 @@ func TestServeSameRaters(t *testing.T) {
 	predict := func(votes string) string {
 		return asked(t, "run", "POST", "/api/v1/models/run/predict", "application/json", request(votes))
 	}
-	file := "item,rater,label\ni3,r1,c0\ni3,r0,c1\ni3,stranger,c1\ni5,r2,c0\ni5,,c1\ni5,r2,c1\n"
+	file := "item,rater,label\ni3,r1,c0\ni3,r0,c1\ni3,newcomer,c1\ni5,r2,c0\ni5,,c1\ni5,r2,c1\n"
 	if err := os.WriteFile("further.csv", []byte(file), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	byWhom := predict(`{"i3":[{"rater":"r1","label":"c0"},{"rater":"r0","label":"c1"},{"rater":"stranger","label":"c1"}],
+	byWhom := predict(`{"i3":[{"rater":"r1","label":"c0"},{"rater":"r0","label":"c1"},{"rater":"newcomer","label":"c1"}],
 		"i5":[{"rater":"r2","label":"c0"},{"label":"c1"},{"label":"c1","rater":"r2"}]}`)
 	sameAsPredict(t, byWhom, "run items.csv --votes further.csv")
-	if !strings.Contains(byWhom, "1 of 4 raters [stranger] unknown to the model") {
+	if !strings.Contains(byWhom, "1 of 4 raters [newcomer] unknown to the model") {
 		t.Error(byWhom)
 	}
 	if err := os.WriteFile("counted.csv", []byte("item,label,count\ni3,c0,2\ni3,c1,1\n"), 0o666); err != nil {

@@ -78,7 +78,7 @@ func (d betaAt) prefactor(p Precision) *big.Float {
 	return p.Exp(w.sub(logKernel, d.logB.at(w)))
 }
 
-// leftOfMean tells whether x ≤ a/(a+b).
+// leftOfMean reports whether x ≤ a/(a+b).
 func (d betaAt) leftOfMean() bool {
 	x, y := Default.split(d.x, d.y)
 	return Default.mul(d.a, y).Cmp(Default.mul(d.b, x)) >= 0

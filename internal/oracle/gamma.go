@@ -68,7 +68,7 @@ func (p Precision) LogGamma(x *big.Float) *big.Float {
 // relative evaluates f at a working precision at which its value has p bits.
 // f returns a value and the exponent of the largest intermediate result, whose
 // rounding error is that of the value. What cancels all of 4p bits is taken to
-// be 0, as it cannot be told from it.
+// be 0, as it cannot be distinguished from it.
 func (p Precision) relative(f func(w Precision) (*big.Float, int)) *big.Float {
 	for w := p + guard; ; {
 		v, magnitude := f(w)

@@ -73,7 +73,7 @@ func corpus(n, classes int, seed uint64) Data {
 		mean[r.IntN(classes)] = 1
 		k := r.IntN(classes)
 		mean[k] += 2
-		w = append(w, fmt.Sprintf("tell%d", k))
+		w = append(w, fmt.Sprintf("word%d", k))
 		for _, m := range mean {
 			d.Labels = append(d.Labels, m/3)
 		}

@@ -46,7 +46,7 @@ function pairs(o) {
     row("Trained on", `${plural(o.trained_items, "item")}, ${plural(o.trained_votes, "vote")}`),
     row("Looks at", o.features.length === 0 ? "nothing" : [o.features.slice(0, few).flatMap((f, i) => [i ? "; " : "", h("bdi", {}, f)]), o.features.length > few ? `; and ${o.features.length - few} more` : ""]),
     row("Networks", `${plural(o.networks, "network")}, ${count(o.parameters)} parameters, method ${o.method}`),
-    row("Intervals", `${percent(o.level)} by default` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are not told apart from it` : "")),
+    row("Intervals", `${percent(o.level)} by default` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are not distinguished from it` : "")),
     o.scale ? row("Calibration", `the distributions were made ${number(o.scale)} times as wide in variance, as pairs of held-out votes showed`) : null,
     row("Raters", o.raters ? "known apart: votes count by who cast them" : "all count alike"),
     row("Version", h("code", {}, o.version)),

@@ -210,7 +210,7 @@ class Mixture:
         records["weights"], records["alpha"] = self.weights, self.alpha
         if votes is not None:
             records["votes"] = votes
-        arguments = dict(options, tell=list(fields), run=self._run.path() if self._run is not None else None)
+        arguments = dict(options, fields=list(fields), run=self._run.path() if self._run is not None else None)
         arguments["resolution"] = repr(self.resolution)
         with Folder() as folder:
             try:

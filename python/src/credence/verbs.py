@@ -1587,7 +1587,7 @@ def mixture(
     data: Path | None = None,
     output: Path | None = None,
     overwrite: bool = False,
-    tell: Sequence[str] | str | None = None,
+    fields: Sequence[str] | str | None = None,
     cdf: Sequence[float] | float | None = None,
     resolution: float | None = None,
     run: str | None = None,
@@ -1622,8 +1622,8 @@ def mixture(
         File to write the answers to --data to, .npy.
     overwrite : bool
         Replace the output if it exists.
-    tell : Sequence[str] | str | None
-        Fields of these answers (default: those below that apply).
+    fields : Sequence[str] | str | None
+        Fields of these results (default: those below that apply).
     cdf : Sequence[float] | float | None
         Points at which to evaluate the distribution function of those.
     resolution : float | None
@@ -1659,7 +1659,7 @@ def mixture(
             "data": data,
             "output": output,
             "overwrite": overwrite,
-            "tell": tell,
+            "fields": fields,
             "cdf": cdf,
             "resolution": resolution,
             "run": run,
