@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,4 +69,20 @@ func (h *helpAll) Set(string) error {
 		h.cmd.Annotations[more] = ""
 	}
 	return h.cmd.Flags().Set("help", "true")
+}
+
+// renamedFlags are the flags that have another name now. The old one works for one release, with a warning.
+var renamedFlags = map[string]string{"tell": "fields"}
+
+// useRenamed has root take the old names of flags, and warns of those in args.
+func useRenamed(root *cobra.Command, args []string) {
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(renamedFlags[name], name))
+	})
+	for _, arg := range args {
+		old, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if now := renamedFlags[old]; now != "" && strings.HasPrefix(arg, "--") {
+			fmt.Fprintf(root.ErrOrStderr(), "credence: warning: --%s is deprecated: use --%s\n", old, now)
+		}
+	}
 }

@@ -66,6 +66,7 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	if cmd, err := unknownVerb(root, args); err != nil {
 		return reportError(stderr, cmd, err)
 	}
+	useRenamed(root, args)
 
 	// cobra has no type for usage errors; every error before the verb itself
 	// starts is one.

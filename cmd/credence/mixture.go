@@ -54,8 +54,6 @@ func newMixture() *cobra.Command {
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
 	declareOverwrite(f, &o.overwrite)
 	f.StringSliceVar(&o.fields, "fields", nil, "`fields` of these results (default: those below that apply)")
-	f.StringSliceVar(&o.fields, "tell", nil, "")
-	_ = f.MarkDeprecated("tell", "use --fields") // fails only if there is no such flag
 	f.Var(&o.cdf, "cdf", "points at which to evaluate the distribution function of those")
 	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
 	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
@@ -221,7 +219,7 @@ func terminalWidth() int {
 // onlyBulk handles --data, and returns an error if flags of other modes of the verb are given.
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if o.data == "" {
-		bulk := firstChanged(cmd.Flags(), "output", "fields", "tell", "cdf", "resolution", "run", "digits")
+		bulk := firstChanged(cmd.Flags(), "output", "fields", "cdf", "resolution", "run", "digits")
 		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
 	}
 	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
