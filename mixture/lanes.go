@@ -77,14 +77,16 @@ func (m *Beta) solveEnds(ends []laneEnd) {
 
 // solveLanes finds roots by lanes, and reports whether they support the mixture. Roots that were not found are NaN.
 func (m *Beta) solveLanes(ends []laneEnd) bool {
+	for i := range m.components {
+		if c := &m.components[i]; !laneComponent(c.A, c.B) {
+			return false
+		}
+	}
 	s := laneSolvers.Get().(*laneSolver)
 	defer laneSolvers.Put(s)
 	s.begin(1, len(m.components), len(ends))
 	for i := range m.components {
 		c := &m.components[i]
-		if !laneComponent(c.A, c.B) {
-			return false
-		}
 		s.w, s.a, s.b = append(s.w, c.weight), append(s.a, c.A), append(s.b, c.B)
 	}
 	for _, e := range ends {
