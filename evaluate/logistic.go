@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"credence/internal/logistic"
+	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -191,7 +192,12 @@ func (d *referenceData) choosePenalty(ctx context.Context, folds int) (penalty, 
 	fits, total, at := make([]*logistic.Problem, folds), make([]float64, folds), make([]*logistic.Solution, folds)
 	for k := range fits {
 		fits[k], total[k] = logisticProblem(d.x, d.votes, func(j int) bool { return d.groups[j] != k })
+		fits[k].X = &logistic.Dense{Columns: d.x.Columns, Values: d.x.Values} // with memory of its own
 		fits[k].Tolerance, at[k] = pathTolerance, fits[k].Start()
+	}
+	atOnce := par.Limit(1) // folds: all if they are too small to be split
+	if len(d.x.Values)*c < 1<<17 {
+		atOnce = 0
 	}
 	best, since := math.Inf(1), 0
 	penalty = 1
@@ -200,12 +206,16 @@ func (d *referenceData) choosePenalty(ctx context.Context, folds int) (penalty, 
 		lambda := math.Pow(10, -float64(step)/2)
 		loss := 0.0
 		var held, counts []float64
-		for k, fit := range fits {
+		atOnce.For(folds, func(k int) {
+			if total[k] > 0 && ctx.Err() == nil {
+				fits[k].Penalty = lambda * total[k]
+				fits[k].Solve(ctx, at[k])
+			}
+		})
+		for k := range fits {
 			if total[k] == 0 || ctx.Err() != nil {
 				continue
 			}
-			fit.Penalty = lambda * total[k]
-			fit.Solve(ctx, at[k])
 			for j, fold := range d.groups {
 				if fold != k {
 					continue

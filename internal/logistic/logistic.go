@@ -301,17 +301,26 @@ func (x *Dense) Size() (examples, features int) { return len(x.Values) / x.Colum
 
 // Multiply sets z [n × c] to the products Wx_j.
 func (x *Dense) Multiply(z, w []float64, c int) {
-	par.Chunks(len(x.Values)/x.Columns, 64, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
+	n := len(x.Values) / x.Columns
+	x.cores(c).For(pieces, func(p int) {
+		for j := p * n / pieces; j < (p+1)*n/pieces; j++ {
 			kernel.Dots64(z[j*c:(j+1)*c], w, x.Row(j))
 		}
 	})
 }
 
+// cores returns the cores for a product with c outputs: one if it takes no longer than to wake the others.
+func (x *Dense) cores(c int) par.Limit {
+	if len(x.Values)*c < 1<<15 {
+		return 1
+	}
+	return 0
+}
+
 // MultiplyTransposed sets w to the sum over rows of r_j ⊗ x_j.
 func (x *Dense) MultiplyTransposed(w, r []float64, c int) {
 	n := len(x.Values) / x.Columns
-	par.For(pieces, func(p int) {
+	x.cores(c).For(pieces, func(p int) {
 		if len(x.sums[p]) != len(w) {
 			x.sums[p] = make([]float64, len(w))
 		}
