@@ -105,8 +105,8 @@ func TestNPZAndIDX(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			if !slices.Equal(f.Parts[0].Shape, c.shape) {
-				t.Errorf("%s: shape %v, want %v", c.path, f.Parts[0].Shape, c.shape)
+			if !slices.Equal(f.Features[0].Shape, c.shape) {
+				t.Errorf("%s: shape %v, want %v", c.path, f.Features[0].Shape, c.shape)
 			}
 			if got := rowsOf(t, f.Rows); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.path, got, c.want)
@@ -211,7 +211,7 @@ func TestStreamPrecisionLost(t *testing.T) {
 	if err := os.WriteFile("x.npz", b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	parts := []Part{{Name: "u", Kind: Tensor, Shape: []int{1}}, {Name: "v", Kind: Tensor, Shape: []int{1}}}
+	parts := []Feature{{Name: "u", Kind: Tensor, Shape: []int{1}}, {Name: "v", Kind: Tensor, Shape: []int{1}}}
 	s, err := OpenStream(t.Context(), "x.npz", parts, StreamOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 }
 
 // arrayPart is the name of a feature that is read from an array.
-const arrayPart = "x"
+const arrayFeature = "x"
 
 // arrayFeatures returns the features of an array, whose items are numbered from 0.
 func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
@@ -50,12 +50,12 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	if err != nil {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: err.Error()}, b.Close())
 	}
-	part := Part{Name: arrayPart, Kind: Tensor, Shape: shape}
+	part := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		part.Name = opts.Schema[0].Name
 	}
-	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
-	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
+	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Feature: part}}
+	f := &features{Dataset: Dataset{Features: []Feature{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
 		// Lost precision is known only for rows that were read.
@@ -189,7 +189,7 @@ type npzArrays struct {
 // arraysOf selects the arrays to read from an NPZ file: without an array of ids, one
 // array; with ids, the named array, or those with two axes or more; with a schema,
 // those with the names of its features.
-func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
+func arraysOf(path, named string, schema []Feature) (*npzArrays, error) {
 	entries, err := array.EntriesNPZ(path)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 		}
 		return out, nil
 	}
-	known := func(name string) bool { return partNamed(schema, name) >= 0 }
+	known := func(name string) bool { return featureNamed(schema, name) >= 0 }
 	any := slices.ContainsFunc(entries, func(e array.Entry) bool { return known(e.Name) })
 	for _, e := range entries {
 		switch {
@@ -246,7 +246,7 @@ func readArrays(ctx context.Context, path string, opts *reading) (*features, err
 	for _, name := range arrays.names {
 		o := *opts
 		if len(arrays.names) > 1 {
-			o.Schema = []Part{{Name: name, Kind: Tensor}}
+			o.Schema = []Feature{{Name: name, Kind: Tensor}}
 		}
 		g, err := openArray(ctx, path, name, &o)
 		switch {

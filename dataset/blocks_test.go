@@ -7,21 +7,21 @@ import (
 
 // Blocks splits the numbers at vectors; codes and images follow, as in Inputs.
 func TestBlocks(t *testing.T) {
-	number := func(name string) Part { return Part{Name: name, Kind: Numeric} }
-	vector := func(name string, n int) Part { return Part{Name: name, Kind: Tensor, Shape: []int{n}} }
-	site := Part{Name: "site", Kind: Categorical, Levels: []string{"a", "b", "c", "d", "e"}}
-	image := Part{Name: "image", Kind: Tensor, Shape: []int{1, 2, 2}}
+	number := func(name string) Feature { return Feature{Name: name, Kind: Numeric} }
+	vector := func(name string, n int) Feature { return Feature{Name: name, Kind: Tensor, Shape: []int{n}} }
+	site := Feature{Name: "site", Kind: Categorical, Levels: []string{"a", "b", "c", "d", "e"}}
+	image := Feature{Name: "image", Kind: Tensor, Shape: []int{1, 2, 2}}
 	for _, c := range []struct {
-		parts []Part
+		parts []Feature
 		want  string
 	}{
-		{[]Part{number("a"), number("b")}, "table@0+2[a b] "},
-		{[]Part{vector("v", 2)}, "v@0+2[v[0] v[1]] "},
-		{[]Part{number("a"), site, vector("v", 2), image, number("b"), number("c"), vector("w", 1)},
+		{[]Feature{number("a"), number("b")}, "table@0+2[a b] "},
+		{[]Feature{vector("v", 2)}, "v@0+2[v[0] v[1]] "},
+		{[]Feature{number("a"), site, vector("v", 2), image, number("b"), number("c"), vector("w", 1)},
 			"table@0+1[a] v@1+2[v[0] v[1]] table@3+2[b c] w@5+1[w[0]] site@6+1[] image@7+4[] "},
-		{[]Part{image}, "image@0+4[] "},
+		{[]Feature{image}, "image@0+4[] "},
 	} {
-		ds := &Dataset{Parts: c.parts}
+		ds := &Dataset{Features: c.parts}
 		m := &Memory{W: totalWidth(c.parts)}
 		for i := range 20 {
 			ds.Items = append(ds.Items, fmt.Sprint(i))

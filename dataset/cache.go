@@ -58,7 +58,7 @@ const rowsVersion = 2
 type cacheKey struct {
 	Version  int
 	Files    [][]byte // SHA-256 of each
-	Parts    []Part
+	Parts    []Feature
 	Options  TableOptions
 	Rows     int
 	Repeated bool
@@ -66,7 +66,7 @@ type cacheKey struct {
 }
 
 // newSink returns a sink for n rows of the given features, which are read from files.
-func newSink(ctx context.Context, n int, parts []Part, files []string, opts *reading) (*sink, error) {
+func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *reading) (*sink, error) {
 	s := &sink{n: n, w: totalWidth(parts)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}

@@ -19,17 +19,17 @@ type Rating struct {
 
 // Dataset is N items in input order, with features and votes.
 type Dataset struct {
-	Items   []string  // [N] ids
-	Classes []string  // [d] in the order of the counts
-	Counts  []float32 // [N×d] votes for each class; fractions of a vote are allowed
-	Raters  []string  // names of the raters, if the votes have raters
-	Ratings []Rating  // the single votes, in input order, if the votes have raters
-	Groups  []string  // [N] or nil: a split keeps items of the same group together
-	Given   []string  // [N] or nil: the split given in the file (train, validation or test), as written there
-	Weights []float64 // [N] or nil: weights of the items in training
-	Truth   []float32 // [N×d] or nil: true class probabilities, in simulations
-	Parts   []Part    // the features of an item
-	Rows    Rows      // their raw values [N×W]; nil if there are no features
+	Items    []string  // [N] ids
+	Classes  []string  // [d] in the order of the counts
+	Counts   []float32 // [N×d] votes for each class; fractions of a vote are allowed
+	Raters   []string  // names of the raters, if the votes have raters
+	Ratings  []Rating  // the single votes, in input order, if the votes have raters
+	Groups   []string  // [N] or nil: a split keeps items of the same group together
+	Given    []string  // [N] or nil: the split given in the file (train, validation or test), as written there
+	Weights  []float64 // [N] or nil: weights of the items in training
+	Truth    []float32 // [N×d] or nil: true class probabilities, in simulations
+	Features []Feature // the features of an item
+	Rows     Rows      // their raw values [N×W]; nil if there are no features
 
 	Votes    Interpretation // how the votes were read
 	Columns  []ColumnInfo   // how the columns of the feature file were read
@@ -91,12 +91,12 @@ func (ds *Dataset) Check() error {
 		return fmt.Errorf("%d items, but %d weights", n, len(ds.Weights))
 	case ds.Truth != nil && len(ds.Truth) != n*d:
 		return fmt.Errorf("%d items and %d classes, but %d true probabilities", n, d, len(ds.Truth))
-	case ds.Rows == nil && len(ds.Parts) > 0:
+	case ds.Rows == nil && len(ds.Features) > 0:
 		return errors.New("features without rows")
 	case ds.Rows != nil && ds.Rows.Len() != n:
 		return fmt.Errorf("%d items, but %d rows of features", n, ds.Rows.Len())
-	case ds.Rows != nil && ds.Rows.Width() != totalWidth(ds.Parts):
-		return fmt.Errorf("features of %d values in rows of %d", totalWidth(ds.Parts), ds.Rows.Width())
+	case ds.Rows != nil && ds.Rows.Width() != totalWidth(ds.Features):
+		return fmt.Errorf("features of %d values in rows of %d", totalWidth(ds.Features), ds.Rows.Width())
 	}
 	for i, c := range ds.Counts {
 		if !(c >= 0) || math.IsInf(float64(c), 0) {
@@ -109,7 +109,7 @@ func (ds *Dataset) Check() error {
 				r.Item, r.Rater, r.Class, n, len(ds.Raters), d)
 		}
 	}
-	return checkParts(ds.Parts)
+	return checkFeatures(ds.Features)
 }
 
 // Select returns the items at the given indices, in that order. Features are
@@ -120,7 +120,7 @@ func (ds *Dataset) Select(at []int) *Dataset {
 		Items: pickRows(ds.Items, at, 1), Classes: ds.Classes, Raters: ds.Raters,
 		Groups: pickRows(ds.Groups, at, 1), Given: pickRows(ds.Given, at, 1), Weights: pickRows(ds.Weights, at, 1),
 		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
-		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
+		Features: ds.Features, Columns: ds.Columns, Votes: ds.Votes,
 	}
 	if ds.Rows != nil {
 		out.Rows = picked(ds.Rows, at)
@@ -175,13 +175,13 @@ func (ds *Dataset) Hash() (string, error) {
 	numbers(ds.Counts)
 	text("groups", ds.Groups)
 	text("given", ds.Given)
-	for _, p := range ds.Parts {
+	for _, p := range ds.Features {
 		fmt.Fprintf(h, "part %q %v %v\n", p.Name, p.Kind, p.Shape)
 		text("levels", p.Levels)
 	}
 	if ds.Rows != nil {
 		err := eachRow(ds.Rows, nil, func(_ int, row []float32) error {
-			if err := hashTexts(h, ds.Parts, row); err != nil {
+			if err := hashTexts(h, ds.Features, row); err != nil {
 				return err
 			}
 			numbers(row)

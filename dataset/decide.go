@@ -11,6 +11,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // decide sets the role and kind of every column.
@@ -36,7 +37,7 @@ func (s *scan) decide(f *features) error {
 			}
 		}
 		if c.use && s.opts.Schema != nil {
-			info.Part = s.opts.Schema[partNamed(s.opts.Schema, name)]
+			info.Feature = s.opts.Schema[featureNamed(s.opts.Schema, name)]
 		}
 		if i != s.image || i == s.item {
 			f.Columns = append(f.Columns, info)
@@ -60,7 +61,7 @@ func (c *columnScan) constant(n int) (string, bool) {
 	case n < 2 || c.missing > 0:
 		return "", false
 	case c.numbers == n:
-		return table.FormatNumber(c.lo), c.lo == c.hi
+		return record.FormatNumber(c.lo), c.lo == c.hi
 	case c.vector > 0:
 		return "a list", !c.varies
 	}
@@ -82,7 +83,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		}
 		f.Warnings = append(f.Warnings, w)
 	}
-	info.Part = Part{Name: info.Name}
+	info.Feature = Feature{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
 	case c.vector > 0 && c.fixed && c.kind == Text:
@@ -96,7 +97,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
 		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
-		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
+		info.Feature.Kind, info.Feature.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.ids.names):
 		leave("it has no values")
 	case !c.other && !c.fixed:
@@ -104,15 +105,15 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it holds row numbers")
 	case c.kind == Text || !c.fixed && n >= fewLevels && c.prose():
-		info.Part.Kind = Text
+		info.Feature.Kind = Text
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
-		info.Part.Kind = Numeric
+		info.Feature.Kind = Numeric
 		// Values are stored as float32, which has 2²⁴ steps between powers of two.
 		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as %.12g", info.Name, c.lo))
 		}
 	case c.fixed:
-		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+		info.Feature.Kind, info.Feature.Levels = Categorical, sortedLevels(c.levels)
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
@@ -123,7 +124,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))
 		}
-		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+		info.Feature.Kind, info.Feature.Levels = Categorical, sortedLevels(c.levels)
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ const datesAdvice = "a number, such as days since a first visit, says more"
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
 func sortedLevels(levels map[string]int) []string {
 	names := slices.Sorted(maps.Keys(levels))
-	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return table.ParseNumber(s, false) }); numeric {
+	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return record.ParseNumber(s, false) }); numeric {
 		at := make(map[string]float64, len(names))
 		for i, name := range names {
 			at[name] = values[i]
@@ -215,13 +216,13 @@ func (s *scan) choosePaths(f *features) error {
 }
 
 // picture reports whether a feature in a table can only be a column of paths.
-func (p *Part) picture() bool {
+func (p *Feature) picture() bool {
 	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil)
 }
 
 // schemaImage returns the column of a table with the paths of a model's images
 // or volumes, or "".
-func schemaImage(schema []Part, t table.Table) string {
+func schemaImage(schema []Feature, t table.Table) string {
 	for _, p := range schema {
 		if p.picture() && slices.Contains(t.Header(), p.Name) {
 			return p.Name

@@ -16,15 +16,15 @@ type decoder struct {
 	t       table.Table
 	opts    *TableOptions
 	commas  bool // numbers may have a decimal comma
-	columns []partColumn
+	columns []featureDecoder
 	width   int  // of a raw row
 	size    int  // bytes of texts
 	keep    bool // texts are stored for longer than a batch
 }
 
 // partColumn is the column of a feature, with its texts or levels and counters for warnings.
-type partColumn struct {
-	Part
+type featureDecoder struct {
+	Feature
 	col    int // in the table
 	width  int
 	levels *levelIndex
@@ -40,14 +40,14 @@ type partColumn struct {
 }
 
 // newDecoder returns a decoder for the columns named like the given features.
-func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
+func newDecoder(t table.Table, parts []Feature, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
 	for _, p := range parts {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
 			return nil, err
 		}
-		c := partColumn{Part: p, col: col, width: p.Width()}
+		c := featureDecoder{Feature: p, col: col, width: p.Width()}
 		if p.Kind == Categorical {
 			c.levels = newLevelIndex(p.Levels, true)
 		}
@@ -81,7 +81,7 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 	return nil
 }
 
-func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
+func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error {
 	missing := d.opts.missing(cell, table.FeatureNA)
 	if c.Kind == Tensor {
 		c.countGaps(cell, missing, d.t.Line())
@@ -133,7 +133,7 @@ func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
 }
 
 // countGaps counts missing lists and missing values in lists.
-func (c *partColumn) countGaps(cell *table.Cell, missing bool, line int) {
+func (c *featureDecoder) countGaps(cell *table.Cell, missing bool, line int) {
 	c.values++
 	before := c.noList + c.gaps
 	if missing {
@@ -150,7 +150,7 @@ func (c *partColumn) countGaps(cell *table.Cell, missing bool, line int) {
 }
 
 // text stores the text of a cell and sets to[0] to its index.
-func (d *decoder) text(c *partColumn, cell string, to []float32) error {
+func (d *decoder) text(c *featureDecoder, cell string, to []float32) error {
 	if len(c.texts) == maxTexts {
 		return d.t.ErrorAt(c.col, "more than %s texts", words.Thousands(maxTexts))
 	}
@@ -167,7 +167,7 @@ func (d *decoder) text(c *partColumn, cell string, to []float32) error {
 
 // moveTexts moves the texts decoded so far into the Texts of their features and
 // resets the decoder.
-func (d *decoder) moveTexts(parts []Part) {
+func (d *decoder) moveTexts(parts []Feature) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
 			parts[k].Texts, c.texts = c.texts, nil

@@ -12,6 +12,7 @@ import (
 	"credence/internal/table"
 	"credence/internal/text"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // Unless the classes are named, every label in a file of votes becomes a class.
@@ -89,7 +90,7 @@ func (v *votes) measured() error {
 
 // readNumbers applies numbersOf to labels, with decimal points or commas.
 func readNumbers(labels []string) ([]float64, bool) {
-	return numbersOf(labels, func(s string) (float64, bool) { return table.ParseNumber(s, true) })
+	return numbersOf(labels, func(s string) (float64, bool) { return record.ParseNumber(s, true) })
 }
 
 // tooManyLabels returns the error that there are more than maxClasses classes.
@@ -247,18 +248,18 @@ var commonClasses = []string{"yes", "no", "y", "n", "true", "false", "t", "f", "
 // leaks returns warnings about features that contain the label.
 func (ds *Dataset) leaks() []error {
 	items, majority := ds.majorities()
-	if len(items) < minLeakItems || len(ds.Parts) > leakFeatures ||
-		slices.ContainsFunc(ds.Parts, func(p Part) bool { return p.Kind == Tensor && len(p.Shape) > 1 }) {
+	if len(items) < minLeakItems || len(ds.Features) > leakFeatures ||
+		slices.ContainsFunc(ds.Features, func(p Feature) bool { return p.Kind == Tensor && len(p.Shape) > 1 }) {
 		return nil
 	}
-	values := make([][]float32, len(ds.Parts))
+	values := make([][]float32, len(ds.Features))
 	row := make([]float32, ds.Rows.Width())
 	for _, i := range items {
 		if err := ds.Rows.ReadRow(i, row); err != nil {
 			return nil // reported when the row is needed
 		}
 		at := 0
-		for k, p := range ds.Parts {
+		for k, p := range ds.Features {
 			if p.Kind != Tensor {
 				values[k] = append(values[k], row[at])
 			}
@@ -268,10 +269,10 @@ func (ds *Dataset) leaks() []error {
 	base := largestShare(majority, len(ds.Classes))
 	var list []error
 	warn := func(k int, format string, args ...any) {
-		name := ds.Parts[k].Name
+		name := ds.Features[k].Name
 		list = append(list, advised(fmt.Sprintf("column %q ", name)+fmt.Sprintf(format, args...), name, SetIgnore))
 	}
-	for k, p := range ds.Parts {
+	for k, p := range ds.Features {
 		if p.Kind == Tensor {
 			continue
 		}
@@ -314,7 +315,7 @@ func largestShare(of []int, classes int) float64 {
 // sameAsClasses reports whether a feature has at least two levels and all of them are names
 // of classes, and returns the share of items whose level is their majority
 // class.
-func (ds *Dataset) sameAsClasses(p Part, values []float32, majority []int) (share float64, named bool) {
+func (ds *Dataset) sameAsClasses(p Feature, values []float32, majority []int) (share float64, named bool) {
 	if p.Kind != Categorical || len(p.Levels) < 2 {
 		return 0, false
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"credence/internal/fault"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // Causes that callers can distinguish with errors.Is.
@@ -30,7 +30,7 @@ var (
 // ParseError describes what is wrong with a file, and where: File, as the caller named
 // it; Line and Column, counted from 1, or 0 for the whole file or line; Sheet of a
 // workbook; Name of the column; Msg; and the cause Err, or nil.
-type ParseError = fault.Error
+type ParseError = record.Error
 
 // Unvoted is the warning that a number of items have no votes.
 type Unvoted int

@@ -41,7 +41,7 @@ func Example() {
 	}
 	fmt.Println(transform.Inputs()[0].Features)
 
-	stream, err := dataset.NewStream(context.Background(), strings.NewReader("item,sex,age\nnew,f,NA\n"), "stdin", transform.Parts(), dataset.StreamOptions{})
+	stream, err := dataset.NewStream(context.Background(), strings.NewReader("item,sex,age\nnew,f,NA\n"), "stdin", transform.Schema(), dataset.StreamOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -43,7 +43,7 @@ func ExampleLoad_volumes() {
 	if err := f.Rows.ReadRow(0, x); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(f.Parts[0])
+	fmt.Println(f.Features[0])
 	fmt.Printf("%.2f\n", x)
 	// Output:
 	// path: tensor 1×2×2×2

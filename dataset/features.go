@@ -57,7 +57,7 @@ type FeatureOptions struct {
 	Array string
 	// Schema, if set, are the features of a trained model ([Transform.Parts]):
 	// only these are read, and a level that is not in Levels is UnknownLevel.
-	Schema []Part
+	Schema []Feature
 	// Memory is the number of bytes of features held in memory; above it they are
 	// kept in a file in CacheDir. It also limits the memory used for reading, to at
 	// least 64 MB: a record, page, image or volume that needs more is an error, and so
@@ -77,19 +77,19 @@ type FeatureOptions struct {
 // file among others.
 type reading struct {
 	FeatureOptions
-	votes    []string     // vote columns of the same file
-	known    []string     // items of the votes, shared with the features if equal
-	lazy     bool         // images and volumes are decoded when they are read
-	counted  bool         // do not store row numbers as ids of the items of an array, to save memory
-	repeated bool         // an item may have several rows, as in the long form
-	several  bool         // the file is one of several: it may contain only ids
-	shared   bool         // Ignore may name columns of other files
-	pool     *budget.Pool // memory shared by images and volumes that are decoded concurrently
+	votes    []string       // vote columns of the same file
+	known    []string       // items of the votes, shared with the features if equal
+	lazy     bool           // images and volumes are decoded when they are read
+	counted  bool           // do not store row numbers as ids of the items of an array, to save memory
+	repeated bool           // an item may have several rows, as in the long form
+	several  bool           // the file is one of several: it may contain only ids
+	shared   bool           // Ignore may name columns of other files
+	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
 
 // newReading returns a reading with the given options and a new memory pool.
 func newReading(o FeatureOptions) reading {
-	return reading{FeatureOptions: o, pool: budget.NewPool(budget.Of(o.Memory))}
+	return reading{FeatureOptions: o, decoding: budget.NewShared(budget.Of(o.Memory))}
 }
 
 // taken returns the columns that the options use for anything but ids.
@@ -106,7 +106,7 @@ func (o *FeatureOptions) notData(t table.Table, col int) bool {
 }
 
 // columnsOf returns the names of the features that are not tensors.
-func columnsOf(schema []Part) []string {
+func columnsOf(schema []Feature) []string {
 	var names []string
 	for _, p := range schema {
 		if p.Kind != Tensor {
@@ -217,10 +217,10 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	}
 	for _, c := range f.Columns {
 		if c.role == roleFeature {
-			f.Parts = append(f.Parts, c.Part)
+			f.Features = append(f.Features, c.Feature)
 		}
 	}
-	if len(f.Parts) > 0 {
+	if len(f.Features) > 0 {
 		again, ok := table.Again(t)
 		if !ok {
 			if again, err = opts.open(ctx, path, table.Options{Memory: opts.Memory, Items: true}); err != nil {
@@ -237,7 +237,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	if len(f.Parts) == 0 {
+	if len(f.Features) == 0 {
 		for i := range s.columns {
 			if s.columns[i].unread != nil {
 				return nil, readable(t, i)
@@ -258,7 +258,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 // fill reads the values of f's features from t, the table at path, into memory or
 // into a cache.
 func fill(ctx context.Context, f *features, path string, t table.Table, s *scan, opts *reading) error {
-	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
+	dec, err := newDecoder(t, f.Features, &opts.TableOptions)
 	if err != nil {
 		return err
 	}
@@ -266,12 +266,12 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	sink, err := newSink(ctx, len(f.Items), f.Parts, files, opts)
+	sink, err := newSink(ctx, len(f.Items), f.Features, files, opts)
 	if err != nil {
 		return err
 	}
 	rows := sink.ready
-	if rows == nil || slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
+	if rows == nil || slices.ContainsFunc(f.Features, func(p Feature) bool { return p.Kind == Text }) {
 		row := make([]float32, dec.width)
 		n := 0
 		err = table.Records(ctx, t, func(rec []table.Cell) error {
@@ -284,7 +284,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 			}
 			return sink.add(row)
 		})
-		dec.moveTexts(f.Parts)
+		dec.moveTexts(f.Features)
 		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
 	if err == nil && rows == nil {

@@ -152,8 +152,8 @@ func TestReadFeaturesRefuses(t *testing.T) {
 			`line 3, column 2 (a): "Infinity" is not a finite number: correct it, or leave the cell blank if the value is unknown`},
 		{"text where numbers are due", "id,a\nx,1\ny,b\n", FeatureOptions{Numeric: []string{"a"}}, `line 3, column 2 (a): "b" is not a number`},
 		{"too large", "id,a\nx,1e39\ny,1\n", FeatureOptions{}, "line 2, column 2 (a): 1e39 is too large: values lie within ±3.4e38"},
-		{"model's feature not there", "id,a\nx,1\n", FeatureOptions{Schema: []Part{{Name: "b"}}}, `no column "b": the model was trained with it`},
-		{"model's feature spelt otherwise", "id,Blood_Pressure\nx,1\n", FeatureOptions{Schema: []Part{{Name: "blood pressure"}}},
+		{"model's feature not there", "id,a\nx,1\n", FeatureOptions{Schema: []Feature{{Name: "b"}}}, `no column "b": the model was trained with it`},
+		{"model's feature spelt otherwise", "id,Blood_Pressure\nx,1\n", FeatureOptions{Schema: []Feature{{Name: "blood pressure"}}},
 			`no column "blood pressure": the model was trained with it; is it column "Blood_Pressure" under another name?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestCache(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	parts := []Part{{Name: "site", Kind: Categorical, Levels: []string{"p", "q"}}, {Name: "age"}}
+	parts := []Feature{{Name: "site", Kind: Categorical, Levels: []string{"p", "q"}}, {Name: "age"}}
 	text := "id,age,note,site\na,1,x,q\nb,,x,zz\nc,old,x,p\nd,4\n,5,x,p\nf,6,x,\n"
 	s, err := NewStream(t.Context(), strings.NewReader(text), "stdin", parts, StreamOptions{Batch: 4, KeepBad: true})
 	if err != nil {
@@ -250,7 +250,7 @@ func TestStream(t *testing.T) {
 		t.Error(err)
 	}
 	// An array, in batches.
-	s, err = OpenStream(t.Context(), "testdata/f4.npy", []Part{{Name: "x", Kind: Tensor, Shape: []int{3}}}, StreamOptions{Batch: 3})
+	s, err = OpenStream(t.Context(), "testdata/f4.npy", []Feature{{Name: "x", Kind: Tensor, Shape: []int{3}}}, StreamOptions{Batch: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,10 +297,10 @@ func TestStreamPass(t *testing.T) {
 	}
 	for _, c := range []struct {
 		path string
-		part Part
-	}{{csv, Part{Name: "x"}}, {npy, Part{Name: "x", Kind: Tensor, Shape: []int{1}}}} {
+		part Feature
+	}{{csv, Feature{Name: "x"}}, {npy, Feature{Name: "x", Kind: Tensor, Shape: []int{1}}}} {
 		for shard := range 3 {
-			s, err := OpenStream(t.Context(), c.path, []Part{c.part}, StreamOptions{Batch: 3})
+			s, err := OpenStream(t.Context(), c.path, []Feature{c.part}, StreamOptions{Batch: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,10 +356,10 @@ func FuzzFeatures(f *testing.F) {
 		}
 		for _, c := range out.Columns {
 			if c.role == roleFeature {
-				out.Parts = append(out.Parts, c.Part)
+				out.Features = append(out.Features, c.Feature)
 			}
 		}
-		if len(s.ids.names) == 0 || len(out.Parts) == 0 {
+		if len(s.ids.names) == 0 || len(out.Features) == 0 {
 			return
 		}
 		again, err := table.NewText(t.Context(), readCloser(text), "items.csv", table.Options{})

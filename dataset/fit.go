@@ -36,28 +36,28 @@ func (o TransformOptions) Complete() TransformOptions {
 // items only. It reads them once, in the order of the data. Columns of text are
 // fitted by [Transform.FitText].
 func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
-	if ds.Rows == nil || len(ds.Parts) == 0 {
+	if ds.Rows == nil || len(ds.Features) == 0 {
 		return nil, errNoFeatures
 	}
 	if len(rows) == 0 {
 		return nil, errors.New("no training items to standardize features on")
 	}
-	if err := checkParts(ds.Parts); err != nil {
+	if err := checkFeatures(ds.Features); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Concat(opts.OneHot, opts.Embed) {
-		if !slices.ContainsFunc(ds.Parts, func(p Part) bool { return p.Name == name && p.Kind == Categorical }) {
+		if !slices.ContainsFunc(ds.Features, func(p Feature) bool { return p.Name == name && p.Kind == Categorical }) {
 			return nil, fmt.Errorf("%q is not a categorical column", name)
 		}
 	}
 	rows = slices.Sorted(slices.Values(rows))
-	sums := make([]summary, len(ds.Parts))
-	for i, p := range ds.Parts {
+	sums := make([]summary, len(ds.Features))
+	for i, p := range ds.Features {
 		sums[i] = newSummary(p)
 	}
 	err := eachRow(ds.Rows, rows, func(r int, raw []float32) error {
 		at := 0
-		for i, p := range ds.Parts {
+		for i, p := range ds.Features {
 			w := p.Width()
 			if err := sums[i].add(raw[at : at+w]); err != nil {
 				return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
@@ -69,11 +69,11 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transform{parts: make([]fitted, len(ds.Parts))}
-	for i, p := range ds.Parts {
-		t.parts[i] = sums[i].fit(p, opts)
+	t := &Transform{features: make([]fitted, len(ds.Features))}
+	for i, p := range ds.Features {
+		t.features[i] = sums[i].fit(p, opts)
 		if p.Kind == Text {
-			t.parts[i].unread(len(ds.Classes))
+			t.features[i].unread(len(ds.Classes))
 		}
 	}
 	return t, nil
@@ -96,14 +96,14 @@ type moments struct {
 	min, max     float32
 }
 
-func newSummary(p Part) summary {
+func newSummary(p Feature) summary {
 	if p.Kind == Categorical {
 		return summary{levels: make([]int, len(p.Levels))}
 	}
 	if p.Kind == Text {
 		return summary{texts: len(p.Texts)}
 	}
-	f := fitted{Part: p}
+	f := fitted{Feature: p}
 	return summary{channels: make([]moments, f.channels())}
 }
 
@@ -151,8 +151,8 @@ func (s *summary) add(x []float32) error {
 	return nil
 }
 
-func (s *summary) fit(p Part, opts TransformOptions) fitted {
-	f := fitted{Part: p, Missing: s.missing && p.Kind != Tensor}
+func (s *summary) fit(p Feature, opts TransformOptions) fitted {
+	f := fitted{Feature: p, Missing: s.missing && p.Kind != Tensor}
 	if p.Kind == Categorical {
 		s.fitLevels(&f, opts)
 		return f
@@ -225,7 +225,7 @@ type watched struct {
 
 // NewWatch returns a watch without items.
 func (t *Transform) NewWatch() *Watch {
-	return &Watch{t: t, seen: make([]watched, len(t.parts))}
+	return &Watch{t: t, seen: make([]watched, len(t.features))}
 }
 
 // Add adds the items of ds, which has the features of the transform, except those
@@ -234,7 +234,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 	if ds.Rows == nil {
 		return errNoFeatures
 	}
-	in, err := w.t.bind(ds.Parts)
+	in, err := w.t.bind(ds.Features)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 		far, unknown := false, false
 		for k := range in.ops {
 			b := &in.ops[k]
-			x := row[b.from : b.from+b.p.Part.Width()]
+			x := row[b.from : b.from+b.p.Feature.Width()]
 			far = w.seen[k].add(b, x) || far
 			unknown = unknown || b.p.Kind == Categorical && x[0] == UnknownLevel
 		}
@@ -274,7 +274,7 @@ func (s *watched) add(b *binding, x []float32) (far bool) {
 			return false
 		}
 		s.values++
-		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().Heard(b.texts[i]) {
+		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().KnowsWords(b.texts[i]) {
 			s.unfamiliar++
 		}
 		return false
@@ -328,7 +328,7 @@ func (p *fitted) far(channel int, v float32) bool {
 func (w *Watch) Warnings() []error {
 	var empty, gaps, foreign, far []string
 	for k := range w.seen {
-		s, p := &w.seen[k], &w.t.parts[k]
+		s, p := &w.seen[k], &w.t.features[k]
 		switch {
 		case s.values == 0 && s.missing > 0:
 			empty = append(empty, p.Name)

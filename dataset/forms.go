@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // Form is the format of a table of votes.
@@ -177,7 +177,7 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		}
 	}
 	blank := slices.Contains(g.cells, -1)
-	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return table.ParseFormatted(s, g.t.Traits().Commas) })
+	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return record.ParseFormatted(s, g.t.Traits().Commas) })
 	if blank || !numeric {
 		return Wide, nil
 	}
@@ -300,7 +300,7 @@ func (g *grid) checkIDs() error {
 			return nil
 		}
 		seen[code] = true
-		x, ok := table.ParseNumber(g.text.names[code], false)
+		x, ok := record.ParseNumber(g.text.names[code], false)
 		counting = counting && ok && (x == float64(i) || x == float64(i+1))
 		texts = texts && (!ok || g.text.names[code][0] == '0' && x >= 1)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // grid is a table of votes with one row per item. Cells are stored as codes of their
@@ -191,7 +192,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 // number returns the value of cell k of item i.
 func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
-	x, ok := table.ParseFormatted(text, g.t.Traits().Commas)
+	x, ok := record.ParseFormatted(text, g.t.Traits().Commas)
 	fail := func(format string, args ...any) (float64, error) {
 		return 0, errorIn(g.t, int(g.lines[i]), g.cols[k], format, args...)
 	}

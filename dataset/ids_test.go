@@ -76,7 +76,7 @@ func npzFile(t *testing.T, path string, ids []string, arrays map[string][]int) {
 // rowsText writes ids, names of parts and all values.
 func rowsText(t *testing.T, ds *Dataset) string {
 	var names []string
-	for _, p := range ds.Parts {
+	for _, p := range ds.Features {
 		names = append(names, p.Name)
 	}
 	var rows []string
@@ -142,7 +142,7 @@ func TestEmbeddings(t *testing.T) {
 func testStream(t *testing.T, o LoadOptions, ds *Dataset) {
 	so := StreamOptions{Batch: 2, Beside: o.Data[1:], FeatureOptions: o.FeatureOptions}
 	so.GroupColumn = ""
-	s, err := OpenStream(t.Context(), o.Data[0], ds.Parts, so)
+	s, err := OpenStream(t.Context(), o.Data[0], ds.Features, so)
 	if err != nil {
 		t.Errorf("stream of %q: %v", o.Data, err)
 		return
@@ -174,7 +174,7 @@ func testStream(t *testing.T, o LoadOptions, ds *Dataset) {
 	if at != len(want) {
 		t.Errorf("stream of %q: %d items, want %d", o.Data, at, len(want))
 	}
-	o.FeatureOptions.Schema, o.NoVotes, o.FeatureOptions.GroupColumn = ds.Parts, true, ""
+	o.FeatureOptions.Schema, o.NoVotes, o.FeatureOptions.GroupColumn = ds.Features, true, ""
 	again, err := Load(t.Context(), o)
 	if err != nil {
 		t.Errorf("again %q: %v", o.Data, err)

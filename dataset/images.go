@@ -15,6 +15,7 @@ import (
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
+
 	"golang.org/x/image/draw"
 )
 
@@ -32,8 +33,8 @@ type ImageOptions struct {
 
 // The names of the features of a folder of images and of a folder of volumes.
 const (
-	imagePart   = "image"
-	volumesPart = "volume"
+	imageFeature   = "image"
+	volumesFeature = "volume"
 )
 
 // maxPixels limits the size of an image, which is checked before it is decoded.
@@ -82,11 +83,11 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
 	}
 	o := *opts
-	o.ImageColumn = imagePart
+	o.ImageColumn = imageFeature
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		o.ImageColumn = opts.Schema[0].Name
 	} else if volume != "" {
-		o.ImageColumn = volumesPart
+		o.ImageColumn = volumesFeature
 	}
 	return f, f.readImages(ctx, paths, &o)
 }
@@ -140,15 +141,15 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *reading
 	if err != nil {
 		return err
 	}
-	f.Parts = append(f.Parts, part)
-	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
+	f.Features = append(f.Features, part)
+	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Feature: part})
 	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 
 // volumes returns the feature of the volumes at paths, and their rows.
-func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
-	part, err := volumePart(&opts.FeatureOptions)
+func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (Feature, Rows, error) {
+	part, err := volumeFeature(&opts.FeatureOptions)
 	if err != nil {
 		return part, nil, err
 	}
@@ -163,20 +164,20 @@ func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (
 }
 
 // images returns the feature of the images at paths, and their rows.
-func (f *features) images(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
+func (f *features) images(ctx context.Context, paths []string, opts *reading) (Feature, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
-		return Part{}, nil, err
+		return Feature{}, nil, err
 	}
-	part := Part{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
-	if err := checkParts([]Part{part}); err != nil {
+	part := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
+	if err := checkFeatures([]Feature{part}); err != nil {
 		return part, nil, err
 	}
 	if opts.lazy {
-		read := func(i int, dst []float32) error { return decodeImage(paths[i], shape, opts.pool, dst) }
+		read := func(i int, dst []float32) error { return decodeImage(paths[i], shape, opts.decoding, dst) }
 		return part, rowsBy{len(paths), part.Width(), read}, nil
 	}
-	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
+	sink, err := newSink(ctx, len(paths), []Feature{part}, paths, opts)
 	if err != nil {
 		return part, nil, err
 	}
@@ -257,7 +258,7 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *readin
 	for start := 0; start < len(paths); start += block {
 		n := min(block, len(paths)-start)
 		err := onAllCores(ctx, n, func(i int) error {
-			return decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
+			return decodeImage(paths[start+i], shape, opts.decoding, rows[i*w:(i+1)*w])
 		})
 		if err == nil {
 			err = to.add(rows[:n*w])
@@ -269,7 +270,7 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *readin
 	return to.finish()
 }
 
-func decodeImage(path string, shape []int, pool *budget.Pool, dst []float32) error {
+func decodeImage(path string, shape []int, pool *budget.Shared, dst []float32) error {
 	f, err := fault.OpenFile(path)
 	if err != nil {
 		return fault.Of(path, err)
@@ -280,7 +281,7 @@ func decodeImage(path string, shape []int, pool *budget.Pool, dst []float32) err
 
 // decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
 // images of 16 bits keep their finer steps. The memory it uses is taken from the pool.
-func decodeImageFrom(path string, f io.ReadSeeker, shape []int, pool *budget.Pool, dst []float32) error {
+func decodeImageFrom(path string, f io.ReadSeeker, shape []int, pool *budget.Shared, dst []float32) error {
 	c, err := imageConfig(path, f)
 	if err != nil {
 		return err

@@ -30,8 +30,8 @@ func TestImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(f.Items, []string{"in/color.png", "in/flat.jpg", "in/gray.png", "in/gray16.png"}) || !slices.Equal(f.Parts[0].Shape, []int{3, 2, 3}) {
-		t.Fatal(f.Items, f.Parts)
+	if !slices.Equal(f.Items, []string{"in/color.png", "in/flat.jpg", "in/gray.png", "in/gray16.png"}) || !slices.Equal(f.Features[0].Shape, []int{3, 2, 3}) {
+		t.Fatal(f.Items, f.Features)
 	}
 	row := make([]float32, 18)
 	near := func(i int, tol float64, want ...float32) {
@@ -62,11 +62,11 @@ func TestImages(t *testing.T) {
 	}
 	got := rowsOf(t, f.Rows)
 	if f.Rows.Width() != 7 || !slices.Equal(got[:7], []float32{1, 0, 50, 100, 150, 200, 250}) {
-		t.Error(f.Parts, got)
+		t.Error(f.Features, got)
 	}
 
 	// The same features, streamed.
-	s, err := OpenStream(t.Context(), csv, f.Parts, StreamOptions{FeatureOptions: FeatureOptions{ImageColumn: "file"}})
+	s, err := OpenStream(t.Context(), csv, f.Features, StreamOptions{FeatureOptions: FeatureOptions{ImageColumn: "file"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestImages(t *testing.T) {
 	if !slices.Equal(rowsOf(t, b.Rows), got) {
 		t.Error("the stream reads other values")
 	}
-	s, err = OpenStream(t.Context(), dir, []Part{f.Parts[1]}, StreamOptions{Batch: 3})
+	s, err = OpenStream(t.Context(), dir, []Feature{f.Features[1]}, StreamOptions{Batch: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestImagesRefused(t *testing.T) {
 	}
 	// A header with a size of 2³¹ × 2³¹ pixels.
 	huge := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x00\x00\x00\x00"
-	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, budget.NewPool(budget.Least), make([]float32, 1)); err == nil {
+	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, budget.NewShared(budget.Least), make([]float32, 1)); err == nil {
 		t.Error("a huge image is accepted")
 	}
 }
@@ -123,7 +123,7 @@ func FuzzImage(f *testing.F) {
 		if err != nil || c.Width*c.Height > 1<<16 {
 			return
 		}
-		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, budget.NewPool(budget.Default), make([]float32, 12))
+		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, budget.NewShared(budget.Default), make([]float32, 12))
 	})
 }
 

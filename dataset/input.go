@@ -41,7 +41,7 @@ func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
 	if ds.Rows == nil {
 		return nil, errNoFeatures
 	}
-	in, err := t.bind(ds.Parts)
+	in, err := t.bind(ds.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
 	return in, nil
 }
 
-func (t *Transform) bind(parts []Part) (*InputRows, error) {
+func (t *Transform) bind(parts []Feature) (*InputRows, error) {
 	at := make(map[string]int, len(parts))
 	offset := make([]int, len(parts))
 	w := 0
@@ -60,7 +60,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 	in := &InputRows{width: t.Width(), raw: w}
 	in.bufs.New = func() any { b := make([]float32, w); return &b }
 	for i, to := range t.offsets() {
-		p := &t.parts[i]
+		p := &t.features[i]
 		j, ok := at[p.Name]
 		if !ok {
 			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
@@ -72,7 +72,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		if p.Kind == Tensor && words.Shape(p.Shape) != words.Shape(q.Shape) {
 			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, words.Shape(q.Shape), words.Shape(p.Shape))
 		}
-		if err := sameVolumes(p.Part, q); err != nil {
+		if err := sameVolumes(p.Feature, q); err != nil {
 			return nil, err
 		}
 		if p.Kind == Text && p.model() == nil {

@@ -7,7 +7,7 @@ import "testing"
 func BenchmarkInputRows(b *testing.B) {
 	for _, s := range []store{storeFloat16, storeUint8} {
 		b.Run("store="+string(s), func(b *testing.B) {
-			part, err := volumePart(&FeatureOptions{ImageColumn: "v", Volume: VolumeOptions{Preparation: Preparation{Store: string(s)}}})
+			part, err := volumeFeature(&FeatureOptions{ImageColumn: "v", Volume: VolumeOptions{Preparation: Preparation{Store: string(s)}}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -15,10 +15,10 @@ func BenchmarkInputRows(b *testing.B) {
 			for i := range x {
 				x[i] = float32(i%1013)/500 - 1
 			}
-			r := &volumeRows{paths: []string{"v"}, part: part}
+			r := &volumeRows{paths: []string{"v"}, feature: part}
 			r.kept = make([]byte, r.size())
 			s.encode(r.kept, x)
-			ds := &Dataset{Items: []string{"v"}, Parts: []Part{part}, Rows: r}
+			ds := &Dataset{Items: []string{"v"}, Features: []Feature{part}, Rows: r}
 			t, err := Fit(ds, []int{0}, TransformOptions{})
 			if err != nil {
 				b.Fatal(err)

@@ -115,17 +115,17 @@ func (f *features) join(g *features) error {
 		}
 	}
 	names := map[string]bool{}
-	for _, p := range f.Parts {
+	for _, p := range f.Features {
 		names[p.Name] = true
 	}
-	for _, p := range slices.Clone(g.Parts) {
+	for _, p := range slices.Clone(g.Features) {
 		base := p.Name
 		for k := 2; names[p.Name]; k++ {
 			p.Name = fmt.Sprintf("%s %d", base, k)
 		}
 		names[p.Name] = true
-		f.Parts = append(f.Parts, p)
-		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
+		f.Features = append(f.Features, p)
+		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Feature: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
 	f.Rows = sideBySide(f.Rows, rows)

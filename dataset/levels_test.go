@@ -41,7 +41,7 @@ func TestBooleansOfFeatures(t *testing.T) {
 		"typed.json", `[{"id": "a", "ok": true}, {"id": "b", "ok": false}, {"id": "c", "ok": null}]`, "numbers.csv", "id,ok\na,1\nb,0\nc,\n",
 		"mixed.csv", "id,ok\na,True\nb,False\nc,\nd,true\n", "votes.csv", "item,label\na,x\na,y\nb,x\nb,y\nc,x\nc,y\nd,x\nd,y\n")
 	files := []string{"title.csv", "upper.csv", "lower.csv", "typed.json", "numbers.csv"}
-	read := func(name string, schema []Part) *Dataset {
+	read := func(name string, schema []Feature) *Dataset {
 		t.Helper()
 		ds, err := Load(t.Context(), LoadOptions{Data: []string{name}, Votes: []string{"votes.csv"}, FeatureOptions: FeatureOptions{Schema: schema}})
 		if err != nil {
@@ -53,7 +53,7 @@ func TestBooleansOfFeatures(t *testing.T) {
 		{"title.csv", "[False True]"}, {"upper.csv", "[FALSE TRUE]"}, {"typed.json", "[false true]"}, {"mixed.csv", "[false true]"}, {"numbers.csv", "[]"},
 	} {
 		ds := read(c.name, nil)
-		if got := fmt.Sprint(ds.Parts[0].Levels); got != c.levels {
+		if got := fmt.Sprint(ds.Features[0].Levels); got != c.levels {
 			t.Errorf("%s: levels %s, want %s", c.name, got, c.levels)
 		}
 		fit, err := Fit(ds, []int{0, 1, 2}, TransformOptions{})
@@ -70,11 +70,11 @@ func TestBooleansOfFeatures(t *testing.T) {
 		}
 		want := fmt.Sprint(inputsOf(t, &model, ds)[:3])
 		for _, file := range files {
-			own := read(file, model.Parts())
+			own := read(file, model.Schema())
 			if got := fmt.Sprint(inputsOf(t, &model, own)); got != want {
 				t.Errorf("trained from %s, %s gives %s, want %s", c.name, file, got, want)
 			}
-			s, err := OpenStream(t.Context(), file, model.Parts(), StreamOptions{})
+			s, err := OpenStream(t.Context(), file, model.Schema(), StreamOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestBooleanForNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStream(t.Context(), "new.csv", model.Parts(), StreamOptions{})
+	s, err := OpenStream(t.Context(), "new.csv", model.Schema(), StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func hugePNG(t *testing.T, w int) []byte {
 // one that fits is read.
 func TestImageMemory(t *testing.T) {
 	var row [4]float32
-	pool := budget.NewPool(budget.Least)
+	pool := budget.NewShared(budget.Least)
 	err := decodeImageFrom("x.png", bytes.NewReader(hugePNG(t, 1<<22)), []int{1, 2, 2}, pool, row[:])
 	if want := "reading x.png: an image of 4194304×1 pixels would take"; !errors.Is(err, budget.ErrMemory) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
@@ -103,11 +103,11 @@ func TestVolumesThatShowNothing(t *testing.T) {
 			if err == nil {
 				f.Close()
 			}
-			part, err := volumePart(&FeatureOptions{ImageColumn: volumesPart, Volume: opts.Volume})
+			part, err := volumeFeature(&FeatureOptions{ImageColumn: volumesFeature, Volume: opts.Volume})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := OpenStream(t.Context(), path, []Part{part}, StreamOptions{FeatureOptions: FeatureOptions{Memory: 1}})
+			s, err := OpenStream(t.Context(), path, []Feature{part}, StreamOptions{FeatureOptions: FeatureOptions{Memory: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,13 +121,13 @@ func TestVolumesThatShowNothing(t *testing.T) {
 // A stream ends when its context does, also within a batch.
 func TestStreamStop(t *testing.T) {
 	cohort(t, 6)
-	part, err := volumePart(&FeatureOptions{ImageColumn: volumesPart, Volume: VolumeOptions{Size: [3]int{4, 4, 4}}})
+	part, err := volumeFeature(&FeatureOptions{ImageColumn: volumesFeature, Volume: VolumeOptions{Size: [3]int{4, 4, 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []int32{4, 9, 12} {
 		ctx := &countdown{Context: context.Background(), at: at}
-		s, err := OpenStream(ctx, "scans", []Part{part}, StreamOptions{KeepBad: true})
+		s, err := OpenStream(ctx, "scans", []Feature{part}, StreamOptions{KeepBad: true})
 		if err == nil {
 			_, err = s.Next()
 			s.Close()
@@ -185,7 +185,7 @@ func TestLostDigits(t *testing.T) {
 		}
 	}
 	npy("<i8", 1, 1<<24+1)
-	s, err := OpenStream(t.Context(), "x.npy", []Part{{Name: "x", Kind: Tensor, Shape: []int{1}}}, StreamOptions{})
+	s, err := OpenStream(t.Context(), "x.npy", []Feature{{Name: "x", Kind: Tensor, Shape: []int{1}}}, StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func TestIgnoreInAnyFile(t *testing.T) {
 			return "", err
 		}
 		var names []string
-		for _, p := range ds.Parts {
+		for _, p := range ds.Features {
 			names = append(names, p.Name)
 		}
 		return fmt.Sprint(names, ds.Classes), nil

@@ -16,9 +16,9 @@ import (
 // match lists the features of a trained model that are in a file. With the zero value,
 // the file is read as the options specify.
 type match struct {
-	schema []Part   // the features to read, with their names in the file; may be empty
-	names  []string // their names in the model
-	image  string   // the column of paths of images
+	schema []Feature // the features to read, with their names in the file; may be empty
+	names  []string  // their names in the model
+	image  string    // the column of paths of images
 }
 
 // matchFiles assigns the features of opts.Schema to files that are joined, with the
@@ -27,7 +27,7 @@ type match struct {
 // column names that could also match a table. The first file may already be open as
 // a table.
 func matchFiles(ctx context.Context, paths []string, first table.Table, opts *FeatureOptions) ([]match, error) {
-	m := &matcher{parts: opts.Schema, taken: make([]bool, len(opts.Schema))}
+	m := &matcher{features: opts.Schema, taken: make([]bool, len(opts.Schema))}
 	matches := make([]match, len(paths))
 	tables := map[int]table.Table{}
 	defer func() {
@@ -55,7 +55,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 			matches[k] = m.table(t, opts.ImageColumn)
 		}
 	}
-	for i, p := range m.parts {
+	for i, p := range m.features {
 		if !m.taken[i] {
 			return nil, &caused{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", ")), ErrMissingFeature}
 		}
@@ -83,15 +83,15 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 
 // matcher assigns every feature of a model to one file.
 type matcher struct {
-	parts []Part
-	taken []bool
+	features []Feature
+	taken    []bool
 }
 
 // array returns the feature of an array or of a folder of images: the next one with
 // a default name, or else the only remaining tensor.
 func (m *matcher) array(path string) (match, error) {
 	var named, others []int
-	for i, p := range m.parts {
+	for i, p := range m.features {
 		if m.taken[i] || p.Kind != Tensor {
 			continue
 		}
@@ -102,7 +102,7 @@ func (m *matcher) array(path string) (match, error) {
 				base = base[:at]
 			}
 		}
-		if base == arrayPart || base == imagePart || base == volumesPart {
+		if base == arrayFeature || base == imageFeature || base == volumesFeature {
 			named = append(named, i)
 		}
 	}
@@ -113,7 +113,7 @@ func (m *matcher) array(path string) (match, error) {
 		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
 	}
 	out := match{}
-	m.take(&out, named[0], m.parts[named[0]].Name)
+	m.take(&out, named[0], m.features[named[0]].Name)
 	return out, nil
 }
 
@@ -129,7 +129,7 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	}
 	out := match{}
 	for _, name := range arrays.names {
-		if i := m.next(name); i >= 0 && m.parts[i].Kind == Tensor && len(arrays.names) > 1 {
+		if i := m.next(name); i >= 0 && m.features[i].Kind == Tensor && len(arrays.names) > 1 {
 			m.take(&out, i, name)
 		}
 	}
@@ -143,17 +143,17 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 // that is not assigned yet, or −1.
 func (m *matcher) next(column string) int {
 	name := column
-	i := partNamed(m.parts, name)
+	i := featureNamed(m.features, name)
 	for k := 2; i >= 0 && m.taken[i]; k++ {
 		name = fmt.Sprintf("%s %d", column, k)
-		i = partNamed(m.parts, name)
+		i = featureNamed(m.features, name)
 	}
 	return i
 }
 
 // take assigns feature i to a file, in which it is called name.
 func (m *matcher) take(out *match, i int, name string) {
-	p := m.parts[i]
+	p := m.features[i]
 	m.taken[i] = true
 	out.names = append(out.names, p.Name)
 	p.Name = name
@@ -163,13 +163,13 @@ func (m *matcher) take(out *match, i int, name string) {
 // table returns the features that are columns of a table.
 func (m *matcher) table(t table.Table, image string) match {
 	lists := t.Traits().Lists
-	out := match{schema: []Part{}}
+	out := match{schema: []Feature{}}
 	for _, column := range t.Header() {
 		i := m.next(column)
 		if i < 0 {
 			continue
 		}
-		p := m.parts[i]
+		p := m.features[i]
 		if p.Kind == Tensor {
 			// A column of lists, or one of paths of images or volumes.
 			if p.picture() && (image == "" || image == p.Name) && out.image == "" {
@@ -192,7 +192,7 @@ func (m *match) apply(opts *FeatureOptions) {
 
 // modelName returns the name in the model of a feature of the file.
 func (m *match) modelName(name string) string {
-	if i := partNamed(m.schema, name); i >= 0 {
+	if i := featureNamed(m.schema, name); i >= 0 {
 		return m.names[i]
 	}
 	return name
@@ -206,9 +206,9 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 		return nil, err
 	}
 	f.path = path
-	for i := range f.Parts {
-		p := &f.Parts[i]
-		at := partNamed(m.schema, p.Name)
+	for i := range f.Features {
+		p := &f.Features[i]
+		at := featureNamed(m.schema, p.Name)
 		if at < 0 {
 			continue
 		}
@@ -223,7 +223,7 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 		c := &f.Columns[i]
 		if c.role == roleFeature {
 			c.Name = m.modelName(c.Name)
-			c.Part.Name = c.Name
+			c.Feature.Name = c.Name
 		}
 	}
 	return f, nil
@@ -231,7 +231,7 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
 // with the files of opts.Beside joined to them.
-func openJoined(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+func openJoined(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
 	fo := opts.FeatureOptions
 	fo.Schema = parts
 	matches, err := matchFiles(ctx, slices.Concat([]string{path}, opts.Beside), t, &fo)
@@ -283,15 +283,15 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	return s, nil
 }
 
-// allParts returns the features of the stream and of the files joined to it,
+// allFeatures returns the features of the stream and of the files joined to it,
 // with the names of the model.
-func (s *Stream) allParts() []Part {
-	parts := slices.Clone(s.parts)
+func (s *Stream) allFeatures() []Feature {
+	parts := slices.Clone(s.features)
 	for i := range parts {
 		parts[i].Name = s.match.modelName(parts[i].Name)
 	}
 	for _, b := range s.beside {
-		parts = append(parts, b.Parts...)
+		parts = append(parts, b.Features...)
 	}
 	return parts
 }

@@ -10,6 +10,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // The usual names of columns, in order of preference, as normalized by
@@ -150,7 +151,7 @@ func boolOf(s string, numbers bool) (value int, ok bool) {
 	case len(s) == 5 && strings.EqualFold(s, "false"):
 		return 0, true
 	case numbers:
-		x, ok := table.ParseNumber(s, false)
+		x, ok := record.ParseNumber(s, false)
 		return int(x), ok && (x == 0 || x == 1)
 	}
 	return 0, false

@@ -49,7 +49,7 @@ func TestOutside(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			parts := ds.Parts
+			parts := ds.Features
 			ds.Close()
 			s, err := OpenStream(context.Background(), table, parts, StreamOptions{FeatureOptions: FeatureOptions{ImageColumn: "scan"}})
 			if err != nil {

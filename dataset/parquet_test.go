@@ -64,7 +64,7 @@ func TestParquetOddColumns(t *testing.T) {
 	if f, err := readFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
 		t.Error(err, f.Warnings)
 	}
-	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Part{{Name: "tags"}}}} {
+	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Feature{{Name: "tags"}}}} {
 		if _, err := readFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
 			t.Error(err)
 		}

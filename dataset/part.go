@@ -52,7 +52,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 const UnknownLevel = -1
 
 // Part describes a feature block: its name, its kind and the layout of its raw values in a row.
-type Part struct {
+type Feature struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 	// Levels of a categorical feature; the raw value of a cell is an index into
@@ -72,7 +72,7 @@ type Part struct {
 }
 
 // Width returns the number of raw values of the feature in a row.
-func (p Part) Width() int {
+func (p Feature) Width() int {
 	if p.Kind != Tensor {
 		return 1
 	}
@@ -84,7 +84,7 @@ func (p Part) Width() int {
 }
 
 // String describes the feature: "age: numeric", "sex: categorical (female, male)".
-func (p Part) String() string {
+func (p Feature) String() string {
 	if p.Kind == Categorical {
 		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
 	}
@@ -92,7 +92,7 @@ func (p Part) String() string {
 }
 
 // kindOf describes a feature without its name.
-func kindOf(p Part) string {
+func kindOf(p Feature) string {
 	if p.Kind == Tensor {
 		return "tensor " + words.Shape(p.Shape)
 	}
@@ -100,12 +100,12 @@ func kindOf(p Part) string {
 }
 
 // partNamed returns the index of the feature with a name, or −1.
-func partNamed(parts []Part, name string) int {
-	return slices.IndexFunc(parts, func(p Part) bool { return p.Name == name })
+func featureNamed(parts []Feature, name string) int {
+	return slices.IndexFunc(parts, func(p Feature) bool { return p.Name == name })
 }
 
 // totalWidth returns the length W of a raw row.
-func totalWidth(parts []Part) int {
+func totalWidth(parts []Feature) int {
 	w := 0
 	for _, p := range parts {
 		w += p.Width()
@@ -114,7 +114,7 @@ func totalWidth(parts []Part) int {
 }
 
 // checkParts returns an error for invalid kinds or shapes and for duplicate names.
-func checkParts(parts []Part) error {
+func checkFeatures(parts []Feature) error {
 	seen := map[string]bool{}
 	for _, p := range parts {
 		if seen[p.Name] {
@@ -166,9 +166,9 @@ func (r role) String() string { return roleNames[r] }
 type ColumnInfo struct {
 	Name    string
 	role    role
-	Part    Part   // the feature, if the column is one
-	Missing int    // number of cells without a value
-	Reason  string // why the column is ignored
+	Feature Feature // the feature, if the column is one
+	Missing int     // number of cells without a value
+	Reason  string  // why the column is ignored
 }
 
 // String reads like "age: numeric, 3 missing" or "notes: ignored (…)".
@@ -179,7 +179,7 @@ func (c ColumnInfo) String() string {
 		}
 		return fmt.Sprintf("%s: %v", c.Name, c.role)
 	}
-	s := c.Part.String()
+	s := c.Feature.String()
 	if c.Missing > 0 {
 		s += ", " + words.Thousands(c.Missing) + " missing"
 	}
@@ -200,10 +200,10 @@ func DescribeColumns(columns []ColumnInfo) string {
 			features++
 			missing += c.Missing
 			name := c.Name
-			if c.Part.Kind == Tensor {
-				name += " " + words.Shape(c.Part.Shape)
+			if c.Feature.Kind == Tensor {
+				name += " " + words.Shape(c.Feature.Shape)
 			}
-			names[c.Part.Kind] = append(names[c.Part.Kind], name)
+			names[c.Feature.Kind] = append(names[c.Feature.Kind], name)
 		}
 	}
 	var kinds []string

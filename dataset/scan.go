@@ -11,6 +11,7 @@ import (
 	"credence/internal/table"
 	"credence/internal/text"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // scan is the first pass over a table of features: it collects ids, groups and
@@ -105,7 +106,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 			c.role = roleVote
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
-		case opts.Schema != nil && partNamed(opts.Schema, name) < 0:
+		case opts.Schema != nil && featureNamed(opts.Schema, name) < 0:
 		case opts.notData(t, i):
 			c.role = roleVote
 		default:
@@ -292,7 +293,7 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	if table.IsDate(x.String()) {
 		c.dates++
 	}
-	if _, ok := table.ParseNumber(x.String(), true); ok {
+	if _, ok := record.ParseNumber(x.String(), true); ok {
 		c.commas++
 	}
 	if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {

@@ -53,7 +53,7 @@ func TestSeenIDs(t *testing.T) {
 // TestStreamRepeats checks that a duplicate id ends a stream, within and across batches, with both lines in the error.
 func TestStreamRepeats(t *testing.T) {
 	text := "id,x\na,1\nb,2\n,3\nc,4\nb,5\nd,6\n"
-	parts := []Part{{Name: "x"}}
+	parts := []Feature{{Name: "x"}}
 	for _, batch := range []int{1, 2, 100} {
 		s, err := NewStream(t.Context(), strings.NewReader(text), "items.csv", parts, StreamOptions{Batch: batch, KeepBad: true})
 		if err != nil {

@@ -35,7 +35,7 @@ func TestSource(t *testing.T) {
 	if err != nil || fmt.Sprint(votes.Items, votes.Classes, votes.Counts, votes.Raters) != "[a b] [ill well] [1 0 0 1] [r1]" {
 		t.Error(votes, err)
 	}
-	in, err := dataset.StreamOf(t.Context(), newQuery(), []dataset.Part{{Name: "age", Kind: dataset.Numeric}}, dataset.StreamOptions{})
+	in, err := dataset.StreamOf(t.Context(), newQuery(), []dataset.Feature{{Name: "age", Kind: dataset.Numeric}}, dataset.StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestSource(t *testing.T) {
 	}
 	bad := newQuery()
 	bad.rows[1][1] = dataset.Cell{Text: "old"}
-	in, err = dataset.StreamOf(t.Context(), bad, []dataset.Part{{Name: "age", Kind: dataset.Numeric}}, dataset.StreamOptions{})
+	in, err = dataset.StreamOf(t.Context(), bad, []dataset.Feature{{Name: "age", Kind: dataset.Numeric}}, dataset.StreamOptions{})
 	if err == nil {
 		_, err = in.Next()
 	}

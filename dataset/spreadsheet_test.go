@@ -58,7 +58,7 @@ func TestSpreadsheets(t *testing.T) {
 			warnings: "nothing is learned from columns of items.csv with one value in all rows: site_id (1)",
 		},
 		{
-			name: "nor is one of a model", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Schema: []Part{{Name: "site_id"}, {Name: "a"}}},
+			name: "nor is one of a model", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Schema: []Feature{{Name: "site_id"}, {Name: "a"}}},
 			columns: "site_id: numeric\na: numeric", items: "[0 1]",
 		},
 		{
@@ -240,7 +240,7 @@ func TestNumberedRows(t *testing.T) {
 // Levels that are not in the model cause a warning, in any way of reading items.
 func TestUnseenLevels(t *testing.T) {
 	const text = "id,smoker,site\nx,Yes,a\ny,NO,a\nz,,a\n"
-	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"NO", "YES"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
+	schema := []Feature{{Name: "smoker", Kind: Categorical, Levels: []string{"NO", "YES"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
 	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "Yes", and count as unknown; is it "YES" in another spelling?`
 	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,Yes\ny,NO\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
 	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
@@ -271,12 +271,12 @@ func TestUnseenLevels(t *testing.T) {
 func TestSpreadsheetStream(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		parts []Part
+		parts []Feature
 		want  string
 	}{
-		{"Patient ID,a,,\n007,\"1,200\",,\n010,5%,,\n,,,\n", []Part{{Name: "a"}}, "[007 010] [1200 0.05]"},
-		{"\"\",\"a\"\n\"1\",5\n\"2\",6\n", []Part{{Name: "a"}}, "[1 2] [5 6]"},
-		{"site_id,a\n3,5\n3,6\n", []Part{{Name: "site_id"}, {Name: "a"}}, "[0 1] [3 5 3 6]"},
+		{"Patient ID,a,,\n007,\"1,200\",,\n010,5%,,\n,,,\n", []Feature{{Name: "a"}}, "[007 010] [1200 0.05]"},
+		{"\"\",\"a\"\n\"1\",5\n\"2\",6\n", []Feature{{Name: "a"}}, "[1 2] [5 6]"},
+		{"site_id,a\n3,5\n3,6\n", []Feature{{Name: "site_id"}, {Name: "a"}}, "[0 1] [3 5 3 6]"},
 	} {
 		s, err := NewStream(t.Context(), strings.NewReader(c.text), "items.csv", c.parts, StreamOptions{})
 		if err != nil {

@@ -53,29 +53,29 @@ type Batch struct {
 
 // Stream reads items batch by batch, in memory bounded by the batch.
 type Stream struct {
-	ctx    context.Context
-	parts  []Part
-	opts   StreamOptions
-	t      table.Table
-	dec    *decoder
-	item   int
-	ids    seenIDs
-	image  int       // column of paths, or −1
-	grid   Part      // the feature made of the images or volumes at these paths
-	folder string    // base of relative paths
-	f      *features // arrays and folders
-	row    int
-	block  int                  // see Cut
-	pass   func(first int) bool // see Pass
-	match  match                // names of the features in the model
-	beside []*features          // joined to the items
+	ctx      context.Context
+	features []Feature
+	opts     StreamOptions
+	t        table.Table
+	dec      *decoder
+	item     int
+	ids      seenIDs
+	image    int       // column of paths, or −1
+	grid     Feature   // the feature made of the images or volumes at these paths
+	folder   string    // base of relative paths
+	f        *features // arrays and folders
+	row      int
+	block    int                  // see Cut
+	pass     func(first int) bool // see Pass
+	match    match                // names of the features in the model
+	beside   []*features          // joined to the items
 
-	pool *budget.Pool // memory for images and volumes that are decoded concurrently
+	decoding *budget.Shared // memory for images and volumes that are decoded concurrently
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Parts]); other columns are skipped.
-func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
+func OpenStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
 	paths := append([]string{path}, opts.Beside...)
 	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
 // name is used in messages.
-func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
+func NewStream(ctx context.Context, r io.Reader, name string, parts []Feature, opts StreamOptions) (*Stream, error) {
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 }
 
 // newStream reads the items of a table or, if that is nil, of the array or folder at path.
-func newStream(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+func newStream(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
 	if t == nil {
 		return newArrayStream(ctx, path, parts, opts)
 	}
@@ -121,18 +121,18 @@ func newStream(ctx context.Context, path string, t table.Table, parts []Part, op
 	} else if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, pool: budget.NewPool(budget.Of(opts.Memory))}
+	s := &Stream{ctx: ctx, features: parts, opts: opts, t: t, image: -1, decoding: budget.NewShared(budget.Of(opts.Memory))}
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
 	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
 		s.item = 0 // the model needs nothing of it but ids
 	}
 	plain := parts
-	if i := partNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
+	if i := featureNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
 		s.image, err = featureColumn(t, opts.ImageColumn)
 		s.grid, s.folder = parts[i], folderOf(t.Name())
 		plain = slices.Delete(slices.Clone(parts), i, i+1)
-		s.parts = append(slices.Clone(plain), s.grid)
+		s.features = append(slices.Clone(plain), s.grid)
 	}
 	if err == nil {
 		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
@@ -145,7 +145,7 @@ func newStream(ctx context.Context, path string, t table.Table, parts []Part, op
 }
 
 // newArrayStream reads an array or a folder of images.
-func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
+func newArrayStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
 	o := newReading(opts.FeatureOptions)
 	o.Schema, o.lazy, o.counted = parts, true, opts.Known == nil && len(opts.Beside) == 0
 	f, err := o.features(ctx, path)
@@ -155,7 +155,7 @@ func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamO
 	if opts.Known != nil {
 		f.dropExtensions(opts.Known)
 	}
-	return &Stream{ctx: ctx, parts: f.Parts, opts: opts, f: f}, nil
+	return &Stream{ctx: ctx, features: f.Features, opts: opts, f: f}, nil
 }
 
 // Warnings returns warnings about the items read so far, such as levels of
@@ -212,12 +212,12 @@ func (s *Stream) Next() (*Batch, error) {
 	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
-	parts := s.allParts()
-	own, w := totalWidth(s.parts), totalWidth(parts)
+	parts := s.allFeatures()
+	own, w := totalWidth(s.features), totalWidth(parts)
 	size = min(size, max(1, batchValues/max(1, w)))
 	room := s.room(size)
 	m := &Memory{W: w, Values: make([]float32, 0, room*w)}
-	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m, Items: make([]string, 0, room)}, First: s.row}
+	b := &Batch{Dataset: &Dataset{Features: parts, Rows: m, Items: make([]string, 0, room)}, First: s.row}
 	row := make([]float32, w)
 	errs, later := make([]error, 0, room), make([]func(row []float32) error, 0, room)
 	if s.block > 0 {
@@ -353,9 +353,9 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 // picture reads the image or volume at path.
 func (s *Stream) picture(path string, dst []float32) error {
 	if s.grid.Volume == nil {
-		return decodeImage(path, s.grid.Shape, s.pool, dst)
+		return decodeImage(path, s.grid.Shape, s.decoding, dst)
 	}
-	r, err := newVolumeRows(s.ctx, []string{path}, s.grid, &reading{FeatureOptions: FeatureOptions{Volume: s.opts.Volume}, lazy: true, pool: s.pool})
+	r, err := newVolumeRows(s.ctx, []string{path}, s.grid, &reading{FeatureOptions: FeatureOptions{Volume: s.opts.Volume}, lazy: true, decoding: s.decoding})
 	if err != nil {
 		return err
 	}

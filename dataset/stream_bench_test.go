@@ -11,11 +11,11 @@ import (
 func BenchmarkStream(b *testing.B) {
 	const rows = 20_000
 	text := many("item,a,b,c,d,e,f,g,h,i,j", "#,1.25,-2,3e2,4.125,#,6,7.5,8,9,10", rows)
-	var parts []Part
+	var parts []Feature
 	for _, name := range strings.Split("abcdefghij", "") {
-		parts = append(parts, Part{Name: name})
+		parts = append(parts, Feature{Name: name})
 	}
-	ds := &Dataset{Items: []string{"x", "y"}, Parts: parts, Rows: &Memory{2, 10, count(0, 20)}}
+	ds := &Dataset{Items: []string{"x", "y"}, Features: parts, Rows: &Memory{2, 10, count(0, 20)}}
 	tr, err := Fit(ds, []int{0, 1}, TransformOptions{})
 	if err != nil {
 		b.Fatal(err)

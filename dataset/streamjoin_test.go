@@ -43,7 +43,7 @@ func readStream(s *Stream) (string, error) {
 			return out.String(), err
 		}
 		if out.Len() == 0 {
-			for _, p := range b.Parts {
+			for _, p := range b.Features {
 				fmt.Fprintf(&out, "%s;", p.Name)
 			}
 			out.WriteByte('\n')
@@ -81,7 +81,7 @@ func TestJoinedStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := f.Parts
+	parts := f.Features
 	const header = "age;x;age 2;x 2;x 3;\n"
 	for _, c := range []struct{ files, want, err string }{
 		{"a.csv b.csv e.npy f.npy", header + "p [1 10 100 1 2 5 6]\nq [2 20 200 3 4 7 8]\n", ""},
@@ -132,7 +132,7 @@ func TestJoinedStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(g.Parts, rowsOf(t, g.Rows)), fmt.Sprint(parts, rowsOf(t, f.Rows)); got != want {
+	if got, want := fmt.Sprint(g.Features, rowsOf(t, g.Rows)), fmt.Sprint(parts, rowsOf(t, f.Rows)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -143,7 +143,7 @@ func TestWeightColumn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(f.Weights, f.Parts, f.Columns); got != "[0 2.5] [x: numeric] [item: item x: numeric w: weight]" {
+	if got := fmt.Sprint(f.Weights, f.Features, f.Columns); got != "[0 2.5] [x: numeric] [item: item x: numeric w: weight]" {
 		t.Error(got)
 	}
 	ds, err := join(f, nil)
@@ -170,7 +170,7 @@ func TestStdin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(ds.Items, ds.Counts, ds.Parts); got != "[p q] [3 0 1 2] [x: numeric]" {
+	if got := fmt.Sprint(ds.Items, ds.Counts, ds.Features); got != "[p q] [3 0 1 2] [x: numeric]" {
 		t.Error(got)
 	}
 	if !strings.HasSuffix(ds.Votes.String(), "of standard input") {

@@ -10,6 +10,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // TableOptions specifies how a table is read.
@@ -236,19 +237,19 @@ type Source interface {
 
 // Cell is a value of a record: Text, Num, Whole or Vec, depending on its Kind. The zero value is an
 // empty text, which is a missing value.
-type Cell = table.Cell
+type Cell = record.Cell
 
 // Kinds of cells.
 const (
-	TextCell    = table.TextCell
-	NumberCell  = table.NumberCell
-	WholeCell   = table.WholeCell
-	VectorCell  = table.VectorCell
-	MissingCell = table.MissingCell
+	TextCell    = record.TextCell
+	NumberCell  = record.NumberCell
+	WholeCell   = record.WholeCell
+	VectorCell  = record.VectorCell
+	MissingCell = record.MissingCell
 )
 
 // StreamOf returns a stream of the items of a source. Closing the stream closes s.
-func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
+func StreamOf(ctx context.Context, s Source, parts []Feature, opts StreamOptions) (*Stream, error) {
 	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
 }
 

@@ -55,7 +55,7 @@ func (p *fitted) checkText() error {
 // TextColumns returns a description of the fit of each column of text.
 func (t *Transform) TextColumns() []TextInfo {
 	var list []TextInfo
-	for _, p := range t.parts {
+	for _, p := range t.features {
 		if p.Kind == Text {
 			info := TextInfo{Column: p.Name}
 			if p.Text != nil {
@@ -95,12 +95,12 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 	at := make(map[string]int) // of a part in a raw row
 	texts := make(map[string][]string)
 	w := 0
-	for _, p := range ds.Parts {
+	for _, p := range ds.Features {
 		at[p.Name], texts[p.Name] = w, p.Texts
 		w += p.Width()
 	}
-	for i := range t.parts {
-		p := &t.parts[i]
+	for i := range t.features {
+		p := &t.features[i]
 		if p.Kind != Text {
 			continue
 		}
@@ -205,8 +205,8 @@ type Array struct {
 // each column of text, their inverse document frequencies, and their regression weights.
 func (t *Transform) Arrays() []Array {
 	var list []Array
-	for i := range t.parts {
-		if m := t.parts[i].model(); m != nil {
+	for i := range t.features {
+		if m := t.features[i].model(); m != nil {
 			terms, idf, weights := m.Arrays()
 			n := len(terms)
 			list = append(list, Array{textArray(i, "terms"), []int{n}, terms}, Array{textArray(i, "idf"), []int{n}, idf},
@@ -221,8 +221,8 @@ func textArray(part int, name string) string { return fmt.Sprintf("text%d.%s", p
 // SetArrays sets the arrays of a transform that was read from JSON. take returns
 // the array with a name, or nil if there is none.
 func (t *Transform) SetArrays(take func(name string) *Array) error {
-	for i := range t.parts {
-		p := &t.parts[i]
+	for i := range t.features {
+		p := &t.features[i]
 		if p.Kind != Text {
 			continue
 		}
@@ -262,7 +262,7 @@ func textAt(x float32, n int) (int, error) {
 
 // hashTexts hashes the texts of a raw row and sets their indices in it to 0,
 // because they depend on how the data were read.
-func hashTexts(h io.Writer, parts []Part, row []float32) error {
+func hashTexts(h io.Writer, parts []Feature, row []float32) error {
 	at := 0
 	for _, p := range parts {
 		if p.Kind == Text && row[at] == row[at] {

@@ -69,8 +69,8 @@ func TestManyTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.Parts[0].Texts); f.Parts[0].Kind != Text || n != maxLevels+100 {
-		t.Errorf("%v with %d texts", f.Parts[0], n)
+	if n := len(f.Features[0].Texts); f.Features[0].Kind != Text || n != maxLevels+100 {
+		t.Errorf("%v with %d texts", f.Features[0], n)
 	}
 }
 
@@ -96,12 +96,12 @@ func loadTalk(t *testing.T, table string, memory int64) *Dataset {
 // are stored in a file, and that the hash of the data is that of the texts.
 func TestTextRows(t *testing.T) {
 	ds := loadTalk(t, talk, 0)
-	if got := fmt.Sprintf("%v %q", rowsOf(t, ds.Rows), ds.Parts[0].Texts); got != `[0 NaN 1 NaN] ["good day to you" "good bye to you"]` {
+	if got := fmt.Sprintf("%v %q", rowsOf(t, ds.Rows), ds.Features[0].Texts); got != `[0 NaN 1 NaN] ["good day to you" "good bye to you"]` {
 		t.Error(got)
 	}
 	cached := loadTalk(t, talk, 1)
-	if _, inMemory := cached.Rows.(*Memory); inMemory || !slices.Equal(cached.Parts[0].Texts, ds.Parts[0].Texts) {
-		t.Errorf("%T with texts %q", cached.Rows, cached.Parts[0].Texts)
+	if _, inMemory := cached.Rows.(*Memory); inMemory || !slices.Equal(cached.Features[0].Texts, ds.Features[0].Texts) {
+		t.Errorf("%T with texts %q", cached.Rows, cached.Features[0].Texts)
 	}
 	hash := func(ds *Dataset) string {
 		h, err := ds.Hash()
@@ -126,7 +126,7 @@ func TestTextRows(t *testing.T) {
 // files.
 func TestTextStream(t *testing.T) {
 	writeFiles(t, map[string]string{"a.csv": talk, "b.csv": "item,d\ns,one\nr,two\nq,\np,three\n"})
-	parts := []Part{{Name: "c", Kind: Text}, {Name: "d", Kind: Text}}
+	parts := []Feature{{Name: "c", Kind: Text}, {Name: "d", Kind: Text}}
 	s, err := OpenStream(t.Context(), "a.csv", parts, StreamOptions{Batch: 3, Beside: []string{"b.csv"}})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestTextStream(t *testing.T) {
 			for k, x := range row {
 				text := "-"
 				if x == x {
-					text = b.Parts[k].Texts[int(x)]
+					text = b.Features[k].Texts[int(x)]
 				}
 				got = append(got, id+":"+text)
 			}
@@ -162,18 +162,18 @@ func TestTextStream(t *testing.T) {
 
 // textData returns a data set of n items, of which every fifth has no text.
 func textData(n int) *Dataset {
-	ds := &Dataset{Classes: []string{"no", "yes"}, Parts: []Part{{Name: "age"}, {Name: "c", Kind: Text}}}
+	ds := &Dataset{Classes: []string{"no", "yes"}, Features: []Feature{{Name: "age"}, {Name: "c", Kind: Text}}}
 	m := &Memory{N: n, W: 2}
 	for i := range n {
 		text, votes := fmt.Sprintf("a fine day number %d of many", i%7), []float32{2, 0}
 		if i%2 == 1 {
 			text, votes = fmt.Sprintf("a bad night number %d of many", i%5), []float32{0, 2}
 		}
-		place := float32(len(ds.Parts[1].Texts))
+		place := float32(len(ds.Features[1].Texts))
 		if i%5 == 4 {
 			place = float32(math.NaN())
 		} else {
-			ds.Parts[1].Texts = append(ds.Parts[1].Texts, text)
+			ds.Features[1].Texts = append(ds.Features[1].Texts, text)
 		}
 		ds.Items, ds.Counts = append(ds.Items, fmt.Sprint(i)), append(ds.Counts, votes...)
 		m.Values = append(m.Values, float32(i%9), place)

@@ -22,7 +22,7 @@ const (
 
 // fitted is a feature with the parameters estimated from the training items.
 type fitted struct {
-	Part
+	Feature
 	// Mean and SD of a numeric feature (length 1), of each element of a vector, or
 	// of each channel of an image or volume. SD 0 marks a constant, whose
 	// standardized value is 0.
@@ -52,7 +52,7 @@ type fitted struct {
 // A Transform is fitted by [Fit] and stored as JSON without loss; the models of documents
 // are stored separately, as [Transform.Arrays].
 type Transform struct {
-	parts []fitted
+	features []fitted
 }
 
 // transformFile is the JSON of a Transform.
@@ -63,7 +63,7 @@ type transformFile struct {
 
 // MarshalJSON writes the transform so that reading it restores the same numbers.
 func (t *Transform) MarshalJSON() ([]byte, error) {
-	return json.Marshal(transformFile{1, t.parts})
+	return json.Marshal(transformFile{1, t.features})
 }
 
 // UnmarshalJSON reads the output of MarshalJSON and returns an error for values
@@ -79,7 +79,7 @@ func (t *Transform) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("reading a transform: version %d is not 1", f.Version)
 	}
 	u := Transform{f.Parts}
-	if err := checkParts(u.Parts()); err != nil {
+	if err := checkFeatures(u.Schema()); err != nil {
 		return fmt.Errorf("reading a transform: %w", err)
 	}
 	for _, p := range f.Parts {
@@ -134,21 +134,21 @@ func (p *fitted) channels() int {
 
 // Clone returns a copy to which [Transform.FitText] can be applied again.
 func (t *Transform) Clone() *Transform {
-	c := &Transform{slices.Clone(t.parts)}
-	for i := range c.parts {
-		p := &c.parts[i]
+	c := &Transform{slices.Clone(t.features)}
+	for i := range c.features {
+		p := &c.features[i]
 		p.Mean, p.SD = slices.Clone(p.Mean), slices.Clone(p.SD)
 	}
 	return c
 }
 
-// Parts returns the features that the transform requires, with the levels of
+// Schema returns the features that the transform requires, with the levels of
 // categorical ones: the schema for reading new items. Other columns of a file
 // are not needed.
-func (t *Transform) Parts() []Part {
-	parts := make([]Part, len(t.parts))
-	for i, p := range t.parts {
-		parts[i] = p.Part
+func (t *Transform) Schema() []Feature {
+	parts := make([]Feature, len(t.features))
+	for i, p := range t.features {
+		parts[i] = p.Feature
 		if p.Kind == Numeric && len(p.Min) == 1 {
 			parts[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
 		}
@@ -182,7 +182,7 @@ func (t *Transform) Inputs() []Input {
 	var names []string
 	var dense, codes, grids []Input
 	offsets := t.offsets()
-	for i, p := range t.parts {
+	for i, p := range t.features {
 		switch at := offsets[i]; p.input() {
 		case Dense:
 			names = append(names, p.names()...)
@@ -200,10 +200,10 @@ func (t *Transform) Inputs() []Input {
 
 // offsets returns the index of each feature in the flat network input: numbers first, then codes, then grids.
 func (t *Transform) offsets() []int {
-	offsets, next := make([]int, len(t.parts)), 0
+	offsets, next := make([]int, len(t.features)), 0
 	for _, kind := range []InputKind{Dense, Codes, Grid} {
-		for i := range t.parts {
-			if p := &t.parts[i]; p.input() == kind {
+		for i := range t.features {
+			if p := &t.features[i]; p.input() == kind {
 				offsets[i] = next
 				next += p.width()
 			}
@@ -215,8 +215,8 @@ func (t *Transform) offsets() []int {
 // Width returns the length of the flat network input.
 func (t *Transform) Width() int {
 	w := 0
-	for i := range t.parts {
-		w += t.parts[i].width()
+	for i := range t.features {
+		w += t.features[i].width()
 	}
 	return w
 }
@@ -246,7 +246,7 @@ func (p *fitted) firstLevel() int {
 
 // width returns the number of values of the feature in the network input.
 func (p *fitted) width() int {
-	w := p.Part.Width()
+	w := p.Feature.Width()
 	switch {
 	case p.Kind == Categorical && p.Encoding == oneHot:
 		w = len(p.Levels)
@@ -303,8 +303,8 @@ func (t *Transform) Blocks() []Input {
 		}
 		at += width
 	}
-	for i := range t.parts {
-		switch p := &t.parts[i]; {
+	for i := range t.features {
+		switch p := &t.features[i]; {
 		case p.input() != Dense:
 		case p.Kind == Tensor:
 			add(p.Name, p.width())

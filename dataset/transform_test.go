@@ -13,7 +13,7 @@ var nan = float32(math.NaN())
 // mixed has a number with a gap, a constant, few levels, many levels, a vector
 // and an image.
 func mixed() *Dataset {
-	parts := []Part{
+	parts := []Feature{
 		{Name: "age", Kind: Numeric},
 		{Name: "one", Kind: Numeric},
 		{Name: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
@@ -31,7 +31,7 @@ func mixed() *Dataset {
 		{9, 7, 1, 3, 60, 1, 0, 2, 5, 5},
 		{9, 7, 1, 4, 70, 1, 0, nan, 5, 5},
 	}
-	ds := &Dataset{Parts: parts, Classes: []string{"no", "yes"}}
+	ds := &Dataset{Features: parts, Classes: []string{"no", "yes"}}
 	m := &Memory{N: len(rows), W: 10}
 	for _, r := range rows {
 		ds.Items = append(ds.Items, string(rune('A'+len(ds.Items))))
@@ -113,8 +113,8 @@ func TestTransform(t *testing.T) {
 	if string(text) != string(again) {
 		t.Errorf("JSON changes on the way:\n%s\n%s", text, again)
 	}
-	other := &Dataset{Items: []string{"x"}, Parts: []Part{
-		{Name: "site", Kind: Categorical, Levels: []string{"zz", "b"}}, ds.Parts[5], ds.Parts[4], ds.Parts[2], ds.Parts[1], ds.Parts[0],
+	other := &Dataset{Items: []string{"x"}, Features: []Feature{
+		{Name: "site", Kind: Categorical, Levels: []string{"zz", "b"}}, ds.Features[5], ds.Features[4], ds.Features[2], ds.Features[1], ds.Features[0],
 	}, Rows: &Memory{1, 10, []float32{1, 0, 2, 5, 5, 40, 1, 0, 7, 5}}}
 	rows2, err := back.Over(other)
 	if err != nil {
@@ -139,15 +139,15 @@ func TestTransformRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		change func(parts []Part) []Part
+		change func(parts []Feature) []Feature
 		want   string
 	}{
-		{func(p []Part) []Part { return p[1:] }, `feature "age" is missing: the model was trained with it`},
-		{func(p []Part) []Part { p[2].Kind = Numeric; return p }, `feature "sex" is numeric here, but the model was trained with it as categorical`},
-		{func(p []Part) []Part { p[5].Shape = []int{1, 2, 2}; return p }, `feature "img" has shape 1×2×2 here, but the model was trained with 2×1×2`},
+		{func(p []Feature) []Feature { return p[1:] }, `feature "age" is missing: the model was trained with it`},
+		{func(p []Feature) []Feature { p[2].Kind = Numeric; return p }, `feature "sex" is numeric here, but the model was trained with it as categorical`},
+		{func(p []Feature) []Feature { p[5].Shape = []int{1, 2, 2}; return p }, `feature "img" has shape 1×2×2 here, but the model was trained with 2×1×2`},
 	} {
 		d := mixed()
-		d.Parts = c.change(d.Parts)
+		d.Features = c.change(d.Features)
 		if _, err := tr.Over(d); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}

@@ -59,11 +59,11 @@ func TestTwiceGiven(t *testing.T) {
 		t.Errorf("Load: %v, want %s", err, want)
 	}
 	o := StreamOptions{Beside: []string{"./a.csv"}}
-	if _, err := OpenStream(t.Context(), "a.csv", []Part{{Name: "x"}}, o); err == nil || err.Error() != want {
+	if _, err := OpenStream(t.Context(), "a.csv", []Feature{{Name: "x"}}, o); err == nil || err.Error() != want {
 		t.Errorf("OpenStream: %v, want %s", err, want)
 	}
 	o.Beside = []string{"a.csv", "./a.csv"}
-	if _, err := NewStream(t.Context(), strings.NewReader("item\n1\n"), "standard input", []Part{{Name: "x"}}, o); err == nil || err.Error() != want {
+	if _, err := NewStream(t.Context(), strings.NewReader("item\n1\n"), "standard input", []Feature{{Name: "x"}}, o); err == nil || err.Error() != want {
 		t.Errorf("NewStream: %v, want %s", err, want)
 	}
 }

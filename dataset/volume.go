@@ -77,7 +77,7 @@ func (p Preparation) normalization() volume.Normalization {
 }
 
 // volumePart returns the feature of volumes, from the schema or else from the options.
-func volumePart(opts *FeatureOptions) (Part, error) {
+func volumeFeature(opts *FeatureOptions) (Feature, error) {
 	for _, p := range opts.Schema {
 		if p.Name == opts.ImageColumn && p.Volume != nil {
 			return p, nil
@@ -89,14 +89,14 @@ func volumePart(opts *FeatureOptions) (Part, error) {
 	}
 	prep, err := opts.Volume.Preparation.complete()
 	if err != nil {
-		return Part{}, err
+		return Feature{}, err
 	}
-	part := Part{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
-	return part, checkParts([]Part{part})
+	part := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
+	return part, checkFeatures([]Feature{part})
 }
 
 // checkVolume returns an error if the feature is of volumes and not one that a reader makes.
-func (p *Part) checkVolume() error {
+func (p *Feature) checkVolume() error {
 	if p.Volume == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (p *Part) checkVolume() error {
 }
 
 // sameVolumes returns an error if volumes are not prepared as those of training were.
-func sameVolumes(trained, here Part) error {
+func sameVolumes(trained, here Feature) error {
 	switch a, b := trained.Volume, here.Volume; {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:
 		return nil
@@ -131,7 +131,7 @@ func sameVolumes(trained, here Part) error {
 // prepareVolume reads the volume at path and fills dst, of shape [1,X,Y,Z] with
 // z fastest, the layout of nibabel's arrays. The memory it uses is taken from the
 // pool.
-func prepareVolume(ctx context.Context, path string, part *Part, pool *budget.Pool, dst []float32) error {
+func prepareVolume(ctx context.Context, path string, part *Feature, pool *budget.Shared, dst []float32) error {
 	format := volumeReader(path)
 	h, err := format.Header(path)
 	if err != nil {
@@ -201,9 +201,9 @@ func checkContrast(path string, voxels []float32) error {
 //
 // A file that is not exactly of this form is replaced.
 type volumeCache struct {
-	dir  string
-	part *Part
-	keys sync.Map // path of a file → its fileKey
+	dir     string
+	feature *Feature
+	keys    sync.Map // path of a file → its fileKey
 }
 
 const (
@@ -224,12 +224,12 @@ type volumeKey struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
+func newVolumeCache(dir string, part *Feature) (*volumeCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for prepared volumes: %w", err)
 	}
 	_ = atomicfile.Clean(dir, "volume-*.bin") // leftover files only waste space
-	return &volumeCache{dir: dir, part: part}, nil
+	return &volumeCache{dir: dir, feature: part}, nil
 }
 
 // key returns the hash of the volume at path.
@@ -238,7 +238,7 @@ func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]by
 	if err != nil {
 		return sum, err
 	}
-	k := volumeKey{Version: volumeVersion, Shape: c.part.Shape, Preparation: *c.part.Volume}
+	k := volumeKey{Version: volumeVersion, Shape: c.feature.Shape, Preparation: *c.feature.Volume}
 	for _, f := range files {
 		key, err := c.fileKey(ctx, f)
 		if err != nil {

@@ -33,12 +33,12 @@ func BenchmarkVolume(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		part, err := volumePart(&FeatureOptions{ImageColumn: "v"})
+		part, err := volumeFeature(&FeatureOptions{ImageColumn: "v"})
 		if err != nil {
 			b.Fatal(err)
 		}
 		rows := func(cache string) *volumeRows {
-			r, err := newVolumeRows(b.Context(), []string{path}, part, &reading{lazy: true, FeatureOptions: FeatureOptions{Volume: VolumeOptions{CacheDir: cache}}, pool: budget.NewPool(budget.Default)})
+			r, err := newVolumeRows(b.Context(), []string{path}, part, &reading{lazy: true, FeatureOptions: FeatureOptions{Volume: VolumeOptions{CacheDir: cache}}, decoding: budget.NewShared(budget.Default)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -63,9 +63,9 @@ func TestVolumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := f.Parts[0]
-	if len(f.Parts) != 1 || part.Name != "path" || !slices.Equal(part.Shape, []int{1, 3, 4, 2}) {
-		t.Fatalf("parts %v", f.Parts)
+	part := f.Features[0]
+	if len(f.Features) != 1 || part.Name != "path" || !slices.Equal(part.Shape, []int{1, 3, 4, 2}) {
+		t.Fatalf("parts %v", f.Features)
 	}
 	got := rowsOf(t, f.Rows)
 	for i := range 3 {
@@ -111,11 +111,11 @@ func TestVolumes(t *testing.T) {
 			return f.Rows, err
 		},
 		"schema": func() (Rows, error) {
-			f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{Schema: f.Parts})
+			f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{Schema: f.Features})
 			return f.Rows, err
 		},
 		"stream": func() (Rows, error) {
-			s, err := OpenStream(t.Context(), "manifest.csv", f.Parts, StreamOptions{})
+			s, err := OpenStream(t.Context(), "manifest.csv", f.Features, StreamOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +124,7 @@ func TestVolumes(t *testing.T) {
 			return b.Rows, err
 		},
 		"stream of the folder": func() (Rows, error) {
-			s, err := OpenStream(t.Context(), "scans", f.Parts, StreamOptions{})
+			s, err := OpenStream(t.Context(), "scans", f.Features, StreamOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +140,7 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("%s: other values", name)
 		}
 	}
-	s, err := OpenStream(t.Context(), "scans/1.nii.gz", f.Parts, StreamOptions{})
+	s, err := OpenStream(t.Context(), "scans/1.nii.gz", f.Features, StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +159,8 @@ func TestPathsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `column "path" is left out: it holds paths of files`
-	if len(f.Parts) != 2 || len(f.Warnings) != 2 || f.Warnings[0].Error() != want {
-		t.Errorf("parts %v, warnings %v", f.Parts, f.Warnings)
+	if len(f.Features) != 2 || len(f.Warnings) != 2 || f.Warnings[0].Error() != want {
+		t.Errorf("parts %v, warnings %v", f.Features, f.Warnings)
 	}
 	if err := os.WriteFile("two.csv", []byte("item,p,q\na,x.nii,y.nii\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -289,11 +289,11 @@ func TestVolumesRefused(t *testing.T) {
 		t.Error(err)
 	}
 	// A stream reports the bad one and reads the other.
-	part, err := volumePart(&FeatureOptions{ImageColumn: "path", Volume: smallVolumes})
+	part, err := volumeFeature(&FeatureOptions{ImageColumn: "path", Volume: smallVolumes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStream(t.Context(), "manifest.csv", []Part{part}, StreamOptions{KeepBad: true})
+	s, err := OpenStream(t.Context(), "manifest.csv", []Feature{part}, StreamOptions{KeepBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestVolumeTransform(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if p := again.Parts()[0].Volume; p == nil || *p != (Preparation{"stretch", "range", 0.5, 99.5, "uint8"}) {
+	if p := again.Schema()[0].Volume; p == nil || *p != (Preparation{"stretch", "range", 0.5, 99.5, "uint8"}) {
 		t.Errorf("%s", text)
 	}
 	if _, err := again.Over(ds); err != nil {
@@ -372,11 +372,11 @@ func TestVolumeTransform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Over(&Dataset{Parts: other.Parts, Rows: other.Rows}); err == nil {
+	if _, err := again.Over(&Dataset{Features: other.Features, Rows: other.Rows}); err == nil {
 		t.Error("volumes prepared otherwise are accepted")
 	}
-	array := Part{Name: "path", Kind: Tensor, Shape: []int{1, 2, 2, 2}}
-	if _, err := again.Over(&Dataset{Parts: []Part{array}, Rows: other.Rows}); err == nil {
+	array := Feature{Name: "path", Kind: Tensor, Shape: []int{1, 2, 2, 2}}
+	if _, err := again.Over(&Dataset{Features: []Feature{array}, Rows: other.Rows}); err == nil {
 		t.Error("arrays are accepted for volumes")
 	}
 	bad := strings.Replace(string(text), `"scale":"range"`, `"scale":"best"`, 1)

@@ -17,13 +17,13 @@ import (
 // form, read from a cache, or prepared each time they are read; the values are
 // the same.
 type volumeRows struct {
-	paths []string
-	part  Part
-	kept  []byte // [N × size] or nil
-	cache *volumeCache
-	bufs  sync.Pool // of size bytes
-	pool  *budget.Pool
-	ctx   context.Context // of volumes that are prepared when they are read
+	paths    []string
+	feature  Feature
+	kept     []byte // [N × size] or nil
+	cache    *volumeCache
+	bufs     sync.Pool // of size bytes
+	decoding *budget.Shared
+	ctx      context.Context // of volumes that are prepared when they are read
 
 	unoriented []string // files without orientation (left and right)
 }
@@ -31,8 +31,8 @@ type volumeRows struct {
 // newVolumeRows prepares the volumes at paths, on all cores: in memory if they fit,
 // and in the cache if one is requested or they do not fit. With opts.lazy, they are
 // prepared when they are read.
-func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading) (*volumeRows, error) {
-	r := &volumeRows{paths: paths, part: part, pool: opts.pool, ctx: context.Background()}
+func newVolumeRows(ctx context.Context, paths []string, part Feature, opts *reading) (*volumeRows, error) {
+	r := &volumeRows{paths: paths, feature: part, decoding: opts.decoding, ctx: context.Background()}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
@@ -44,7 +44,7 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 		}
 	}
 	if dir != "" {
-		if r.cache, err = newVolumeCache(dir, &r.part); err != nil {
+		if r.cache, err = newVolumeCache(dir, &r.feature); err != nil {
 			return nil, err
 		}
 	}
@@ -85,14 +85,14 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	return r, nil
 }
 
-func (r *volumeRows) store() store { return store(r.part.Volume.Store) }
-func (r *volumeRows) size() int    { return r.store().size(r.part.Width()) }
+func (r *volumeRows) store() store { return store(r.feature.Volume.Store) }
+func (r *volumeRows) size() int    { return r.store().size(r.feature.Width()) }
 
 // Len returns the number of volumes.
 func (r *volumeRows) Len() int { return len(r.paths) }
 
 // Width returns the number of voxels of the grid.
-func (r *volumeRows) Width() int { return r.part.Width() }
+func (r *volumeRows) Width() int { return r.feature.Width() }
 
 // warning returns a warning about files whose orientation was guessed, or nil.
 func (r *volumeRows) warning() error {
@@ -124,8 +124,8 @@ func (r *volumeRows) ReadRow(i int, dst []float32) error {
 // compact fills b with the compact form of volume i.
 func (r *volumeRows) compact(ctx context.Context, i int, b []byte) error {
 	prepare := func() error {
-		x := make([]float32, r.part.Width())
-		if err := prepareVolume(ctx, r.paths[i], &r.part, r.pool, x); err != nil {
+		x := make([]float32, r.feature.Width())
+		if err := prepareVolume(ctx, r.paths[i], &r.feature, r.decoding, x); err != nil {
 			return err
 		}
 		r.store().encode(b, x)

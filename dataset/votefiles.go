@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // readVotesFiles reads the votes of one or more files and adds them up. The files
@@ -99,7 +99,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 // classes determines the classes of all files, and for each file the indices of its
 // own classes among them. If one file has all classes, their order is that of the file.
 func (a *adder) classes(list []*votes) ([][]int32, error) {
-	read := func(s string) (float64, bool) { return table.ParseNumber(s, false) }
+	read := func(s string) (float64, bool) { return record.ParseNumber(s, false) }
 	var all idSet
 	for _, v := range list {
 		for _, c := range v.Classes {

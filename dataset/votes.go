@@ -11,6 +11,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // VotesOptions specifies how a file of votes is read. The zero value detects the form:
@@ -212,7 +213,7 @@ type labels struct{ idSet }
 // classes returns the class of each label, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
 func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
-	read := func(s string) (float64, bool) { return table.ParseNumber(s, t.Traits().Commas) }
+	read := func(s string) (float64, bool) { return record.ParseNumber(s, t.Traits().Commas) }
 	if opts.Classes != nil {
 		values, numeric := numbersOf(l.names, read)
 		of := make([]int32, len(l.names))

@@ -40,8 +40,8 @@ func TestWatch(t *testing.T) {
 	if err := json.Unmarshal(text, &old); err != nil {
 		t.Fatal(err)
 	}
-	for i := range old.parts { // a model from before ranges were kept
-		old.parts[i].Min, old.parts[i].Max = nil, nil
+	for i := range old.features { // a model from before ranges were kept
+		old.features[i].Min, old.features[i].Max = nil, nil
 	}
 	for _, c := range []struct {
 		name   string

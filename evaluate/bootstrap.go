@@ -92,12 +92,12 @@ func unitsOf[G comparable](items int, groups []G) (of []int, n int, err error) {
 // sums, so one pass over a replicate serves them all.
 type tally struct {
 	columns int
-	units   [][]cell // contributions of each unit
+	units   [][]unitSums // contributions of each unit
 	outputs []output
 	after   []func()
 }
 
-type cell struct {
+type unitSums struct {
 	column int32
 	value  float64
 }
@@ -107,7 +107,7 @@ type output struct {
 	f                    func(sums []float64) float64
 }
 
-func newTally(units int) *tally { return &tally{units: make([][]cell, units)} }
+func newTally(units int) *tally { return &tally{units: make([][]unitSums, units)} }
 
 // column reserves n neighboring columns and returns the first.
 func (t *tally) column(n int) int {
@@ -118,7 +118,7 @@ func (t *tally) column(n int) int {
 // add adds v to a column on behalf of unit u.
 func (t *tally) add(u, column int, v float64) {
 	if v != 0 {
-		t.units[u] = append(t.units[u], cell{int32(column), v})
+		t.units[u] = append(t.units[u], unitSums{int32(column), v})
 	}
 }
 
@@ -222,7 +222,7 @@ const (
 )
 
 // blocks returns what is resampled: the units, or blocks of units if there are many.
-func (t *tally) blocks() [][]cell {
+func (t *tally) blocks() [][]unitSums {
 	if len(t.units) <= manyUnits {
 		return t.units
 	}
@@ -233,11 +233,11 @@ func (t *tally) blocks() [][]cell {
 			block[c.column] += c.value
 		}
 	}
-	blocks := make([][]cell, manyBlocks)
+	blocks := make([][]unitSums, manyBlocks)
 	for i := range blocks {
 		for c, v := range sums[i*t.columns:][:t.columns] {
 			if v != 0 {
-				blocks[i] = append(blocks[i], cell{int32(c), v})
+				blocks[i] = append(blocks[i], unitSums{int32(c), v})
 			}
 		}
 	}

@@ -46,8 +46,8 @@ type RaterGraph struct {
 	Left     *LeftRaters `json:"left,omitempty"`
 	// Apart reports whether training may model raters: all votes are named, and there is a connected group
 	// that is large enough. Reasons explain why not, and note other facts about the raters.
-	Apart   bool     `json:"apart"`
-	Reasons Messages `json:"reasons"`
+	Separable bool     `json:"apart"`
+	Reasons   Messages `json:"reasons"`
 
 	cast   []int   // number of votes of each rater
 	group  []int32 // of each rater, see Group
@@ -201,7 +201,7 @@ func (g *RaterGraph) judge(classes int) {
 		say("raters fall into %s groups without a common item, such as %s: votes cannot show whether their raters or their items differ",
 			words.Thousands(g.Components), g.nameGroups())
 	}
-	g.Apart = len(g.Reasons) == 0
+	g.Separable = len(g.Reasons) == 0
 	if g.Left != nil {
 		say("%s: %s", g.Left, g.Left.Names())
 	}
@@ -210,7 +210,7 @@ func (g *RaterGraph) judge(classes int) {
 			"what sets groups apart, raters or items, is left to the features",
 			words.Thousands(g.groups), g.nameGroups())
 	}
-	if g.Apart && classes > 2 {
+	if g.Separable && classes > 2 {
 		say("with more than two classes, raters differ by guess rate only; biases are modelled for two")
 	}
 	// Raters for whom a constant vote has a probability below 5%, after Bonferroni's correction.

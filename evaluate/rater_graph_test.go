@@ -52,8 +52,8 @@ func TestRaterGraphCamps(t *testing.T) {
 	}
 	wanted := []string{"raters cast 1.3 votes on average: it takes 30",
 		"raters fall into 3 groups without a common item, such as {ann, bob, cy} and {dee, eve}: votes cannot show whether their raters or their items differ"}
-	if g.Apart || fmt.Sprint(g.Reasons) != fmt.Sprint(wanted) {
-		t.Errorf("apart %v: %q, want %q", g.Apart, g.Reasons, wanted)
+	if g.Separable || fmt.Sprint(g.Reasons) != fmt.Sprint(wanted) {
+		t.Errorf("apart %v: %q, want %q", g.Separable, g.Reasons, wanted)
 	}
 }
 
@@ -87,8 +87,8 @@ func TestRaterGraphReasons(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if g.Apart != c.apart || len(g.Reasons) == 0 || g.Reasons[0].String() != c.want {
-			t.Errorf("%s: apart %v, %q, want %v, %q", name, g.Apart, g.Reasons, c.apart, c.want)
+		if g.Separable != c.apart || len(g.Reasons) == 0 || g.Reasons[0].String() != c.want {
+			t.Errorf("%s: apart %v, %q, want %v, %q", name, g.Separable, g.Reasons, c.apart, c.want)
 		}
 	}
 	g, err := NewRaterGraph(ratedBy(classes, pair...))
@@ -203,7 +203,7 @@ func TestRaterGraphMany(t *testing.T) {
 		ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(k / 2), Rater: int32(k), Class: int32(k % 2)})
 	}
 	g := raterGraph(ds, NewVotes(ds), nil)
-	if g.Raters != n || g.Components != n/2 || len(g.Groups) != listed || g.Apart || g.Groups[0].Names[0] != "rater 0" {
+	if g.Raters != n || g.Components != n/2 || len(g.Groups) != listed || g.Separable || g.Groups[0].Names[0] != "rater 0" {
 		t.Errorf("%d raters in %d groups, %v", g.Raters, g.Components, g.Groups)
 	}
 }
@@ -260,8 +260,8 @@ func TestRaterGraphGroups(t *testing.T) {
 		if g.Left != nil {
 			left = g.Left.Names()
 		}
-		if !slices.Equal(group, c.group) || left != c.left || g.Apart != c.apart || !strings.Contains(fmt.Sprint(g.Reasons), c.reason) {
-			t.Errorf("%s: groups %v, left %s, apart %v, %q", name, group, left, g.Apart, g.Reasons)
+		if !slices.Equal(group, c.group) || left != c.left || g.Separable != c.apart || !strings.Contains(fmt.Sprint(g.Reasons), c.reason) {
+			t.Errorf("%s: groups %v, left %s, apart %v, %q", name, group, left, g.Separable, g.Reasons)
 		}
 	}
 }

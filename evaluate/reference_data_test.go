@@ -16,8 +16,8 @@ import (
 func TestLogisticFeatures(t *testing.T) {
 	ds := &dataset.Dataset{
 		Items: []string{"a", "b", "c", "d", "e"}, Classes: []string{"x", "y"}, Counts: make([]float32, 10),
-		Parts: []dataset.Part{{Name: "size"}, {Name: "ward", Kind: dataset.Categorical, Levels: []string{"A", "B"}}},
-		Rows:  &dataset.Memory{N: 5, W: 2, Values: []float32{-1, 0, 1, 1, -1, 0, 1, 1, 0, dataset.UnknownLevel}},
+		Features: []dataset.Feature{{Name: "size"}, {Name: "ward", Kind: dataset.Categorical, Levels: []string{"A", "B"}}},
+		Rows:     &dataset.Memory{N: 5, W: 2, Values: []float32{-1, 0, 1, 1, -1, 0, 1, 1, 0, dataset.UnknownLevel}},
 	}
 	tr, err := dataset.Fit(ds, []int{0, 1, 2, 3}, dataset.TransformOptions{Embed: []string{"ward"}})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestLogisticFeatures(t *testing.T) {
 func sizedItems(t *testing.T, n int) (*dataset.Dataset, *dataset.Transform) {
 	t.Helper()
 	rows := &dataset.Memory{N: n, W: 1}
-	ds := &dataset.Dataset{Classes: []string{"x", "y"}, Parts: []dataset.Part{{Name: "size"}}, Rows: rows}
+	ds := &dataset.Dataset{Classes: []string{"x", "y"}, Features: []dataset.Feature{{Name: "size"}}, Rows: rows}
 	var voted []int
 	for j := range n {
 		size := math.Sin(float64(j))

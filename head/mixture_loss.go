@@ -24,15 +24,15 @@ type mixtureHead struct {
 	inside              bool // whether all raw outputs of the batch are within the limit
 
 	// Scratch of a batch.
-	exps  []float32 // [N, K·(d+1)]: unnormalized weights and α
-	parts []lossPart
-	long  []longItem
-	fews  []*fewWork // one for each worker
-	works []*work    // one for each worker
-	each  func(p int)
-	exp   func(p int)
-	few   func(worker, p int)
-	many  func(worker, p int)
+	exps   []float32 // [N, K·(d+1)]: unnormalized weights and α
+	blocks []lossBlock
+	long   []longItem
+	fews   []*fewWork // one for each worker
+	works  []*work    // one for each worker
+	each   func(p int)
+	exp    func(p int)
+	few    func(worker, p int)
+	many   func(worker, p int)
 
 	// The current batch, for these four functions.
 	out, grad []float32
@@ -43,7 +43,7 @@ type mixtureHead struct {
 // lossPart is the result for a chunk of a batch: the largest raw output in absolute
 // value, the number of values of log α outside the limits, and the sum of the losses of
 // items with few votes.
-type lossPart struct {
+type lossBlock struct {
 	top     float32
 	clamped int64
 	sum     float64
@@ -51,7 +51,7 @@ type lossPart struct {
 
 // partItems is the number of items per chunk: some microseconds of work, and a power
 // of two, as batch sizes often are.
-func (h *mixtureHead) partItems() int {
+func (h *mixtureHead) blockItems() int {
 	n := 64
 	for n > 4 && n*h.Outputs() > 2048 {
 		n /= 2
@@ -60,8 +60,8 @@ func (h *mixtureHead) partItems() int {
 }
 
 // part returns the range of items of chunk p.
-func (h *mixtureHead) part(p int) (lo, hi int) {
-	per := h.partItems()
+func (h *mixtureHead) block(p int) (lo, hi int) {
+	per := h.blockItems()
 	return p * per, min((p+1)*per, len(h.out)/h.Outputs())
 }
 
@@ -174,9 +174,9 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	for len(h.fews) < par.Threads() {
 		h.fews = append(h.fews, newFewWork(h.components, h.classes))
 	}
-	par.ForWorker(len(h.parts), h.few)
+	par.ForWorker(len(h.blocks), h.few)
 	sum := 0.0
-	for _, p := range h.parts {
+	for _, p := range h.blocks {
 		sum += p.sum
 		h.clamped += p.clamped
 	}
@@ -200,7 +200,7 @@ func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 func (h *mixtureHead) fewLoss(worker, p int) {
 	h.exponentialsOf(p)
 	width := h.Outputs()
-	lo, hi := h.part(p)
+	lo, hi := h.block(p)
 	sum, product := 0.0, 1.0 // of inverse likelihoods whose logarithm is not in sum yet
 	for j := lo; j < hi; j++ {
 		s, g := h.votes.Item(j), row(h.grad, j, width)
@@ -217,7 +217,7 @@ func (h *mixtureHead) fewLoss(worker, p int) {
 			}
 		}
 	}
-	h.parts[p].sum = sum + math.Log(product)
+	h.blocks[p].sum = sum + math.Log(product)
 }
 
 // row returns row j of a matrix of the given width, or nil for a nil matrix.
@@ -233,23 +233,23 @@ func row(x []float32, j, width int) []float32 {
 func (h *mixtureHead) survey(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
 	h.out, h.exps = out, exps
-	n, per := len(out)/h.Outputs(), h.partItems()
+	n, per := len(out)/h.Outputs(), h.blockItems()
 	parts := (n + per - 1) / per
-	for len(h.parts) < parts {
-		h.parts = append(h.parts, lossPart{})
+	for len(h.blocks) < parts {
+		h.blocks = append(h.blocks, lossBlock{})
 	}
-	h.parts = h.parts[:parts]
+	h.blocks = h.blocks[:parts]
 	par.For(parts, h.each)
 	h.inside = true
-	for _, p := range h.parts {
+	for _, p := range h.blocks {
 		h.inside = h.inside && !(p.top > h.limit)
 	}
 }
 
 // largestOf finds the largest raw output of chunk p.
 func (h *mixtureHead) largestOf(p int) {
-	lo, hi := h.part(p)
-	h.parts[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
+	lo, hi := h.block(p)
+	h.blocks[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
 // exponentialsOf fills exps of the items of chunk p with the unnormalized weights and with α, and
@@ -258,9 +258,9 @@ func (h *mixtureHead) largestOf(p int) {
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
 	edge := math.Float32bits(limit)
-	lo, hi := h.part(p)
+	lo, hi := h.block(p)
 	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
-	h.parts[p].clamped = 0
+	h.blocks[p].clamped = 0
 	if h.inside {
 		kernel.Exp(exps, out)
 		return
@@ -290,7 +290,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 			e[i] = x
 		}
 	}
-	h.parts[p].clamped = clamped
+	h.blocks[p].clamped = clamped
 	kernel.Exp(exps, exps)
 }
 

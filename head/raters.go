@@ -271,8 +271,8 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 		h.scale = 1 / float64(voted)
 	}
 	h.survey(room(h.exps, len(out)), out)
-	par.For(len(h.parts), h.exp)
-	for _, p := range h.parts {
+	par.For(len(h.blocks), h.exp)
+	for _, p := range h.blocks {
 		h.clamped += p.clamped
 	}
 	h.recall(b.Ratings)

@@ -33,7 +33,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if p := &m.pool; p.busy != 0 || len(p.idle) == 0 || len(p.idle) > 8 {
+	if p := &m.runners; p.busy != 0 || len(p.idle) == 0 || len(p.idle) > 8 {
 		t.Errorf("afterwards %d callers and %d idle runners", p.busy, len(p.idle))
 	}
 	var held []*runner
@@ -100,8 +100,8 @@ func BenchmarkVolume(b *testing.B) {
 	shape := []int{1, 96, 96, 80}
 	ds := &dataset.Dataset{
 		Items: []string{"a"}, Classes: []string{"no", "yes"}, Counts: []float32{1, 1},
-		Parts: []dataset.Part{{Name: "scan", Kind: dataset.Tensor, Shape: shape}},
-		Rows:  &dataset.Memory{N: 1, W: 96 * 96 * 80, Values: make([]float32, 96*96*80)},
+		Features: []dataset.Feature{{Name: "scan", Kind: dataset.Tensor, Shape: shape}},
+		Rows:     &dataset.Memory{N: 1, W: 96 * 96 * 80, Values: make([]float32, 96*96*80)},
 	}
 	for i := range ds.Rows.(*dataset.Memory).Values {
 		ds.Rows.(*dataset.Memory).Values[i] = float32(i*7919%257) / 64

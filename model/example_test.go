@@ -20,11 +20,11 @@ import (
 // Beta(2, 8) for the second class, whatever the item.
 func Example() {
 	ds := &dataset.Dataset{
-		Items:   []string{"nodule 1", "nodule 2"},
-		Classes: []string{"benign", "malignant"},
-		Counts:  make([]float32, 4),
-		Parts:   []dataset.Part{{Name: "size", Kind: dataset.Numeric}},
-		Rows:    &dataset.Memory{N: 2, W: 1, Values: []float32{4, 9}},
+		Items:    []string{"nodule 1", "nodule 2"},
+		Classes:  []string{"benign", "malignant"},
+		Counts:   make([]float32, 4),
+		Features: []dataset.Feature{{Name: "size", Kind: dataset.Numeric}},
+		Rows:     &dataset.Memory{N: 2, W: 1, Values: []float32{4, 9}},
 	}
 	transform, err := dataset.Fit(ds, []int{0, 1}, dataset.TransformOptions{})
 	if err != nil {

@@ -50,7 +50,7 @@ type Model struct {
 	// Engine runs the networks; nil means the CPU.
 	Engine nn.Engine
 
-	pool pool
+	runners runners
 }
 
 // Head returns the head that reads the networks' outputs.

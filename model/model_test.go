@@ -23,7 +23,7 @@ func items(n int) *dataset.Dataset {
 	r := rand.New(rng.New(1, "model.test"))
 	ds := &dataset.Dataset{
 		Classes: []string{"no", "maybe", "yes"}, Counts: make([]float32, 3*n),
-		Parts: []dataset.Part{{Name: "age", Kind: dataset.Numeric}, {Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b"}}},
+		Features: []dataset.Feature{{Name: "age", Kind: dataset.Numeric}, {Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b"}}},
 	}
 	rows := &dataset.Memory{N: n, W: 2}
 	for j := range n {
@@ -146,7 +146,7 @@ func TestPredictSame(t *testing.T) {
 
 func TestPredictRefuses(t *testing.T) {
 	m, ds := small(t), items(5)
-	ds.Parts = []dataset.Part{{Name: "weight", Kind: dataset.Numeric}, ds.Parts[1]}
+	ds.Features = []dataset.Feature{{Name: "weight", Kind: dataset.Numeric}, ds.Features[1]}
 	if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `feature "age" is missing`) {
 		t.Errorf("another feature: %v", err)
 	}

@@ -210,7 +210,7 @@ func contentKey(x []float32) uint64 {
 
 // pool keeps runners that are not in use for later callers. Concurrent callers have
 // one runner each, and share the cores.
-type pool struct {
+type runners struct {
 	mu   sync.Mutex
 	idle []*runner
 	busy int
@@ -228,7 +228,7 @@ type runner struct {
 
 // acquire returns a runner for one caller, and the number of cores it may use.
 func (m *Model) acquire() (r *runner, cores int, err error) {
-	p := &m.pool
+	p := &m.runners
 	p.mu.Lock()
 	p.busy++
 	cores = max(1, par.Threads()/p.busy)
@@ -270,7 +270,7 @@ func (r *runner) fits(m *Model) bool {
 // release returns a runner to the pool. The pool keeps a few more than there are cores:
 // of many concurrent callers, some lose their core in the middle of their work.
 func (m *Model) release(r *runner) {
-	p := &m.pool
+	p := &m.runners
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy--

@@ -41,7 +41,7 @@ func TestFused(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s", c.name, name), func(t *testing.T) {
 					const items = 19
 					run := func(apart bool) [3][]float32 {
-						net := build(t, c, Options{Seed: 1, Apart: apart})
+						net := build(t, c, Options{Seed: 1, Unfused: apart})
 						if name == "ties" || name == "negative" {
 							// Small whole weights make sums exact, so that ties stay ties;
 							// positive ones make all outputs of negative inputs negative.

@@ -19,7 +19,7 @@ type Options struct {
 	Own    []HeadParam // tensors that are trained and saved with the layers'
 
 	// Apart disables the fusion of layers: slower, with the same results.
-	Apart bool
+	Unfused bool
 }
 
 // HeadParam is a tensor that belongs to no layer but to a loss with parameters of its own. A State is saved
@@ -59,9 +59,9 @@ type Network struct {
 	// States are saved with a network but not trained.
 	States []*Param
 
-	root  Layer
-	apart bool
-	held  int // values that the layers keep per item
+	root    Layer
+	unfused bool
+	held    int // values that the layers keep per item
 }
 
 // align is the number of float32 in a cache line.
@@ -76,7 +76,7 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 		return nil, fmt.Errorf("init %q is not one of [he glorot]", o.Init)
 	}
 	root = Complete(root, 0)
-	b, out, err := infer(root, in, o.Apart)
+	b, out, err := infer(root, in, o.Unfused)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	}
 	n := &Network{
 		In: in, Out: out, Params: b.params, Own: own, States: b.states,
-		root: root, apart: o.Apart, held: b.held,
+		root: root, unfused: o.Unfused, held: b.held,
 	}
 	size := 0
 	for _, p := range b.params {
@@ -135,7 +135,7 @@ func infer(root Layer, in Shape, apart bool) (*Builder, Shape, error) {
 	if err := checkShape("input", in, maxInput); err != nil {
 		return nil, nil, err
 	}
-	b := &Builder{apart: apart}
+	b := &Builder{unfused: apart}
 	out, err := instance(root).Build(b, in)
 	switch {
 	case err != nil:
@@ -213,15 +213,15 @@ type fill struct {
 // is built when a network is created, which determines its tensors, and again for
 // each session, which uses these tensors.
 type Builder struct {
-	net    *Network // the network of the new session; nil while the network itself is built
-	path   string
-	apart  bool
-	params []*Param
-	states []*Param
-	layers uint64
-	work   *workspace
-	held   int // see hold
-	err    error
+	net     *Network // the network of the new session; nil while the network itself is built
+	path    string
+	unfused bool
+	params  []*Param
+	states  []*Param
+	layers  uint64
+	work    *workspace
+	held    int // see hold
+	err     error
 
 	forward, backward []func(batch int) // allocate buffers
 }

@@ -59,7 +59,7 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 // stage builds layer i and those fused with it; n is their number.
 func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n int, err error) {
 	build := func(i int, in Shape) (Layer, Shape, error) { return b.Child(strconv.Itoa(i), l.Layers[i], in) }
-	if s, out, err = build(i, in); err != nil || b.apart {
+	if s, out, err = build(i, in); err != nil || b.unfused {
 		return s, out, 1, err
 	}
 	switch s := s.(type) {

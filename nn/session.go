@@ -23,7 +23,7 @@ type Session struct {
 // NewSession returns a session for batches of up to batch items; a larger batch
 // makes it grow.
 func (n *Network) NewSession(batch int) (*Session, error) {
-	s := &Session{net: n, root: instance(n.root), build: &Builder{net: n, apart: n.apart}}
+	s := &Session{net: n, root: instance(n.root), build: &Builder{net: n, unfused: n.unfused}}
 	if _, err := s.root.Build(s.build, n.In); err != nil {
 		return nil, err
 	}

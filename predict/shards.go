@@ -39,7 +39,7 @@ type ShardSource struct {
 func ShardFolder(out string) string { return out + ".parts" }
 
 // Parts writes the shard of one process: those of its blocks that are not there yet.
-type Parts struct {
+type ShardWriter struct {
 	folder string
 	rank   rank.Rank
 	table  *Table
@@ -55,10 +55,10 @@ type Parts struct {
 
 // OpenParts opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
 // folder if there is none. All blocks in it must have the same source, and no other process may work on the same shard.
-func OpenParts(out string, t *Table, s ShardSource, shard int) (*Parts, error) {
+func OpenShard(out string, t *Table, s ShardSource, shard int) (*ShardWriter, error) {
 	r := rank.Rank{Index: shard, Count: s.Shards}
 	s.Form, s.Columns = t.format.Form.Name, t.columns
-	p := &Parts{folder: ShardFolder(out), rank: r, table: t, source: s}
+	p := &ShardWriter{folder: ShardFolder(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func OpenParts(out string, t *Table, s ShardSource, shard int) (*Parts, error) {
 }
 
 // look finds the blocks that are there, and removes leftovers of killed processes.
-func (p *Parts) look() error {
+func (p *ShardWriter) look() error {
 	if err := atomicfile.Clean(p.folder, "part-*", "shard-*"); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (p *Parts) look() error {
 
 // Wants reports whether this process has to predict the items from first on, which are of one block. If it has
 // done so already, Wants returns how many items had no prediction, and the reasons reported then.
-func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
+func (p *ShardWriter) Wants(first int) (wanted bool, bad int, reports []string) {
 	if p.Others(first) {
 		return false, 0, nil
 	}
@@ -116,11 +116,13 @@ func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
 }
 
 // Others reports whether the block of the items from first on belongs to another process.
-func (p *Parts) Others(first int) bool { return first/p.source.Block%p.rank.Count != p.rank.Index }
+func (p *ShardWriter) Others(first int) bool {
+	return first/p.source.Block%p.rank.Count != p.rank.Index
+}
 
 // Write writes the predictions for the items from first on, which are all of one block. reports are the reasons
 // why some items have no prediction.
-func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports []string) error {
+func (p *ShardWriter) Write(ctx context.Context, first int, list []Prediction, reports []string) error {
 	if p.file == nil {
 		if err := p.begin(first / p.source.Block); err != nil {
 			return err
@@ -144,7 +146,7 @@ func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports
 }
 
 // begin starts block k.
-func (p *Parts) begin(k int) error {
+func (p *ShardWriter) begin(k int) error {
 	p.current = manifest{Source: p.source, Index: k, First: k * p.source.Block}
 	f, err := atomicfile.Create(filepath.Join(p.folder, blockName(k)+"."+p.source.Form))
 	if err != nil {
@@ -160,7 +162,7 @@ func (p *Parts) begin(k int) error {
 }
 
 // finish completes the current block and writes its manifest.
-func (p *Parts) finish() error {
+func (p *ShardWriter) finish() error {
 	f, c := p.file, &p.current
 	p.file = nil
 	err := p.out.Close()
@@ -181,7 +183,7 @@ func (p *Parts) finish() error {
 }
 
 // End records that all items were read; items is their number, over all processes.
-func (p *Parts) End(items int) error {
+func (p *ShardWriter) End(items int) error {
 	if p.file != nil {
 		if err := p.finish(); err != nil {
 			return err
@@ -192,7 +194,7 @@ func (p *Parts) End(items int) error {
 }
 
 // Close discards the current block, if there is one, and releases the lock of this rank.
-func (p *Parts) Close() error {
+func (p *ShardWriter) Close() error {
 	if p.file != nil {
 		p.file.Discard()
 		p.file = nil

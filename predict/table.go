@@ -54,7 +54,7 @@ type Column struct {
 }
 
 // Cell is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
-type Cell struct {
+type Value struct {
 	Text   string
 	Number float64
 	list   []float64
@@ -192,18 +192,18 @@ func (t *Table) Row(ctx context.Context, p *Prediction) (Row, error) {
 }
 
 // Append appends the cells of an item to dst: row after row, a cell for each column.
-func (t *Table) Append(dst []Cell, r *Row) []Cell {
+func (t *Table) Append(dst []Value, r *Row) []Value {
 	if t.format.Wide {
 		for j := range t.columns {
 			c := &t.columns[j]
-			dst = append(dst, c.field.cell(r, c.class, c.level))
+			dst = append(dst, c.field.value(r, c.class, c.level))
 		}
 		return dst
 	}
 	for i := range t.model.Classes {
 		for k := range t.levels {
 			for j := range t.columns {
-				dst = append(dst, t.columns[j].field.cell(r, i, k))
+				dst = append(dst, t.columns[j].field.value(r, i, k))
 			}
 		}
 	}
@@ -211,24 +211,24 @@ func (t *Table) Append(dst []Cell, r *Row) []Cell {
 }
 
 // cell returns the value for a class and a level.
-func (f *Field) cell(r *Row, class, level int) Cell {
+func (f *Field) value(r *Row, class, level int) Value {
 	switch {
 	case f.number != nil:
-		return Cell{Number: f.number(r, class, level)}
+		return Value{Number: f.number(r, class, level)}
 	case f.text != nil:
-		return Cell{Text: f.text(r, class, level)}
+		return Value{Text: f.text(r, class, level)}
 	case f.list != nil:
-		return Cell{list: f.list(r, class, level)}
+		return Value{list: f.list(r, class, level)}
 	}
 	return truth(f.truth(r, class, level))
 }
 
 // truth returns a boolean as a cell.
-func truth(b bool) Cell {
+func truth(b bool) Value {
 	if b {
-		return Cell{Number: 1}
+		return Value{Number: 1}
 	}
-	return Cell{}
+	return Value{}
 }
 
 // TableItems is the number of items in a table on a terminal.

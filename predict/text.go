@@ -77,7 +77,7 @@ func headerCSV(columns []Column) []byte {
 }
 
 // appendCSV appends rows as CSV. Lists are parameters for further computation and keep all digits.
-func (f *Form) appendCSV(dst []byte, columns []Column, cells []Cell) []byte {
+func (f *Form) appendCSV(dst []byte, columns []Column, cells []Value) []byte {
 	for ; len(cells) > 0; cells = cells[len(columns):] {
 		for i := range columns {
 			if i > 0 {
@@ -127,19 +127,19 @@ func appendList(dst []byte, values []float64) []byte {
 }
 
 // AppendJSON appends a row of cells as one object. Numbers that JSON cannot represent are null.
-func (t *Table) AppendJSON(dst []byte, row []Cell) []byte {
+func (t *Table) AppendJSON(dst []byte, row []Value) []byte {
 	return t.format.appendObject(dst, t.columns, row)
 }
 
 // appendJSON appends rows, each an object on a line.
-func (f *Form) appendJSON(dst []byte, columns []Column, cells []Cell) []byte {
+func (f *Form) appendJSON(dst []byte, columns []Column, cells []Value) []byte {
 	for ; len(cells) > 0; cells = cells[len(columns):] {
 		dst = append(f.appendObject(dst, columns, cells), '\n')
 	}
 	return dst
 }
 
-func (f *Form) appendObject(dst []byte, columns []Column, row []Cell) []byte {
+func (f *Form) appendObject(dst []byte, columns []Column, row []Value) []byte {
 	sep := byte('{')
 	for i := range columns {
 		c, v := &columns[i], &row[i]

@@ -18,8 +18,8 @@ import (
 func threeItems() *dataset.Dataset {
 	return &dataset.Dataset{
 		Items: []string{"a", "b", "c"}, Classes: []string{"no", "maybe", "yes"}, Counts: []float32{0, 0, 0, 2, 1, 0, 0, 0, 3},
-		Parts: []dataset.Part{{Name: "age", Kind: dataset.Numeric}},
-		Rows:  &dataset.Memory{N: 3, W: 1, Values: []float32{40, 50, 60}},
+		Features: []dataset.Feature{{Name: "age", Kind: dataset.Numeric}},
+		Rows:     &dataset.Memory{N: 3, W: 1, Values: []float32{40, 50, 60}},
 	}
 }
 

@@ -34,7 +34,7 @@ func NewWriter(w io.Writer, t *Table) (Writer, error) {
 // sink writes rows in one form.
 type sink interface {
 	// encode appends cells as text, in forms that are text. It is called on all cores.
-	encode(dst []byte, cells []Cell) []byte
+	encode(dst []byte, cells []Value) []byte
 	// put writes a piece; flush writes all buffered data.
 	put(p *piece) error
 	flush() error
@@ -43,7 +43,7 @@ type sink interface {
 
 // piece is the rows of some items: cells, and their text in forms that are text.
 type piece struct {
-	cells []Cell
+	cells []Value
 	text  []byte
 }
 
@@ -123,7 +123,7 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 }
 
 // cells appends the cells of a prediction, and passes its row to Format.Seen.
-func (t *Table) cells(ctx context.Context, dst []Cell, p *Prediction) ([]Cell, error) {
+func (t *Table) cells(ctx context.Context, dst []Value, p *Prediction) ([]Value, error) {
 	r, err := t.Row(ctx, p)
 	if err != nil {
 		return dst, err
@@ -138,10 +138,10 @@ func (t *Table) cells(ctx context.Context, dst []Cell, p *Prediction) ([]Cell, e
 type textSink struct {
 	w       *bufio.Writer
 	columns []Column
-	rows    func(dst []byte, columns []Column, cells []Cell) []byte
+	rows    func(dst []byte, columns []Column, cells []Value) []byte
 }
 
-func (t *textSink) encode(dst []byte, cells []Cell) []byte { return t.rows(dst, t.columns, cells) }
+func (t *textSink) encode(dst []byte, cells []Value) []byte { return t.rows(dst, t.columns, cells) }
 
 func (t *textSink) put(p *piece) error {
 	_, err := t.w.Write(p.text)
@@ -167,7 +167,7 @@ type parquetSink struct {
 	row     []any
 }
 
-func (*parquetSink) encode(dst []byte, _ []Cell) []byte { return dst }
+func (*parquetSink) encode(dst []byte, _ []Value) []byte { return dst }
 
 func (t *parquetSink) put(p *piece) error {
 	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
@@ -186,7 +186,7 @@ func (*parquetSink) flush() error   { return nil }
 func (t *parquetSink) Close() error { return t.w.Close() }
 
 // value returns the value of a cell for a Parquet file.
-func (v *Cell) value(c *Column) any {
+func (v *Value) value(c *Column) any {
 	switch {
 	case v.null:
 		return nil
@@ -213,7 +213,7 @@ type arrowSink struct {
 // arrowBytes is the largest number of bytes that are buffered.
 const arrowBytes = 64 << 20
 
-func (*arrowSink) encode(dst []byte, _ []Cell) []byte { return dst }
+func (*arrowSink) encode(dst []byte, _ []Value) []byte { return dst }
 
 func (t *arrowSink) put(p *piece) error {
 	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
@@ -228,7 +228,7 @@ func (t *arrowSink) put(p *piece) error {
 }
 
 // cell appends a cell to column i.
-func (t *arrowSink) cell(i int, c *Column, v *Cell) {
+func (t *arrowSink) cell(i int, c *Column, v *Value) {
 	switch {
 	case v.null:
 		t.w.Null(i)
@@ -267,8 +267,8 @@ func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
 }
 
 // cellsOf returns values as cells.
-func cellsOf(row []any) []Cell {
-	cells := make([]Cell, len(row))
+func cellsOf(row []any) []Value {
+	cells := make([]Value, len(row))
 	for i, v := range row {
 		switch v := v.(type) {
 		case nil:

@@ -20,8 +20,8 @@ import (
 func simulated(n, m int, seed uint64) (*dataset.Dataset, []float64) {
 	r := rand.New(rng.New(seed, "report.simulated"))
 	ds := &dataset.Dataset{
-		Classes: []string{"no", "yes"},
-		Parts:   []dataset.Part{{Name: "x", Kind: dataset.Numeric}, {Name: "y", Kind: dataset.Numeric}},
+		Classes:  []string{"no", "yes"},
+		Features: []dataset.Feature{{Name: "x", Kind: dataset.Numeric}, {Name: "y", Kind: dataset.Numeric}},
 	}
 	rows := &dataset.Memory{N: n, W: 2}
 	var truth []float64

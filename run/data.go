@@ -19,13 +19,13 @@ import (
 
 // The names of the parts of a split.
 const (
-	trainPart      = "train"
-	validationPart = "validation"
-	TestPart       = "test"
+	trainSplit      = "train"
+	validationSplit = "validation"
+	TestSplit       = "test"
 )
 
-// Parts lists the names of the parts of a split, as in split.csv.
-var Parts = []string{trainPart, validationPart, TestPart}
+// SplitNames lists the names of the splits, as in split.csv.
+var SplitNames = []string{trainSplit, validationSplit, TestSplit}
 
 // ErrNoSplit is the error when a part of the split is requested of a run that has
 // no split.
@@ -66,11 +66,11 @@ func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partit
 }
 
 // parts returns the part that each item is in, "" for items in none.
-func (d *Partition) parts() []string {
+func (d *Partition) splits() []string {
 	part := make([]string, d.Items.Len())
 	for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
 		for _, j := range rows {
-			part[j] = Parts[i]
+			part[j] = SplitNames[i]
 		}
 	}
 	return part
@@ -81,7 +81,7 @@ func (f Folder) writeSplit(d *Partition) error {
 	if d.Split == nil {
 		return nil
 	}
-	part := d.parts()
+	part := d.splits()
 	return f.write(splitFile, func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		c.Write([]string{"item", "part"})
@@ -120,8 +120,8 @@ func (f Folder) readSplit() (map[string]string, error) {
 		if line == 1 {
 			continue
 		}
-		if !slices.Contains(Parts, rec[1]) {
-			return nil, fmt.Errorf("reading %s: item %q: part %q is not one of %v", path, rec[0], rec[1], Parts)
+		if !slices.Contains(SplitNames, rec[1]) {
+			return nil, fmt.Errorf("reading %s: item %q: part %q is not one of %v", path, rec[0], rec[1], SplitNames)
 		}
 		parts[rec[0]] = rec[1]
 	}
@@ -129,7 +129,7 @@ func (f Folder) readSplit() (map[string]string, error) {
 
 // Part returns the items of ds that were in one part of the run's split. Without
 // a split the error is ErrNoSplit.
-func (f Folder) Part(ds *dataset.Dataset, part string) (*dataset.Dataset, error) {
+func (f Folder) Split(ds *dataset.Dataset, part string) (*dataset.Dataset, error) {
 	parts, err := f.readSplit()
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, er
 		return 0, false, err
 	}
 	for _, id := range ds.Items {
-		if p := parts[id]; p == trainPart || p == validationPart {
+		if p := parts[id]; p == trainSplit || p == validationSplit {
 			n++
 		}
 	}
@@ -244,7 +244,7 @@ func readSheets(o, trained *dataset.LoadOptions) {
 // are for its classes.
 func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
 	f.ReadAs(&o)
-	o.FeatureOptions.Schema = m.Transform.Parts()
+	o.FeatureOptions.Schema = m.Transform.Schema()
 	o.VotesOptions.Classes, o.VotesOptions.LeaveOut = m.Classes, true
 	return dataset.Load(ctx, o)
 }
@@ -253,6 +253,6 @@ func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOpti
 // with the same options; see [dataset.Dataset.ReadColumns].
 func (f Folder) ReadColumns(ctx context.Context, m *model.Model, ds *dataset.Dataset, o dataset.LoadOptions, names []string) ([][]string, error) {
 	f.ReadAs(&o)
-	o.FeatureOptions.Schema = m.Transform.Parts()
+	o.FeatureOptions.Schema = m.Transform.Schema()
 	return ds.ReadColumns(ctx, o, names)
 }

@@ -16,7 +16,7 @@ import (
 // ring returns items in the plane, whose votes depend on how far out they are.
 func ring(n int) *dataset.Dataset {
 	rows := &dataset.Memory{N: n, W: 2}
-	ds := &dataset.Dataset{Classes: []string{"inside", "outside"}, Parts: []dataset.Part{{Name: "x"}, {Name: "y"}}, Rows: rows}
+	ds := &dataset.Dataset{Classes: []string{"inside", "outside"}, Features: []dataset.Feature{{Name: "x"}, {Name: "y"}}, Rows: rows}
 	for i := range n {
 		x, y := math.Sin(float64(i)), math.Sin(2.3*float64(i))
 		ds.Items = append(ds.Items, fmt.Sprint("item-", i))
@@ -56,7 +56,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	test, err := run.Folder(path).Part(ds, run.TestPart)
+	test, err := run.Folder(path).Split(ds, run.TestSplit)
 	if err != nil {
 		fmt.Println(err)
 		return

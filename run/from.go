@@ -93,7 +93,7 @@ func (b *WarmStart) Adapt(o *dataset.LoadOptions) {
 	if b == nil {
 		return
 	}
-	o.FeatureOptions.Schema = b.Model.Transform.Parts()
+	o.FeatureOptions.Schema = b.Model.Transform.Schema()
 	if o.VotesOptions.Classes == nil {
 		o.VotesOptions.Classes = b.Model.Classes
 	}
@@ -134,15 +134,15 @@ func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed u
 		}
 	}
 	for _, j := range fresh {
-		given[j] = trainPart // if there are too few new items to divide
+		given[j] = trainSplit // if there are too few new items to divide
 	}
 	if float64(len(fresh))*min(1-test-validation, cmp.Or(test, 1), cmp.Or(validation, 1)) >= 1 {
 		d, err := Divide(ds.Select(fresh), validation, test, seed)
 		if err != nil {
 			return nil, err
 		}
-		for k, part := range d.parts() {
-			given[fresh[k]] = cmp.Or(part, trainPart)
+		for k, part := range d.splits() {
+			given[fresh[k]] = cmp.Or(part, trainSplit)
 		}
 	}
 	ds.Given = given

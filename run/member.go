@@ -20,12 +20,12 @@ const memberFile = "networks.part"
 // memberPrefix is the prefix of the names of members' folders.
 const memberPrefix = "member-"
 
-// ErrParts is the error when member results cannot be joined: one is missing, has not ended, is
+// ErrJoin is the error when member results cannot be joined: one is missing, has not ended, is
 // duplicated or belongs to another run. The message names it.
-var ErrParts = errors.New("the parts cannot be joined")
+var ErrJoin = errors.New("the parts cannot be joined")
 
-// ErrIncomplete is the error when members are missing or have not ended yet. It is also an ErrParts.
-var ErrIncomplete = fmt.Errorf("%w", ErrParts)
+// ErrIncomplete is the error when members are missing or have not ended yet. It is also an ErrJoin.
+var ErrIncomplete = fmt.Errorf("%w", ErrJoin)
 
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
@@ -67,7 +67,7 @@ func trainMember(ctx context.Context, folder Folder, member int, d *Partition, o
 		if err != nil {
 			return false, err
 		}
-		fit.Parts, done = []*train.MemberResult{p}, true
+		fit.Members, done = []*train.MemberResult{p}, true
 	}
 	if o.Mode != Overwrite {
 		o.Mode = Resume
@@ -112,23 +112,23 @@ func (f Folder) configSum() (string, error) {
 // readMember reads the result in the folder of a member. It returns an error if it is that of another member, or if the
 // configuration file has changed since.
 func readMember(folder Folder, i int) (*train.MemberResult, error) {
-	p, err := train.ReadPart(folder.Path(memberFile))
+	p, err := train.ReadMemberResult(folder.Path(memberFile))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrParts, err)
+		return nil, fmt.Errorf("%w: %w", ErrJoin, err)
 	}
 	if p.Member != i {
-		return nil, fmt.Errorf("%w: %s holds member %d, which belongs into %s%d", ErrParts, folder, p.Member, memberPrefix, p.Member)
+		return nil, fmt.Errorf("%w: %s holds member %d, which belongs into %s%d", ErrJoin, folder, p.Member, memberPrefix, p.Member)
 	}
 	if p.ConfigSum == "" { // of an earlier build
 		return p, nil
 	}
 	sum, err := folder.configSum()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrParts, err)
+		return nil, fmt.Errorf("%w: %w", ErrJoin, err)
 	}
 	if sum != p.ConfigSum {
 		return nil, fmt.Errorf("%w: %s has changed since the member was trained: its SHA-256 is %s, expected %s",
-			ErrParts, folder.Path(ConfigFile), sum, p.ConfigSum)
+			ErrJoin, folder.Path(ConfigFile), sum, p.ConfigSum)
 	}
 	return p, nil
 }
@@ -146,7 +146,7 @@ func (f Folder) members() (list []int, err error) {
 		}
 		i, err := strconv.Atoi(text)
 		if err != nil || i < 0 || strconv.Itoa(i) != text {
-			return nil, fmt.Errorf("%w: %s is not the folder of a member: expected names such as %s0", ErrParts, f.Path(e.Name()), memberPrefix)
+			return nil, fmt.Errorf("%w: %s is not the folder of a member: expected names such as %s0", ErrJoin, f.Path(e.Name()), memberPrefix)
 		}
 		list = append(list, i)
 	}
@@ -155,7 +155,7 @@ func (f Folder) members() (list []int, err error) {
 }
 
 // ReadMembers reads the results of all members of the run in a folder. If they cannot be joined the error is
-// ErrParts, or ErrInUse if a member is still being trained.
+// ErrJoin, or ErrInUse if a member is still being trained.
 func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	there, err := out.members()
 	if err != nil {
@@ -201,10 +201,10 @@ func sameRun(out Folder, results []*train.MemberResult) error {
 	for _, p := range results {
 		folder := out.Member(p.Member)
 		if p.Members != run.Members {
-			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrParts, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
+			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrJoin, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
 		}
 		if err := run.Matches(p); err != nil {
-			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrParts, folder, out.Member(run.Member), err)
+			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrJoin, folder, out.Member(run.Member), err)
 		}
 	}
 	var missing []string

@@ -45,7 +45,7 @@ func TestMembers(t *testing.T) {
 	if _, err := TrainMember(ctx, out, first, d, o); !errors.Is(err, train.ErrStopped) || !tried {
 		t.Fatalf("stopped: %v", err)
 	}
-	if _, err := ReadMembers(out); !errors.Is(err, ErrParts) || !strings.Contains(err.Error(), "member-0 has not ended") {
+	if _, err := ReadMembers(out); !errors.Is(err, ErrJoin) || !strings.Contains(err.Error(), "member-0 has not ended") {
 		t.Errorf("a member that was stopped: %v", err)
 	}
 	o.Fit.Progress = nil
@@ -59,18 +59,18 @@ func TestMembers(t *testing.T) {
 	}
 	other := o
 	other.Fit.Seed = 2
-	if _, err := TrainMember(t.Context(), out, first, d, other); !errors.Is(err, train.ErrPart) {
+	if _, err := TrainMember(t.Context(), out, first, d, other); !errors.Is(err, train.ErrOtherRun) {
 		t.Errorf("again with another seed: %v", err)
 	}
 	o.Mode = Join
-	if o.Fit.Parts, err = ReadMembers(out); err != nil {
+	if o.Fit.Members, err = ReadMembers(out); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := Joined(out, o.Fit.Parts); done || err != nil {
+	if done, err := Joined(out, o.Fit.Members); done || err != nil {
 		t.Error("joined before it is", err)
 	}
 	trained(t, out, d, o)
-	if done, err := Joined(out, o.Fit.Parts); !done || err != nil {
+	if done, err := Joined(out, o.Fit.Members); !done || err != nil {
 		t.Error("not joined", err)
 	}
 	for _, name := range []string{ModelFile, MetricsFile, HistoryFile, ReportFile, ConfigFile, splitFile} {
@@ -90,7 +90,7 @@ func TestReadMembers(t *testing.T) {
 	out := Folder(filepath.Join(dir, "out"))
 	refused := func(want string) {
 		t.Helper()
-		if _, err := ReadMembers(out); !errors.Is(err, ErrParts) || !strings.Contains(err.Error(), want) {
+		if _, err := ReadMembers(out); !errors.Is(err, ErrJoin) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -128,10 +128,10 @@ func TestReadMembers(t *testing.T) {
 	flipped[len(flipped)/2] ^= 1
 	os.WriteFile(out.Member(2).Path(ConfigFile), flipped, 0o644)
 	refused(out.Member(2).Path(ConfigFile) + " has changed since the member was trained")
-	if _, err := TrainMember(t.Context(), out, 2, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrParts) {
+	if _, err := TrainMember(t.Context(), out, 2, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrJoin) {
 		t.Errorf("a member whose configuration changed: %v", err)
 	}
-	old, err := train.ReadPart(out.Member(2).Path(memberFile))
+	old, err := train.ReadMemberResult(out.Member(2).Path(memberFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // plane returns items in the plane, whose votes depend on one coordinate.
 func plane(n int) *dataset.Dataset {
 	rows := &dataset.Memory{N: n, W: 2}
-	ds := &dataset.Dataset{Classes: []string{"a", "b"}, Parts: []dataset.Part{{Name: "x"}, {Name: "y"}}, Rows: rows}
+	ds := &dataset.Dataset{Classes: []string{"a", "b"}, Features: []dataset.Feature{{Name: "x"}, {Name: "y"}}, Rows: rows}
 	for i := range n {
 		x := math.Sin(float64(i))
 		ds.Items = append(ds.Items, fmt.Sprint(i))
@@ -111,9 +111,9 @@ func TestTrain(t *testing.T) {
 
 	// The parts are those of the split.
 	for i, want := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
-		part, err := folder.Part(ds, Parts[i])
+		part, err := folder.Split(ds, SplitNames[i])
 		if err != nil || !slices.Equal(part.Items, ds.Select(want).Items) {
-			t.Errorf("part %s: %d items, want %d, error %v", Parts[i], part.Len(), len(want), err)
+			t.Errorf("part %s: %d items, want %d, error %v", SplitNames[i], part.Len(), len(want), err)
 		}
 	}
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestTrain(t *testing.T) {
 	}
 	none := ds.Select([]int{0})
 	none.Items = []string{"unheard of"}
-	if _, err := folder.Part(none, TestPart); err == nil || !strings.Contains(err.Error(), "none of the 1 item is in the test part") {
+	if _, err := folder.Split(none, TestSplit); err == nil || !strings.Contains(err.Error(), "none of the 1 item is in the test part") {
 		t.Errorf("items in no part: %v", err)
 	}
 
@@ -245,13 +245,13 @@ func TestErrors(t *testing.T) {
 	if _, err := Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	if _, err := Folder(dir).Part(plane(3), TestPart); !errors.Is(err, ErrNoSplit) {
+	if _, err := Folder(dir).Split(plane(3), TestSplit); !errors.Is(err, ErrNoSplit) {
 		t.Errorf("no split: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, splitFile), []byte("item,part\n1,exam\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Folder(dir).Part(plane(3), TestPart); err == nil || !strings.Contains(err.Error(), `item "1": part "exam" is not one of [train validation test]`) {
+	if _, err := Folder(dir).Split(plane(3), TestSplit); err == nil || !strings.Contains(err.Error(), `item "1": part "exam" is not one of [train validation test]`) {
 		t.Errorf("a broken split: %v", err)
 	}
 	if got := FolderOf(file); got != Folder(dir) {

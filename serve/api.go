@@ -85,7 +85,7 @@ func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 
 func (m *served) summary() apiModel {
 	a := apiModel{Name: m.name, Version: m.version, SHA256: m.hash, Classes: m.model.Classes, Method: m.model.Method.Name(), Loaded: m.loaded.UTC()}
-	for _, p := range m.parts {
+	for _, p := range m.features {
 		a.Features = append(a.Features, p.Name)
 	}
 	return a
@@ -192,12 +192,12 @@ func (s *Server) apiMixture(api huma.API) {
 		s.calculate)
 }
 
-type mixtureAsked struct {
+type mixtureInput struct {
 	RawBody []byte `contentType:"application/json"`
 }
 
 // calculate evaluates one mixture query.
-func (s *Server) calculate(ctx context.Context, in *mixtureAsked) (json.RawMessage, error) {
+func (s *Server) calculate(ctx context.Context, in *mixtureInput) (json.RawMessage, error) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, in.RawBody); err != nil {
 		return nil, badRequest("the question is not JSON: %w", err)

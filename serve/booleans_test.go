@@ -20,9 +20,9 @@ import (
 // consents returns people with a boolean instead of the sex, spelled like levels; without levels it is 0 or 1.
 func consents(n int, levels []string) *dataset.Dataset {
 	ds := people(n)
-	ds.Parts[1] = dataset.Part{Name: "ok", Kind: dataset.Categorical, Levels: levels}
+	ds.Features[1] = dataset.Feature{Name: "ok", Kind: dataset.Categorical, Levels: levels}
 	if levels == nil {
-		ds.Parts[1].Kind = dataset.Numeric
+		ds.Features[1].Kind = dataset.Numeric
 	}
 	for i := range n { // the boolean matters
 		ds.Counts[2*i], ds.Counts[2*i+1] = float32(1+3*(i%2)), float32(4-3*(i%2))

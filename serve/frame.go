@@ -16,6 +16,7 @@ import (
 	"credence/internal/fault"
 	"credence/internal/table"
 	"credence/predict"
+	"credence/record"
 )
 
 // frame holds the items of a request as named columns of equal length. It implements [table.Table], so
@@ -34,7 +35,7 @@ type frame struct {
 // kinds that do not occur stay nil.
 type column struct {
 	name  string
-	kinds []table.CellKind // nil if all are numbers
+	kinds []record.CellKind // nil if all are numbers
 	nums  []float64
 	texts []string
 	lists [][]float32
@@ -46,7 +47,7 @@ func (c *column) len() int { return len(c.nums) }
 func (c *column) add(x table.Cell) {
 	n := c.len()
 	if c.kinds == nil && x.Kind != table.NumberCell {
-		c.kinds = slices.Repeat([]table.CellKind{table.NumberCell}, n)
+		c.kinds = slices.Repeat([]record.CellKind{table.NumberCell}, n)
 	}
 	if c.kinds != nil {
 		c.kinds = append(c.kinds, x.Kind)
@@ -81,7 +82,7 @@ func (c *column) addFound(x float64) {
 }
 
 // addBool adds a boolean, as a level of a categorical feature, otherwise as 0 or 1. p is the model's feature, or nil.
-func (c *column) addBool(b bool, p *dataset.Part) {
+func (c *column) addBool(b bool, p *dataset.Feature) {
 	if p != nil && p.Kind == dataset.Categorical {
 		c.addText(strconv.FormatBool(b))
 	} else {

@@ -140,15 +140,15 @@ func (s scanner) raw() ([]byte, error) {
 // reader fills a frame from JSON and enforces the limits.
 type reader struct {
 	scanner
-	parts  parts // of the model
-	limits *Limits
-	values int // numbers in lists so far
+	features features // of the model
+	limits   *Limits
+	values   int // numbers in lists so far
 }
 
 // reader returns a reader of a request's body for a model.
 func (s *Server) reader(w http.ResponseWriter, r *http.Request, m *served) (*reader, error) {
 	body, err := s.body(w, r)
-	return &reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}, err
+	return &reader{scanner: newScanner(body), features: m.features, limits: &s.options.Limits}, err
 }
 
 // row starts row i of a frame.
@@ -161,10 +161,10 @@ func (r *reader) row(f *frame, i int) error {
 }
 
 // parts are the features of a model.
-type parts []dataset.Part
+type features []dataset.Feature
 
 // find returns the named feature, or nil.
-func (p parts) find(name string) *dataset.Part {
+func (p features) find(name string) *dataset.Feature {
 	for i := range p {
 		if p[i].Name == name {
 			return &p[i]
@@ -188,7 +188,7 @@ func (r *reader) value(c *column) error {
 	case 't', 'f':
 		truth := r.word("true")
 		if truth || r.word("false") {
-			c.addBool(truth, r.parts.find(c.name))
+			c.addBool(truth, r.features.find(c.name))
 			return nil
 		}
 	case '[':
@@ -291,7 +291,7 @@ func (r *reader) split() (*frame, error) {
 	if f.columns == nil || data == nil {
 		return nil, badRequest(`found %d columns and %d bytes of data, expected {"columns": […], "data": [[…], …]}`, len(f.columns), len(data))
 	}
-	body := reader{scanner: newScanner(data), parts: r.parts, limits: r.limits}
+	body := reader{scanner: newScanner(data), features: r.features, limits: r.limits}
 	return f, body.matrix(f)
 }
 
@@ -373,10 +373,10 @@ func (r *reader) rowsOf() (*frame, error) {
 		return r.records()
 	}
 	f := &frame{}
-	for _, p := range r.parts {
+	for _, p := range r.features {
 		f.column(p.Name)
 	}
-	if len(r.parts) == 1 && r.parts[0].Kind == dataset.Tensor {
+	if len(r.features) == 1 && r.features[0].Kind == dataset.Tensor {
 		return f, r.columnValues(f)
 	}
 	return f, r.matrix(f)

@@ -150,7 +150,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	}
 	f := &frame{}
 	for i, task := range req.Tasks {
-		in := reader{scanner: newScanner(task.Data), parts: m.parts, limits: &s.options.Limits}
+		in := reader{scanner: newScanner(task.Data), features: m.features, limits: &s.options.Limits}
 		if err := in.record(f, i); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type Limits struct {
 	Intervals   int           // items × classes × levels
 	Components  int           // components of a mixture in a mixture query
 	Points      int           // (levels + quantiles + CDF points) × classes of a mixture query
-	Answer      int64         // bytes of a response
+	Response    int64         // bytes of a response
 	Memory      int64         // bytes of the request and response bodies of all requests in progress
 	Concurrency int           // requests in progress at the same time
 	Timeout     time.Duration // duration of a request
@@ -38,7 +38,7 @@ type Limits struct {
 var DefaultLimits = Limits{
 	Body: 64 << 20, Rows: 100_000, Columns: 10_000, Values: 16 << 20,
 	Levels: 200, Intervals: 10_000_000, Components: 1000, Points: 100_000,
-	Answer: 256 << 20, Memory: 512 << 20, Concurrency: 256, Timeout: time.Minute,
+	Response: 256 << 20, Memory: 512 << 20, Concurrency: 256, Timeout: time.Minute,
 }
 
 // complete sets defaults and rejects negative limits.
@@ -87,11 +87,11 @@ func (l *Limits) checkMixture(s calculator.Size) error {
 
 // checkResponse returns an error if a response has too many bytes.
 func (l *Limits) checkResponse(bytes int64) error {
-	if bytes <= l.Answer {
+	if bytes <= l.Response {
 		return nil
 	}
 	return failf(http.StatusRequestEntityTooLarge,
-		"the answer has more than %s bytes (credence serve --max-answer): ask for fewer items, levels or outputs at a time", words.Thousands(int(l.Answer)))
+		"the answer has more than %s bytes (credence serve --max-answer): ask for fewer items, levels or outputs at a time", words.Thousands(int(l.Response)))
 }
 
 // timedOut returns the error for a request that took too long.

@@ -66,7 +66,7 @@ func mixtureQuestion(k, classes, levels int, more string) string {
 
 // TestLimits: a request beyond a limit is rejected with the size found, the limit and its flag; one within it succeeds.
 func TestLimits(t *testing.T) {
-	_, url := start(t, Options{Limits: Limits{Rows: 40, Columns: 50, Levels: 4, Intervals: 200, Components: 3, Points: 60, Answer: 12_000}})
+	_, url := start(t, Options{Limits: Limits{Rows: 40, Columns: 50, Levels: 4, Intervals: 200, Components: 3, Points: 60, Response: 12_000}})
 	items := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"age":30,"sex":"f"},`, 40), ",") + `]}`
 	for _, c := range []struct {
 		path, kind, body string

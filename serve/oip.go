@@ -93,7 +93,7 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 	for _, v := range s.registry.current.Load().models[m.name] {
 		meta.Versions = append(meta.Versions, v.version)
 	}
-	for _, p := range m.parts {
+	for _, p := range m.features {
 		info := tensorInfo{p.Name, "FP64", []int64{-1}}
 		switch p.Kind {
 		case dataset.Numeric:
@@ -262,11 +262,11 @@ func checkShape(name string, shape []int64, limits *Limits) (n, width int, err e
 
 // addInput adds a tensor to the frame.
 func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	part, before := m.parts.find(v.name), len(f.columns)
-	notNumeric := func(p dataset.Part) bool { return p.Kind != dataset.Numeric }
-	if part == nil && width == len(m.parts) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.parts, notNumeric) {
+	part, before := m.features.find(v.name), len(f.columns)
+	notNumeric := func(p dataset.Feature) bool { return p.Kind != dataset.Numeric }
+	if part == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
 		// A single matrix with all features, in the model's order.
-		for k, p := range m.parts {
+		for k, p := range m.features {
 			c := &f.columns[f.column(p.Name)]
 			for i := range n {
 				c.addNumber(v.nums[i*width+k])

@@ -181,11 +181,11 @@ type attention struct {
 	Filter string `json:"filter,omitempty" doc:"query of the items meant"`
 }
 
-type overviewAsked struct {
+type overviewInput struct {
 	Rater string `query:"rater" maxLength:"1024" doc:"who looks"`
 }
 
-func (s *Server) overview(ctx context.Context, in *overviewAsked) (*overview, error) {
+func (s *Server) overview(ctx context.Context, in *overviewInput) (*overview, error) {
 	c := s.registry.current.Load()
 	name := ""
 	if names := c.names(); len(names) > 1 {
@@ -229,7 +229,7 @@ func (s *Server) overview(ctx context.Context, in *overviewAsked) (*overview, er
 const wide = 0.5
 
 // attention returns the findings about the items that need attention.
-func (p *pool) attention(ctx context.Context, rater string) ([]attention, error) {
+func (p *rankedItems) attention(ctx context.Context, rater string) ([]attention, error) {
 	var broad, unsure, split int
 	for k, i := range p.order {
 		if err := stopped(ctx, k); err != nil {
@@ -270,7 +270,7 @@ func (p *pool) attention(ctx context.Context, rater string) ([]attention, error)
 }
 
 // firstBad describes the first item without a prediction and the reason.
-func (p *pool) firstBad() string {
+func (p *rankedItems) firstBad() string {
 	for i, id := range p.ids {
 		if why, ok := p.bad[i]; ok {
 			return fmt.Sprintf("item %q: %s", id, why)

@@ -39,16 +39,16 @@ type queue struct {
 	idle        sync.WaitGroup
 
 	mu       sync.RWMutex
-	pool     *pool     // nil until the first is ready
-	building *served   // the model of the current or last prediction of the items
-	failed   error     // why it has no pool
-	seen     int       // lines of the vote file that the pool includes
-	version  int       // incremented with every change
-	skipped  []skipped // in the order of skipping
+	items    *rankedItems // nil until the first is ready
+	building *served      // the model of the current or last prediction of the items
+	failed   error        // why it has no pool
+	seen     int          // lines of the vote file that the pool includes
+	version  int          // incremented with every change
+	skipped  []skipped    // in the order of skipping
 }
 
 // pool holds the items as predicted by one model. Only what depends on votes changes.
-type pool struct {
+type rankedItems struct {
 	queue   *queue
 	of      *served
 	ids     []string
@@ -98,8 +98,8 @@ func (q *queue) close() {
 	q.idle.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.pool != nil {
-		q.pool.rows.close()
+	if q.items != nil {
+		q.items.rows.close()
 	}
 }
 
@@ -110,7 +110,7 @@ func (q *queue) build(m *served) {
 	q.done.Store(0)
 	q.total.Store(0)
 	q.idle.Go(func() {
-		p, err := q.newPool(q.ctx, m)
+		p, err := q.rankItems(q.ctx, m)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if err != nil {
@@ -122,10 +122,10 @@ func (q *queue) build(m *served) {
 			}
 			return
 		}
-		if q.pool != nil {
-			q.pool.rows.close()
+		if q.items != nil {
+			q.items.rows.close()
 		}
-		q.pool, q.seen = p, 0
+		q.items, q.seen = p, 0
 		q.version++
 		q.catchUp()
 		p.first = p.variance
@@ -136,15 +136,15 @@ func (q *queue) build(m *served) {
 var errNoItems = failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
 
 // get returns the pool, locked for reading until release is called.
-func (q *queue) get() (p *pool, release func(), err error) {
+func (q *queue) get() (p *rankedItems, release func(), err error) {
 	if q == nil {
 		return nil, nil, errNoItems
 	}
 	q.renew()
 	q.mu.RLock()
 	switch {
-	case q.pool != nil:
-		return q.pool, q.mu.RUnlock, nil
+	case q.items != nil:
+		return q.items, q.mu.RUnlock, nil
 	case q.failed != nil:
 		err = failf(http.StatusConflict, "the items cannot be read: %w", q.failed)
 	default:
@@ -177,7 +177,7 @@ func (q *queue) renew() {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if m != q.building && (q.pool == nil || q.pool.of == q.building || q.failed != nil) {
+	if m != q.building && (q.items == nil || q.items.of == q.building || q.failed != nil) {
 		q.build(m)
 	}
 }
@@ -194,15 +194,15 @@ func (q *queue) voted() {
 
 // catchUp adds new votes of the vote file to the pool. The queue must be locked.
 func (q *queue) catchUp() {
-	if q.pool == nil || q.server.votes == nil {
+	if q.items == nil || q.server.votes == nil {
 		return
 	}
 	news := q.server.votes.Votes(q.seen)
 	q.seen += len(news)
 	touched := map[int]bool{}
 	for _, v := range news {
-		if i, ok := q.pool.at[v.Item]; ok {
-			q.pool.ballots.record(i, v)
+		if i, ok := q.items.at[v.Item]; ok {
+			q.items.ballots.record(i, v)
 			q.unskip(v)
 			touched[i] = true
 		}
@@ -213,9 +213,9 @@ func (q *queue) catchUp() {
 	q.version++
 	list := slices.Sorted(maps.Keys(touched))
 	if len(list) == 1 {
-		q.pool.move(list[0])
+		q.items.move(list[0])
 	} else {
-		q.pool.update(list)
+		q.items.update(list)
 	}
 }
 
@@ -253,7 +253,7 @@ func (q *queue) unskip(v votelog.Vote) {
 
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the
 // queue: items without a vote of hers by the value of a vote, then the items that she skipped.
-func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
+func (p *rankedItems) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int
 	for _, s := range p.queue.skipped {
@@ -285,12 +285,12 @@ func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (lis
 }
 
 // byValue compares items by the value of a vote, then by their order in the file.
-func (p *pool) byValue(a, b int) int {
+func (p *rankedItems) byValue(a, b int) int {
 	return cmp.Or(cmp.Compare(p.now[b].gain, p.now[a].gain), cmp.Compare(a, b))
 }
 
 // predict returns the prediction for item i without votes.
-func (p *pool) predict(ctx context.Context, i int) (predict.Prediction, error) {
+func (p *rankedItems) predict(ctx context.Context, i int) (predict.Prediction, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return predict.Prediction{}, err
@@ -303,7 +303,7 @@ func (p *pool) predict(ctx context.Context, i int) (predict.Prediction, error) {
 }
 
 // renumber computes the numbers of item i given its votes.
-func (p *pool) renumber(i int) {
+func (p *rankedItems) renumber(i int) {
 	if p.now[i] == nil {
 		return
 	}
@@ -322,7 +322,7 @@ func (p *pool) renumber(i int) {
 }
 
 // move recomputes the numbers of item i and moves it to its new rank.
-func (p *pool) move(i int) {
+func (p *rankedItems) move(i int) {
 	if p.now[i] == nil {
 		return
 	}
@@ -339,13 +339,13 @@ func (p *pool) move(i int) {
 }
 
 // update recomputes the numbers of some items and the order of all.
-func (p *pool) update(list []int) {
+func (p *rankedItems) update(list []int) {
 	par.For(len(list), func(k int) { p.renumber(list[k]) })
 	p.sort()
 }
 
 // sort computes the order, the ranks and the sum of variances of all items.
-func (p *pool) sort() {
+func (p *rankedItems) sort() {
 	p.order, p.rank, p.variance = p.order[:0], make([]int, len(p.ids)), 0
 	for i, n := range p.now {
 		p.rank[i] = -1

@@ -26,16 +26,16 @@ func (s *Server) apiQueue(api huma.API) {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{"items"}}
 	}
 	registerBody(api, op("get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
-	registerBody(api, op("list-items", "GET", "/items", "Items with filters, page by page", ""), inPool(s, (*pool).list))
-	registerBody(api, op("get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), inPool(s, (*pool).see))
+	registerBody(api, op("list-items", "GET", "/items", "Items with filters, page by page", ""), withItems(s, (*rankedItems).list))
+	registerBody(api, op("get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), withItems(s, (*rankedItems).see))
 	registerBody(api, op("item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
-		"Nothing is kept. The votes come on top of those that the rater may see."), inPool(s, (*pool).whatIf))
-	register(api, op("item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), inPool(s, (*pool).image))
+		"Nothing is kept. The votes come on top of those that the rater may see."), withItems(s, (*rankedItems).whatIf))
+	register(api, op("item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
 	register(api, op("item-points", "GET", "/items/points", "Numbers of all items, by columns",
 		"For figures: values have five decimals. Lists are as long as there are items with a prediction."), s.itemPoints)
 	registerBody(api, op("get-queue", "GET", "/queue", "Items by the value of a rater's vote",
 		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last."),
-		inPool(s, (*pool).raterQueue))
+		withItems(s, (*rankedItems).raterQueue))
 	register(api, op("skip-item", "POST", "/queue/skip", "Put an item off",
 		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops."), s.skipItem)
 	registerBody(api, op("undo-vote", "DELETE", "/votes", "Take a vote back",
@@ -46,7 +46,7 @@ func (s *Server) apiQueue(api huma.API) {
 }
 
 // inPool returns a handler that calls f with the pool, locked for reading.
-func inPool[I, O any](s *Server, f func(p *pool, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
+func withItems[I, O any](s *Server, f func(p *rankedItems, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
 		p, release, err := s.queue.get()
 		if err != nil {
@@ -57,7 +57,7 @@ func inPool[I, O any](s *Server, f func(p *pool, ctx context.Context, in *I) (O,
 	}
 }
 
-type itemAsked struct {
+type itemInput struct {
 	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	ID    string  `query:"id" required:"true" doc:"id of the item"`
 	Class string  `query:"class" doc:"class whose density is wanted; the second of two, otherwise the predicted one if none is named"`
@@ -65,7 +65,7 @@ type itemAsked struct {
 }
 
 // find returns the index of an item.
-func (p *pool) find(id string) (int, error) {
+func (p *rankedItems) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
 	}
@@ -73,7 +73,7 @@ func (p *pool) find(id string) (int, error) {
 }
 
 // findAt returns the index of an item, and the level of a request or, if it is 0, the server's.
-func (p *pool) findAt(id string, asked float64) (i int, level float64, err error) {
+func (p *rankedItems) findAt(id string, asked float64) (i int, level float64, err error) {
 	if i, err = p.find(id); err != nil {
 		return 0, 0, err
 	}
@@ -81,7 +81,7 @@ func (p *pool) findAt(id string, asked float64) (i int, level float64, err error
 	return i, level, checkLevel(level)
 }
 
-type whatIfAsked struct {
+type whatIfInput struct {
 	Body struct {
 		Item  string             `json:"item" minLength:"1" maxLength:"1024"`
 		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"who asks; see get-item"`
@@ -91,7 +91,7 @@ type whatIfAsked struct {
 	}
 }
 
-func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
+func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, error) {
 	b := &in.Body
 	i, level, err := p.findAt(b.Item, b.Level)
 	if err != nil {
@@ -124,11 +124,11 @@ func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 	return p.distOf(ctx, &a, level, at)
 }
 
-type imageAsked struct {
-	ID    string `query:"id" required:"true" doc:"id of the item"`
-	Part  int    `query:"part" doc:"number of the feature"`
-	Axis  int    `query:"axis" minimum:"0" maximum:"2" doc:"of a volume: the axis that slices are across"`
-	Slice int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
+type imageInput struct {
+	ID      string `query:"id" required:"true" doc:"id of the item"`
+	Feature int    `query:"part" doc:"number of the feature"`
+	Axis    int    `query:"axis" minimum:"0" maximum:"2" doc:"of a volume: the axis that slices are across"`
+	Slice   int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
 }
 
 type fileResponse struct {
@@ -139,16 +139,16 @@ type fileResponse struct {
 	Body               []byte
 }
 
-func (p *pool) image(_ context.Context, in *imageAsked) (*fileResponse, error) {
+func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, error) {
 	i, err := p.find(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.picture(i, in.Part, in.Axis, in.Slice)
+	b, err := p.picture(i, in.Feature, in.Axis, in.Slice)
 	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
 }
 
-type pointsAsked struct {
+type pointsInput struct {
 	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	Class          string `query:"class" doc:"the class whose probability and width are wanted"`
 	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
@@ -175,7 +175,7 @@ type points struct {
 	Bad     int       `json:"without_prediction"`
 }
 
-func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileResponse, error) {
+func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileResponse
 }
 
 // points returns the numbers that figures of all items show to a rater.
-func (p *pool) points(ctx context.Context, class, rater string) (*points, error) {
+func (p *rankedItems) points(ctx context.Context, class, rater string) (*points, error) {
 	c, err := p.focus(class, 0)
 	if err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (p *pool) points(ctx context.Context, class, rater string) (*points, error)
 }
 
 // agreement returns the agreement code of the votes on item i about a class, see points, and their number.
-func (p *pool) agreement(i, class int, rater string) (int, float64) {
+func (p *rankedItems) agreement(i, class int, rater string) (int, float64) {
 	if p.hides(i, rater) {
 		return 4, 0
 	}

@@ -32,8 +32,8 @@ type facet struct {
 const mostLevels = 200
 
 // newPool reads and predicts the items.
-func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
-	p := &pool{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
+func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) {
+	p := &rankedItems{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
 	earlier, err := readEarlierVotes(ctx, m, q.options.Earlier)
 	if err != nil {
 		return p, err
@@ -43,7 +43,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if earlier != nil {
 		o.Known = earlier.Items
 	}
-	in, err := dataset.OpenStream(ctx, q.options.Items[0], m.parts, o)
+	in, err := dataset.OpenStream(ctx, q.options.Items[0], m.features, o)
 	if err != nil {
 		return p, err
 	}
@@ -76,7 +76,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 }
 
 // add adds the predictions for a batch of items. A row with the id of an earlier row is skipped and counted.
-func (p *pool) add(b *predict.Batch) error {
+func (p *rankedItems) add(b *predict.Batch) error {
 	list := make([]*numbers, len(b.Predictions))
 	par.For(len(list), func(j int) {
 		if x := &b.Predictions[j]; x.Err == nil {
@@ -106,7 +106,7 @@ func (p *pool) add(b *predict.Batch) error {
 }
 
 // facet determines the facets: categorical features of the model, and the columns in the options.
-func (p *pool) facet(ctx context.Context, m *served, o *Queue) error {
+func (p *rankedItems) facet(ctx context.Context, m *served, o *Queue) error {
 	at := 0
 	for _, part := range p.rows.parts {
 		if part.Kind == dataset.Categorical && len(part.Levels) <= mostLevels && !slices.Contains(o.By, part.Name) {
@@ -165,7 +165,7 @@ func newFacet(name string, values []string) facet {
 // to most bytes, and beyond that in a private temporary file. A record consists of the raw values of the
 // row, float32, then each text preceded by its length.
 type rowStore struct {
-	parts []dataset.Part // the features of a row, without texts
+	parts []dataset.Feature // the features of a row, without texts
 	width int
 	most  int64 // bytes in memory
 
@@ -180,7 +180,7 @@ const keptInMemory = 256 << 20
 // add appends the record of row i of a batch.
 func (s *rowStore) add(b *dataset.Batch, i int) error {
 	if s.parts == nil {
-		s.parts = append([]dataset.Part{}, b.Parts...)
+		s.parts = append([]dataset.Feature{}, b.Features...)
 		for k := range s.parts {
 			s.parts[k].Texts = nil
 			s.width += s.parts[k].Width()
@@ -195,7 +195,7 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 		return err
 	}
 	at := 0
-	for _, p := range b.Parts {
+	for _, p := range b.Features {
 		if p.Kind == dataset.Text {
 			text := textOf(p, row[at])
 			record = append(binary.AppendUvarint(record, uint64(len(text))), text...)
@@ -206,7 +206,7 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 }
 
 // textOf returns the text of a cell, "" if there is none.
-func textOf(p dataset.Part, cell float32) string {
+func textOf(p dataset.Feature, cell float32) string {
 	if k := int(cell); cell >= 0 && k < len(p.Texts) {
 		return p.Texts[k]
 	}
@@ -278,7 +278,7 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	record = record[n:]
-	parts := append([]dataset.Part{}, s.parts...)
+	parts := append([]dataset.Feature{}, s.parts...)
 	at := 0
 	for k := range parts {
 		if p := &parts[k]; p.Kind == dataset.Text {
@@ -291,7 +291,7 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		}
 		at += parts[k].Width()
 	}
-	return &dataset.Dataset{Items: []string{id}, Parts: parts, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
+	return &dataset.Dataset{Items: []string{id}, Features: parts, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
 }
 
 // close closes and removes the file.

@@ -22,8 +22,8 @@ type itemView struct {
 	Features []itemValue  `json:"features"`
 	Groups   []groupValue `json:"groups,omitempty" doc:"columns to filter by"`
 	Error    string       `json:"error,omitempty" doc:"why there is no prediction"`
-	Now      *itemLaw     `json:"now,omitempty" doc:"the distribution given the votes that the rater may see"`
-	Before   *itemLaw     `json:"before,omitempty" doc:"the distribution without the rater's own vote, after she has cast it"`
+	Now      *itemDist    `json:"now,omitempty" doc:"the distribution given the votes that the rater may see"`
+	Before   *itemDist    `json:"before,omitempty" doc:"the distribution without the rater's own vote, after she has cast it"`
 	Votes    *itemVotes   `json:"votes,omitempty" doc:"votes so far, unless they are hidden"`
 	Hidden   bool         `json:"hidden" doc:"others have voted, which is hidden until the rater has"`
 	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
@@ -31,12 +31,12 @@ type itemView struct {
 
 // itemValue is a feature in readable form.
 type itemValue struct {
-	Name  string   `json:"name"`
-	Kind  string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
-	Value *float64 `json:"value,omitempty" doc:"a number"`
-	Text  string   `json:"text,omitempty" doc:"a category or a document"`
-	Part  int      `json:"part" doc:"number of the feature, to ask for its image"`
-	Shape []int    `json:"shape,omitempty" doc:"of arrays: channels, then depth, height and width as far as there are"`
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
+	Value   *float64 `json:"value,omitempty" doc:"a number"`
+	Text    string   `json:"text,omitempty" doc:"a category or a document"`
+	Feature int      `json:"part" doc:"number of the feature, to ask for its image"`
+	Shape   []int    `json:"shape,omitempty" doc:"of arrays: channels, then depth, height and width as far as there are"`
 }
 
 type groupValue struct {
@@ -45,7 +45,7 @@ type groupValue struct {
 }
 
 // itemLaw is a distribution as the page draws it.
-type itemLaw struct {
+type itemDist struct {
 	Level     float64     `json:"level"`
 	Predicted string      `json:"predicted"`
 	Gain      float64     `json:"gain"`
@@ -80,13 +80,13 @@ type ownVote struct {
 const densityPieces = 160
 
 // distOf returns the distribution of a prediction, with the density of a class.
-func (p *pool) distOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
+func (p *rankedItems) distOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemDist, error) {
 	r, err := summaryOf(ctx, a, level)
 	if err != nil {
 		return nil, err
 	}
 	names := p.of.model.Classes
-	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: special.Sum(a.Variance)}
+	l := &itemDist{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: special.Sum(a.Variance)}
 	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
@@ -106,7 +106,7 @@ func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
 
 // focus returns the class to show: the named one; if name is "", the second of two classes, otherwise the
 // predicted class.
-func (p *pool) focus(name string, predicted int) (int, error) {
+func (p *rankedItems) focus(name string, predicted int) (int, error) {
 	classes := p.of.model.Classes
 	if name != "" {
 		i := slices.Index(classes, name)
@@ -122,7 +122,7 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 }
 
 // see returns what a rater may see of an item. Without a rater everything is visible.
-func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
+func (p *rankedItems) see(ctx context.Context, in *itemInput) (*itemView, error) {
 	i, level, err := p.findAt(in.ID, in.Level)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 }
 
 // hides reports whether the votes on item i are hidden from a rater: others have voted, she has not.
-func (p *pool) hides(i int, rater string) bool {
+func (p *rankedItems) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
 	}
@@ -179,7 +179,7 @@ func (p *pool) hides(i int, rater string) bool {
 }
 
 // seen returns the numbers of item i that a rater may see.
-func (p *pool) seen(i int, rater string) *numbers {
+func (p *rankedItems) seen(i int, rater string) *numbers {
 	if p.hides(i, rater) {
 		return p.prior[i]
 	}
@@ -187,7 +187,7 @@ func (p *pool) seen(i int, rater string) *numbers {
 }
 
 // focused returns the numbers of item i that a rater may see, and the class to show.
-func (p *pool) focused(i int, rater, class string) (*numbers, int) {
+func (p *rankedItems) focused(i int, rater, class string) (*numbers, int) {
 	n := p.seen(i, rater)
 	c, _ := p.focus(class, n.predicted)
 	return n, c
@@ -195,7 +195,7 @@ func (p *pool) focused(i int, rater, class string) (*numbers, int) {
 
 // predictFor returns the prediction for item i without votes, the one given the votes that a rater may see, and the
 // class to show.
-func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
+func (p *rankedItems) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
 	if before, err = p.predict(ctx, i); err != nil {
 		return before, now, 0, err
 	}
@@ -228,8 +228,8 @@ func (b *ballots) count(i int) *itemVotes {
 func featuresOf(ds *dataset.Dataset) []itemValue {
 	row := ds.Rows.(*dataset.Memory).Values
 	list, at := []itemValue{}, 0
-	for k, p := range ds.Parts {
-		f := itemValue{Name: p.Name, Kind: p.Kind.String(), Part: k, Shape: p.Shape}
+	for k, p := range ds.Features {
+		f := itemValue{Name: p.Name, Kind: p.Kind.String(), Feature: k, Shape: p.Shape}
 		x := row[at]
 		switch p.Kind {
 		case dataset.Numeric:
@@ -266,20 +266,20 @@ func pictureKind(shape []int) string {
 
 // picture draws feature part of item i as PNG: an image, or a slice of a volume across an axis. Volumes
 // keep their orientation, with the last axis upwards, as is customary in radiology.
-func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
+func (p *rankedItems) picture(i, part, axis, slice int) ([]byte, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return nil, err
 	}
-	if part < 0 || part >= len(ds.Parts) || ds.Parts[part].Kind != dataset.Tensor || pictureKind(ds.Parts[part].Shape) == "vector" {
+	if part < 0 || part >= len(ds.Features) || ds.Features[part].Kind != dataset.Tensor || pictureKind(ds.Features[part].Shape) == "vector" {
 		return nil, failf(404, "item %q has no image %d", p.ids[i], part)
 	}
 	at := 0
-	for _, q := range ds.Parts[:part] {
+	for _, q := range ds.Features[:part] {
 		at += q.Width()
 	}
-	shape := ds.Parts[part].Shape
-	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Parts[part].Width()]
+	shape := ds.Features[part].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[part].Width()]
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {

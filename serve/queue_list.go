@@ -12,7 +12,7 @@ import (
 )
 
 // listAsked are the filters of a list of items.
-type listAsked struct {
+type listInput struct {
 	Rater    string   `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
 	Class    string   `query:"class" doc:"the class whose probability and width are meant; the second of two, otherwise the predicted one if none is named"`
 	MinMean  float64  `query:"min_mean"`
@@ -51,7 +51,7 @@ type itemListBody struct {
 	Next  int          `json:"next,omitempty" doc:"from where to go on, if there are more"`
 }
 
-func (p *pool) list(ctx context.Context, in *listAsked) (*itemListBody, error) {
+func (p *rankedItems) list(ctx context.Context, in *listInput) (*itemListBody, error) {
 	groups, err := p.groupsOf(in.Group)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (p *pool) list(ctx context.Context, in *listAsked) (*itemListBody, error) {
 }
 
 // groupsOf parses filters of the form COLUMN:VALUE. It returns the codes that pass for each facet, nil for all.
-func (p *pool) groupsOf(filters []string) ([][]int, error) {
+func (p *rankedItems) groupsOf(filters []string) ([][]int, error) {
 	groups := make([][]int, len(p.facets))
 	names := words.Each(p.facets, func(f facet) string { return f.Name })
 	for _, text := range filters {
@@ -106,7 +106,7 @@ func (p *pool) groupsOf(filters []string) ([][]int, error) {
 }
 
 // passes reports whether item i passes all filters.
-func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
+func (p *rankedItems) passes(in *listInput, groups [][]int, i int) bool {
 	n, c := p.focused(i, in.Rater, in.Class)
 	width, top := n.upper[c]-n.lower[c], n.top[n.predicted]
 	switch {
@@ -124,7 +124,7 @@ func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
 }
 
 // arrange sorts a list that is ordered by the value of a vote into the requested order.
-func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
+func (p *rankedItems) arrange(ctx context.Context, list []int, in *listInput) error {
 	by := func(of func(n *numbers, c int) float64) error {
 		keys := make([]float64, len(p.ids))
 		for k, i := range list {
@@ -148,7 +148,7 @@ func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 }
 
 // listed returns item i as a rater may see it.
-func (p *pool) listed(i int, rater, class string) listedItem {
+func (p *rankedItems) listed(i int, rater, class string) listedItem {
 	n, c := p.focused(i, rater, class)
 	x := listedItem{Item: p.ids[i], Rank: p.rank[i] + 1, Predicted: p.of.model.Classes[n.predicted], Class: p.of.model.Classes[c],
 		Mean: n.mean[c], Lower: n.lower[c], Upper: n.upper[c], Top: n.top[n.predicted], Gain: p.now[i].gain, Variance: n.variance}
@@ -159,7 +159,7 @@ func (p *pool) listed(i int, rater, class string) listedItem {
 	return x
 }
 
-type queueAsked struct {
+type queueInput struct {
 	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024" doc:"who votes"`
 	From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"10"`
@@ -178,18 +178,18 @@ type queueProgress struct {
 	Takes    bool    `json:"takes_votes" doc:"the server keeps votes"`
 }
 
-type queueAnswerBody struct {
+type queueBody struct {
 	Items    []listedItem  `json:"items"`
 	Progress queueProgress `json:"progress"`
 	Version  int           `json:"version"`
 }
 
-func (p *pool) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswerBody, error) {
+func (p *rankedItems) raterQueue(ctx context.Context, in *queueInput) (*queueBody, error) {
 	list, left, err := p.forRater(ctx, in.Rater, in.From, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := &queueAnswerBody{Items: []listedItem{}, Progress: p.progress(in.Rater), Version: p.queue.version}
+	out := &queueBody{Items: []listedItem{}, Progress: p.progress(in.Rater), Version: p.queue.version}
 	for _, i := range list {
 		out.Items = append(out.Items, p.listed(i, in.Rater, ""))
 	}
@@ -201,7 +201,7 @@ func (p *pool) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswerBody
 }
 
 // progress returns the progress of voting, apart from the rater's queue.
-func (p *pool) progress(rater string) queueProgress {
+func (p *rankedItems) progress(rater string) queueProgress {
 	g := queueProgress{Items: len(p.order), First: p.first, Variance: p.variance}
 	raters := map[string]bool{}
 	for _, marks := range p.ballots.marks {
@@ -219,35 +219,35 @@ func (p *pool) progress(rater string) queueProgress {
 	return g
 }
 
-type skipAsked struct {
+type skipInput struct {
 	Body struct {
 		Item  string `json:"item" minLength:"1" maxLength:"1024"`
 		Rater string `json:"rater" minLength:"1" maxLength:"1024"`
 	}
 }
 
-func (s *Server) skipItem(ctx context.Context, in *skipAsked) (*struct{}, error) {
+func (s *Server) skipItem(ctx context.Context, in *skipInput) (*struct{}, error) {
 	return nil, s.queue.skip(in.Body.Item, in.Body.Rater)
 }
 
-type undoAsked struct {
+type undoInput struct {
 	Item  string `query:"item" required:"true" minLength:"1" maxLength:"1024"`
 	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024"`
 	Key   string `query:"key" maxLength:"128" doc:"the sender's name for the request: sent again with the same key, it counts once"`
 }
 
-type savedAnswerBody struct {
+type savedBody struct {
 	Saved bool `json:"saved" doc:"true: it is on disk"`
 }
 
-func (s *Server) undoVote(ctx context.Context, in *undoAsked) (savedAnswerBody, error) {
+func (s *Server) undoVote(ctx context.Context, in *undoInput) (savedBody, error) {
 	if err := checkKey(in.Key); err != nil {
-		return savedAnswerBody{}, err
+		return savedBody{}, err
 	}
-	return savedAnswerBody{true}, s.addVote(votelog.Vote{Item: in.Item, Rater: in.Rater, Key: in.Key, Time: time.Now()})
+	return savedBody{true}, s.addVote(votelog.Vote{Item: in.Item, Rater: in.Rater, Key: in.Key, Time: time.Now()})
 }
 
-type progressAnswerBody struct {
+type progressBody struct {
 	Ready   bool   `json:"ready"`
 	Done    int    `json:"done" doc:"items predicted"`
 	Total   int    `json:"total" doc:"total; 0 if unknown"`
@@ -256,7 +256,7 @@ type progressAnswerBody struct {
 	Takes   bool   `json:"takes_votes"`
 }
 
-func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressAnswerBody, error) {
+func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressBody, error) {
 	q := s.queue
 	if q == nil {
 		return nil, errNoItems
@@ -264,7 +264,7 @@ func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressAnswe
 	q.renew()
 	q.mu.RLock()
 	defer q.mu.RUnlock()
-	b := &progressAnswerBody{Ready: q.pool != nil, Done: int(q.done.Load()), Total: int(q.total.Load()), Version: q.version, Takes: s.votes != nil}
+	b := &progressBody{Ready: q.items != nil, Done: int(q.done.Load()), Total: int(q.total.Load()), Version: q.version, Takes: s.votes != nil}
 	if q.failed != nil {
 		b.Error = q.failed.Error()
 	}

@@ -121,7 +121,7 @@ type queueJSON struct {
 // gainsOf computes the gains that credence next prints, by the same calls, given the votes of all files.
 func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 	t.Helper()
-	m := s.queue.pool.of.model
+	m := s.queue.items.of.model
 	votes, err := dataset.Load(context.Background(), dataset.LoadOptions{Votes: files, VotesOptions: dataset.VotesOptions{Classes: m.Classes}})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := dataset.OpenStream(context.Background(), s.options.Queue.Items[0], m.Transform.Parts(), dataset.StreamOptions{KeepBad: true})
+	in, err := dataset.OpenStream(context.Background(), s.options.Queue.Items[0], m.Transform.Schema(), dataset.StreamOptions{KeepBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestQueueByValue(t *testing.T) {
 	}
 	defer again.Close()
 	await(t, again)
-	if got := again.queue.pool.progress("ann"); got.Own != 6 || got.Votes != 19 || math.Abs(got.Variance-q.Progress.Variance) > 1e-9 {
+	if got := again.queue.items.progress("ann"); got.Own != 6 || got.Votes != 19 || math.Abs(got.Variance-q.Progress.Variance) > 1e-9 {
 		t.Errorf("after a restart: %+v, before %+v", got, q.Progress)
 	}
 }
@@ -263,7 +263,7 @@ func TestVotesAreHidden(t *testing.T) {
 	if blind.Votes != nil || !blind.Hidden || blind.Now.Classes[1].Mean == open.Now.Classes[1].Mean {
 		t.Error("a rater who has not voted sees what others said")
 	}
-	if p := s.queue.pool.prior[s.queue.pool.at["i1"]]; blind.Now.Classes[1].Mean != p.mean[1] {
+	if p := s.queue.items.prior[s.queue.items.at["i1"]]; blind.Now.Classes[1].Mean != p.mean[1] {
 		t.Error("a rater who has not voted does not see the prediction alone")
 	}
 	for _, path := range []string{"/api/v1/items?contains=i1&limit=1&order=input&rater=ann", "/api/v1/queue?limit=1000&rater=ann"} {
@@ -278,7 +278,7 @@ func TestVotesAreHidden(t *testing.T) {
 		t.Errorf("points: status %d, %v, %v", status, q.Agree, q.Votes)
 	}
 	what := map[string]any{"item": "i1", "rater": "ann", "votes": map[string]float64{"yes": 2}}
-	if dist := want[itemLaw](t, "POST", base+"/api/v1/item/posterior", what); dist.Classes[1].Mean <= blind.Now.Classes[1].Mean {
+	if dist := want[itemDist](t, "POST", base+"/api/v1/item/posterior", what); dist.Classes[1].Mean <= blind.Now.Classes[1].Mean {
 		t.Error("two more votes for a class do not raise it")
 	}
 	want[any](t, "POST", base+"/api/v1/votes", apiVote{Item: "i1", Rater: "ann", Label: "yes"})
@@ -372,7 +372,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Training reads the same from the server's own file.
-	ds, err := dataset.ReadVotes(context.Background(), votes, dataset.VotesOptions{Classes: s.queue.pool.of.model.Classes})
+	ds, err := dataset.ReadVotes(context.Background(), votes, dataset.VotesOptions{Classes: s.queue.items.of.model.Classes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestModelReplaced(t *testing.T) {
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	old := s.queue.pool
+	old := s.queue.items
 	for range 1000 {
 		if p, release, err := s.queue.get(); err != nil {
 			t.Fatal(err)
@@ -410,7 +410,7 @@ func TestModelReplaced(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if q := want[queueJSON](t, "GET", base+"/api/v1/queue?rater=ann", nil); q.Progress.Own != 1 || s.queue.pool == old {
+	if q := want[queueJSON](t, "GET", base+"/api/v1/queue?rater=ann", nil); q.Progress.Own != 1 || s.queue.items == old {
 		t.Errorf("after a new model: %+v", q.Progress)
 	}
 }
@@ -443,7 +443,7 @@ func TestQueueRefused(t *testing.T) {
 // TestRowStore checks rows that do not fit in memory and are stored in a file.
 func TestRowStore(t *testing.T) {
 	ds := people(30)
-	ds.Parts = append(ds.Parts, dataset.Part{Name: "note", Kind: dataset.Text, Texts: []string{"", "größer", "three"}})
+	ds.Features = append(ds.Features, dataset.Feature{Name: "note", Kind: dataset.Text, Texts: []string{"", "größer", "three"}})
 	rows := &dataset.Memory{N: 30, W: 3}
 	for i := range 30 {
 		rows.Values = append(rows.Values, float32(i), float32(i%2), float32(i%3))
@@ -465,7 +465,7 @@ func TestRowStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := featuresOf(one)
-		if *f[0].Value != float64(i) || f[1].Text != []string{"f", "m"}[i%2] || f[2].Text != ds.Parts[2].Texts[i%3] {
+		if *f[0].Value != float64(i) || f[1].Text != []string{"f", "m"}[i%2] || f[2].Text != ds.Features[2].Texts[i%3] {
 			t.Errorf("item %d: %+v", i, f)
 		}
 		if x, err := s.value(i, 0); x != float32(i) || err != nil {

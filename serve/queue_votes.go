@@ -206,12 +206,12 @@ func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predic
 	return x, x.Err
 }
 
-type exportAsked struct {
+type exportInput struct {
 	Format string `query:"format" enum:"csv,labelstudio" default:"csv"`
 }
 
 // exportVotes returns the current votes of the server's vote file.
-func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileResponse, error) {
+func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileResponse, error) {
 	if s.votes == nil {
 		return nil, errNoVotes
 	}
@@ -279,7 +279,7 @@ type annotation struct {
 
 // tasks returns the items with votes. A rater who is undecided is exported as a canceled
 // annotation.
-func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
+func (p *rankedItems) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
 	list, place := []task{}, map[string]int{}
 	for n, v := range votes {
 		if err := stopped(ctx, n); err != nil {
@@ -310,7 +310,7 @@ func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) 
 }
 
 // task returns item i with its prediction and those of its features that are numbers or text.
-func (p *pool) task(i int) (task, error) {
+func (p *rankedItems) task(i int) (task, error) {
 	t := task{ID: i + 1, Data: map[string]any{}, Predictions: []suggestion{}}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {

@@ -35,7 +35,7 @@ type served struct {
 	hash          string // SHA-256 of the file
 	loaded        time.Time
 	stamp         stamp
-	parts         parts
+	features      features
 	read          dataset.LoadOptions // how the run's files are read
 	dists         bool                // predictions are distributions
 	raters        *evaluate.RaterReport
@@ -217,7 +217,7 @@ func (r *registry) load(p place, before *served) (*served, error) {
 		return nil, err
 	}
 	s := &served{name: p.name, version: cmp.Or(p.version, sum.SHA256[:12]), folder: run.FolderOf(p.path), model: m, hash: sum.SHA256,
-		loaded: time.Now(), stamp: now, parts: m.Transform.Parts(), dists: m.Traits().Joint}
+		loaded: time.Now(), stamp: now, features: m.Transform.Schema(), dists: m.Traits().Joint}
 	s.folder.ReadAs(&s.read)
 	of := p.path
 	if filepath.Base(of) == run.ModelFile {

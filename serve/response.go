@@ -34,7 +34,7 @@ func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
 		return dst, badRequest("%w: ask for fewer outputs", a.names)
 	}
-	var cells []predict.Cell
+	var cells []predict.Value
 	return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 		if a.items[j].Err != nil {
 			return appendFailed(dst, &a.items[j]), nil

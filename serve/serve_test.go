@@ -29,7 +29,7 @@ import (
 func people(n int) *dataset.Dataset {
 	rows := &dataset.Memory{N: n, W: 2}
 	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Rows: rows,
-		Parts: []dataset.Part{{Name: "age"}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m"}}}}
+		Features: []dataset.Feature{{Name: "age"}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m"}}}}
 	for i := range n {
 		age := float32(20 + i*37%61)
 		yes := float32(math.Round(float64(age) / 27))

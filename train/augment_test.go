@@ -26,9 +26,9 @@ const flat = `
 func pictures(n int) *dataset.Dataset {
 	r := rand.New(rng.New(5, "train.test.pictures"))
 	ds := &dataset.Dataset{
-		Classes: []string{"dark", "bright"},
-		Counts:  make([]float32, 2*n),
-		Parts:   []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, 4, 5}}},
+		Classes:  []string{"dark", "bright"},
+		Counts:   make([]float32, 2*n),
+		Features: []dataset.Feature{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, 4, 5}}},
 	}
 	rows := &dataset.Memory{N: n, W: 20}
 	for j := range n {

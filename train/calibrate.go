@@ -100,10 +100,10 @@ func (f *fitting) resolution() float64 {
 
 // parts returns the number of parts of the held-out items that are calibrated by each other: the folds
 // or, if there is only one, its halves.
-func (f *fitting) parts() int { return max(f.folds, 2) }
+func (f *fitting) foldCount() int { return max(f.folds, 2) }
 
 // part returns the part of the voted item at an index.
-func (f *fitting) part(at int) int {
+func (f *fitting) foldOf(at int) int {
 	if f.folds < 2 {
 		return at % 2
 	}
@@ -116,7 +116,7 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 	for at, j := range f.voted {
 		place[j] = at
 	}
-	h := NewHeldOut(len(f.ds.Classes), f.parts())
+	h := NewHeldOut(len(f.ds.Classes), f.foldCount())
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
 		if seen[r.fold] || len(r.held) == 0 {
@@ -138,12 +138,12 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 		}
 		for k, j := range r.held {
 			if f.ratersKnown {
-				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
+				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), f.foldOf(place[j])); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
+			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.foldOf(place[j]))
 		}
 	}
 	return h, nil
@@ -151,7 +151,7 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 
 // crossFit scales the held-out predictions of each part by the calibration found from the other parts.
 func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
-	cs := make([]*head.Calibration, f.parts())
+	cs := make([]*head.Calibration, f.foldCount())
 	for k := range cs {
 		scale, err := h.scaleWithout(k, within)
 		if err != nil {
@@ -161,7 +161,7 @@ func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 	}
 	par.For(len(f.voted), func(at int) {
 		if a := res.OutOfFold[f.voted[at]]; a != nil {
-			cs[f.part(at)].Apply(a)
+			cs[f.foldOf(at)].Apply(a)
 		}
 	})
 	for _, a := range res.OutOfFold {

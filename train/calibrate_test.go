@@ -116,7 +116,7 @@ func TestWithin(t *testing.T) {
 
 // TestCrossStop: for each part, the outputs are kept of the pass at which the other parts were best.
 func TestCrossStop(t *testing.T) {
-	c := &crossStop{width: 1, part: []int{0, 1, 2, 3, 4}, kept: make([]float32, 5)}
+	c := &crossStop{width: 1, fold: []int{0, 1, 2, 3, 4}, kept: make([]float32, 5)}
 	for pass, losses := range [][]float64{{1, 1, 1, 1, 1}, {0, 9, 0, 0, 0}, {0.9, 0.9, 0.9, 0.9, 0.9}} {
 		c.losses, c.outputs = losses, []float32{float32(pass), float32(pass), float32(pass), float32(pass), float32(pass)}
 		c.end()

@@ -14,7 +14,7 @@ import (
 // Forty items with one feature and three votes each; the larger the feature,
 // the more of them say yes.
 func ExampleFit() {
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{{Name: "size", Kind: dataset.Numeric}}}
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Features: []dataset.Feature{{Name: "size", Kind: dataset.Numeric}}}
 	rows := &dataset.Memory{N: 40, W: 1}
 	for i := range 40 {
 		ds.Items = append(ds.Items, fmt.Sprintf("nodule %d", i))

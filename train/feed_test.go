@@ -77,7 +77,7 @@ func TestFeed(t *testing.T) {
 func TestFeedLong(t *testing.T) {
 	const n = 3*feedItems + 5
 	ds := manyRows(n, 3)
-	ds.Parts[2].Kind, ds.Parts[2].Levels = dataset.Categorical, []string{"a", "b"}
+	ds.Features[2].Kind, ds.Features[2].Levels = dataset.Categorical, []string{"a", "b"}
 	rows := ds.Rows.(*dataset.Memory)
 	for i := range n {
 		ds.Items[i], rows.Values[3*i+2] = strconv.Itoa(i), float32(i%2)

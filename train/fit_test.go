@@ -27,7 +27,7 @@ func simulated(n, m int, seed uint64) *dataset.Dataset {
 	ds := &dataset.Dataset{
 		Classes: []string{"no", "yes"},
 		Counts:  make([]float32, 2*n),
-		Parts: []dataset.Part{
+		Features: []dataset.Feature{
 			{Name: "x", Kind: dataset.Numeric}, {Name: "y", Kind: dataset.Numeric},
 			{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c", "d", "e", "f"}},
 		},
@@ -368,7 +368,7 @@ func TestManyItems(t *testing.T) {
 	}
 	n := manyItems
 	ds := &dataset.Dataset{Classes: []string{"a", "b"}, Items: make([]string, n), Counts: make([]float32, 2*n),
-		Parts: []dataset.Part{{Name: "x"}}}
+		Features: []dataset.Feature{{Name: "x"}}}
 	rows := &dataset.Memory{N: n, W: 1, Values: make([]float32, n)}
 	ds.Rows = rows
 	for i := range n {

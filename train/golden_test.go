@@ -65,7 +65,7 @@ func checkNet(t *testing.T, c netCase, apart bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := nn.New(root, c.InputShape[1:], nn.Options{Apart: apart})
+	net, err := nn.New(root, c.InputShape[1:], nn.Options{Unfused: apart})
 	if err != nil {
 		t.Fatal(err)
 	}

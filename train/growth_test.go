@@ -105,7 +105,7 @@ func BenchmarkFitRows(b *testing.B) {
 func manyRows(n, features int) *dataset.Dataset {
 	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Items: make([]string, n), Counts: make([]float32, 2*n)}
 	for k := range features {
-		ds.Parts = append(ds.Parts, dataset.Part{Name: fmt.Sprintf("x%d", k)})
+		ds.Features = append(ds.Features, dataset.Feature{Name: fmt.Sprintf("x%d", k)})
 	}
 	rows := &dataset.Memory{N: n, W: features, Values: make([]float32, n*features)}
 	r := rand.New(rng.New(0, "many rows"))

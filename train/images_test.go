@@ -11,7 +11,7 @@ import (
 
 // fittedTransform returns the transform of dataset.Fit for a few items with the
 // given feature blocks.
-func fittedTransform(t *testing.T, parts ...dataset.Part) *dataset.Transform {
+func fittedTransform(t *testing.T, parts ...dataset.Feature) *dataset.Transform {
 	t.Helper()
 	ds := tensors(4, parts...)
 	tr, err := dataset.Fit(ds, []int{0, 1, 2, 3}, dataset.TransformOptions{})
@@ -21,8 +21,8 @@ func fittedTransform(t *testing.T, parts ...dataset.Part) *dataset.Transform {
 	return tr
 }
 
-func image(shape ...int) dataset.Part {
-	return dataset.Part{Name: "x", Kind: dataset.Tensor, Shape: shape}
+func image(shape ...int) dataset.Feature {
+	return dataset.Feature{Name: "x", Kind: dataset.Tensor, Shape: shape}
 }
 
 // TestImageDefaults: the options chosen for images, from few small ones to many

@@ -18,8 +18,8 @@ import (
 )
 
 // FitMember trains the networks of one member, from 0, of the ensemble that [Fit] would train. A fit with
-// the results of all members in Options.Parts then joins them into the same model that one process would
-// have trained. If Options.Parts has the member already, it is checked and returned. The options returned
+// the results of all members in Options.Members then joins them into the same model that one process would
+// have trained. If Options.Members has the member already, it is checked and returned. The options returned
 // are the complete options of the fit.
 //
 // Whether to model raters is decided with all members available. Where the votes that this member holds out
@@ -34,7 +34,7 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 	if member < 0 || member >= f.o.Ensemble {
 		return nil, o, fmt.Errorf("training options: member %d of %d", member, f.o.Ensemble)
 	}
-	for _, p := range f.o.Parts {
+	for _, p := range f.o.Members {
 		if p.Member == member {
 			return p, f.o, nil
 		}
@@ -121,7 +121,7 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 
 // ErrPart is the error when a member result cannot be joined: it belongs to other data, another
 // configuration, another instruction set or another version.
-var ErrPart = errors.New("the part belongs to another run")
+var ErrOtherRun = errors.New("the part belongs to another run")
 
 // MemberResult is the result of training one member of an ensemble in a separate process: its networks, their
 // outputs for the items they held out, and how training went. It depends only on the data, the
@@ -166,11 +166,11 @@ func (p *MemberResult) Fingerprint(m *model.Provenance) error {
 
 // like returns an ErrPart if a member result belongs to another fit.
 func (f *fingerprint) like(p *MemberResult, version string) error {
-	if err := f.compare(p.fingerprint, ErrPart); err != nil {
+	if err := f.compare(p.fingerprint, ErrOtherRun); err != nil {
 		return err
 	}
 	if p.Version != version {
-		return fmt.Errorf("%w: it was trained by version %s of credence, the others by %s", ErrPart, p.Version, version)
+		return fmt.Errorf("%w: it was trained by version %s of credence, the others by %s", ErrOtherRun, p.Version, version)
 	}
 	return nil
 }
@@ -231,12 +231,12 @@ func (r *run) take(t *trainedRun) error {
 // takeMembers collects the runs of other processes. It returns an error for results of another fit.
 func (f *fitting) takeMembers() error {
 	f.trainedRuns = map[string]*trainedRun{}
-	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].Kernel) {
-		f.mark.Kernel = f.o.Parts[0].Kernel // of the processes that trained, not of the one that joins
+	if len(f.o.Members) > 0 && onGPU(f.o.Members[0].Kernel) {
+		f.mark.Kernel = f.o.Members[0].Kernel // of the processes that trained, not of the one that joins
 	}
-	for _, p := range f.o.Parts {
+	for _, p := range f.o.Members {
 		if p.Members != f.o.Ensemble {
-			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrPart, p.Member, p.Members, f.o.Ensemble)
+			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrOtherRun, p.Member, p.Members, f.o.Ensemble)
 		}
 		if err := f.mark.like(p, f.o.Version); err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
@@ -279,7 +279,7 @@ func (p *MemberResult) Write(path string) error {
 }
 
 // ReadPart reads a member result that [MemberResult.Write] wrote.
-func ReadPart(path string) (*MemberResult, error) {
+func ReadMemberResult(path string) (*MemberResult, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func members(t *testing.T, ds *dataset.Dataset, o Options) []*MemberResult {
 		if err := part.Write(path); err != nil {
 			t.Fatal(err)
 		}
-		part, err := ReadPart(path)
+		part, err := ReadMemberResult(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Parts = members(t, ds, o)
+		o.Members = members(t, ds, o)
 		o.Progress = func(e Event) {
 			if e.Epochs > 0 {
 				t.Errorf("%s: %s is trained again", name, e.Run)
@@ -95,19 +95,19 @@ func TestMembersRaters(t *testing.T) {
 	if !want.Model.Provenance.Raters.Known {
 		t.Fatalf("raters do not matter: %+v", want.Model.Provenance.Raters)
 	}
-	o.Parts = members(t, ds, o)
+	o.Members = members(t, ds, o)
 	for range 2 {
 		got := fitted(t, ds, o)
 		a, _ := want.Model.Hash()
 		if b, err := got.Model.Hash(); err != nil || a != b {
 			t.Errorf("joined, the model is another one (%v)", err)
 		}
-		if o.Parts[1].runs["raters member 1"] == nil {
+		if o.Members[1].runs["raters member 1"] == nil {
 			break
 		}
-		delete(o.Parts[1].runs, "raters member 1") // as if its votes had not suggested it
+		delete(o.Members[1].runs, "raters member 1") // as if its votes had not suggested it
 	}
-	if o.Parts[0].runs["raters member 0"] == nil {
+	if o.Members[0].runs["raters member 0"] == nil {
 		t.Error("the first member has no network that knows raters")
 	}
 }
@@ -121,17 +121,17 @@ func TestParts(t *testing.T) {
 		"seed is 8, then 7":                   func(o *Options) { o.Seed = 8 },
 		"the ensemble has 3":                  func(o *Options) { o.Ensemble = 3 },
 		"trained by version test of credence": func(o *Options) { o.Version = "later" },
-		"is in another part too":              func(o *Options) { o.Parts = append(o.Parts, o.Parts[0]) },
+		"is in another part too":              func(o *Options) { o.Members = append(o.Members, o.Members[0]) },
 	} {
 		o := o
-		o.Parts = parts
+		o.Members = parts
 		change(&o)
 		if _, err := Fit(t.Context(), ds, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
-	o.Parts = parts
-	if _, err := Fit(t.Context(), simulated(61, 5, 1), o); !errors.Is(err, ErrPart) || !strings.Contains(err.Error(), "data are not the same") {
+	o.Members = parts
+	if _, err := Fit(t.Context(), simulated(61, 5, 1), o); !errors.Is(err, ErrOtherRun) || !strings.Contains(err.Error(), "data are not the same") {
 		t.Errorf("other data: %v", err)
 	}
 	if p, _, err := FitMember(t.Context(), ds, o, 1); err != nil || p != parts[1] {
@@ -177,7 +177,7 @@ func FuzzReadPart(f *testing.F) {
 			return
 		}
 		w.Close()
-		p, err := ReadPart(path)
+		p, err := ReadMemberResult(path)
 		if err != nil {
 			return
 		}
@@ -185,7 +185,7 @@ func FuzzReadPart(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit.o.Parts = []*MemberResult{p}
+		fit.o.Members = []*MemberResult{p}
 		if fit.takeMembers() != nil {
 			return
 		}

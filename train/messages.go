@@ -31,19 +31,19 @@ const (
 
 // The kinds of reasons why raters are modelled or not.
 const (
-	RatersAsked    evaluate.Kind = "they were asked for"
-	RatersHelp     evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
-	RatersNoHelp   evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
-	RatersNoSign   evaluate.Kind = "biases and guess rates of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
-	RatersUntried  evaluate.Kind = "training was stopped before networks with raters were fitted"
-	RatersIgnored  evaluate.Kind = "method %s takes all votes alike"
-	NoNames        evaluate.Kind = "votes carry no raters' names"
-	OneRater       evaluate.Kind = "there is one rater only"
-	FractionalVote evaluate.Kind = "item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be distinguished"
-	ManyVotes      evaluate.Kind = "item %q has %v votes, more than the %d that can be distinguished"
-	UnnamedVotes   evaluate.Kind = "%s of %s carry no rater's name"
-	FewVotes       evaluate.Kind = "raters voted %.1f times on average, fewer than %d"
-	ApartGroups    evaluate.Kind = "raters fall into %s groups that share no item, " +
+	RatersAsked        evaluate.Kind = "they were asked for"
+	RatersHelp         evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
+	RatersNoHelp       evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
+	RatersNoSign       evaluate.Kind = "biases and guess rates of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
+	RatersUntried      evaluate.Kind = "training was stopped before networks with raters were fitted"
+	RatersIgnored      evaluate.Kind = "method %s takes all votes alike"
+	NoNames            evaluate.Kind = "votes carry no raters' names"
+	OneRater           evaluate.Kind = "there is one rater only"
+	FractionalVote     evaluate.Kind = "item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be distinguished"
+	ManyVotes          evaluate.Kind = "item %q has %v votes, more than the %d that can be distinguished"
+	UnnamedVotes       evaluate.Kind = "%s of %s carry no rater's name"
+	FewVotes           evaluate.Kind = "raters voted %.1f times on average, fewer than %d"
+	DisconnectedGroups evaluate.Kind = "raters fall into %s groups that share no item, " +
 		"and less than half of the votes are by groups of two raters or more with %d votes each on average"
 )
 
@@ -98,7 +98,7 @@ func doubtful(g *evaluate.RaterGraph) evaluate.Message {
 	case g.MeanVotes < evaluate.EnoughVotes:
 		return message(FewVotes, float64(g.MeanVotes), evaluate.EnoughVotes)
 	}
-	return message(ApartGroups, words.Thousands(g.Components), evaluate.EnoughVotes)
+	return message(DisconnectedGroups, words.Thousands(g.Components), evaluate.EnoughVotes)
 }
 
 // Event reports the progress of a fit. Losses are joint negative log-likelihoods per

@@ -192,7 +192,7 @@ func TestMethodRefuses(t *testing.T) {
 // it.
 func TestDropoutNetworks(t *testing.T) {
 	for _, shape := range [][]int{{1, 28, 28}, {3, 16, 16}, {3, 80, 80}, {1, 24, 24, 24}, {3, 5, 5}} {
-		ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: shape})
+		ds := tensors(40, dataset.Feature{Name: "scan", Kind: dataset.Tensor, Shape: shape})
 		f, err := newFitting(t.Context(), ds, Options{Head: head.Dropout{}, Force: true})
 		if err != nil {
 			t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 )
 
 // tensors returns n items with random features in the given blocks and two votes.
-func tensors(n int, parts ...dataset.Part) *dataset.Dataset {
+func tensors(n int, parts ...dataset.Feature) *dataset.Dataset {
 	r := rand.New(rng.New(1, "network.test"))
-	ds := &dataset.Dataset{Classes: []string{"a", "b", "c"}, Counts: make([]float32, 3*n), Parts: parts}
+	ds := &dataset.Dataset{Classes: []string{"a", "b", "c"}, Counts: make([]float32, 3*n), Features: parts}
 	rows := &dataset.Memory{N: n}
 	for j := range n {
 		ds.Items = append(ds.Items, fmt.Sprint(j))
@@ -40,34 +40,36 @@ func tensors(n int, parts ...dataset.Part) *dataset.Dataset {
 
 // TestDefaultNetwork: each kind of features gets a suitable network.
 func TestDefaultNetwork(t *testing.T) {
-	number := dataset.Part{Name: "x", Kind: dataset.Numeric}
-	codes := dataset.Part{Name: "site", Kind: dataset.Categorical, Levels: strings.Split("abcdefgh", "")}
-	shape := func(s ...int) dataset.Part { return dataset.Part{Name: fmt.Sprint(s), Kind: dataset.Tensor, Shape: s} }
+	number := dataset.Feature{Name: "x", Kind: dataset.Numeric}
+	codes := dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: strings.Split("abcdefgh", "")}
+	shape := func(s ...int) dataset.Feature {
+		return dataset.Feature{Name: fmt.Sprint(s), Kind: dataset.Tensor, Shape: s}
+	}
 	for _, c := range []struct {
-		parts []dataset.Part
+		parts []dataset.Feature
 		want  string
 		has   string // in the description of the layers
 	}{
-		{[]dataset.Part{number}, "mlp", `[{"type":"dense","out":64}`},
-		{[]dataset.Part{codes}, "mlp", `"embedding","sizes":[9],"width":3`},
-		{[]dataset.Part{number, codes}, "mlp", `"inputs":[[1],[1]],"branches":[[],[{"type":"embedding"`},
-		{[]dataset.Part{shape(40)}, "mlp", `[{"type":"dense"`},
-		{[]dataset.Part{shape(1, 28, 28)}, "lenet5", `[{"type":"conv","out":6`},
-		{[]dataset.Part{shape(3, 32, 32)}, "cnn2d", `{"type":"maxpool","size":[2,2]},{"type":"batchnorm"}`},
-		{[]dataset.Part{shape(1, 48, 48)}, "cnn2d", `{"type":"globalpool"}`},
-		{[]dataset.Part{shape(3, 96, 96)}, "cnn2d", `[{"type":"conv","out":16,"kernel":[5],"stride":[2]`},
-		{[]dataset.Part{shape(3, 8, 200)}, "cnn2d", `{"type":"maxpool","size":[1,2]}`},
-		{[]dataset.Part{shape(3, 5, 5)}, "mlp", `[{"type":"flatten"}`},
-		{[]dataset.Part{shape(1, 28, 24, 24)}, "cnn3d", `[{"type":"conv","out":16`},
-		{[]dataset.Part{number, shape(1, 28, 28)}, "lenet5", `"inputs":[[1],[1,28,28]]`},
-		{[]dataset.Part{number, shape(3)}, "mlp", `[{"type":"dense","out":64}`},
-		{[]dataset.Part{number, shape(40), codes}, "mlp", `[{"type":"concat","inputs":[[1],[40],[1]],"branches":[[],` +
+		{[]dataset.Feature{number}, "mlp", `[{"type":"dense","out":64}`},
+		{[]dataset.Feature{codes}, "mlp", `"embedding","sizes":[9],"width":3`},
+		{[]dataset.Feature{number, codes}, "mlp", `"inputs":[[1],[1]],"branches":[[],[{"type":"embedding"`},
+		{[]dataset.Feature{shape(40)}, "mlp", `[{"type":"dense"`},
+		{[]dataset.Feature{shape(1, 28, 28)}, "lenet5", `[{"type":"conv","out":6`},
+		{[]dataset.Feature{shape(3, 32, 32)}, "cnn2d", `{"type":"maxpool","size":[2,2]},{"type":"batchnorm"}`},
+		{[]dataset.Feature{shape(1, 48, 48)}, "cnn2d", `{"type":"globalpool"}`},
+		{[]dataset.Feature{shape(3, 96, 96)}, "cnn2d", `[{"type":"conv","out":16,"kernel":[5],"stride":[2]`},
+		{[]dataset.Feature{shape(3, 8, 200)}, "cnn2d", `{"type":"maxpool","size":[1,2]}`},
+		{[]dataset.Feature{shape(3, 5, 5)}, "mlp", `[{"type":"flatten"}`},
+		{[]dataset.Feature{shape(1, 28, 24, 24)}, "cnn3d", `[{"type":"conv","out":16`},
+		{[]dataset.Feature{number, shape(1, 28, 28)}, "lenet5", `"inputs":[[1],[1,28,28]]`},
+		{[]dataset.Feature{number, shape(3)}, "mlp", `[{"type":"dense","out":64}`},
+		{[]dataset.Feature{number, shape(40), codes}, "mlp", `[{"type":"concat","inputs":[[1],[40],[1]],"branches":[[],` +
 			`[{"type":"dense","out":64},{"type":"layernorm"},{"type":"relu"}],[{"type":"embedding","sizes":[8],"width":3}]]},` +
 			`{"type":"dense","out":64},{"type":"relu"},{"type":"dense","out":12}]`},
-		{[]dataset.Part{shape(20), shape(40)}, "mlp", `"inputs":[[20],[40]]`},
-		{[]dataset.Part{shape(40), number, shape(3, 32, 32)}, "cnn2d", `"inputs":[[40],[1],[3,32,32]],"branches":[[{"type":"dense","out":64},{"type":"layernorm"},{"type":"relu"}],[],[{"type":"sequential"`},
-		{[]dataset.Part{shape(3, 32, 32), shape(1, 28, 24, 24)}, "cnn3d", `"inputs":[[3,32,32],[1,28,24,24]],"branches":[[{"type":"sequential","layers":[{"type":"conv","out":16,"kernel":[3],"pad":[1]}`},
-		{[]dataset.Part{shape(1, 28, 28), shape(1, 28, 24, 24), number}, "cnn3d", `"branches":[[],[{"type":"sequential","layers":[{"type":"conv","out":6`},
+		{[]dataset.Feature{shape(20), shape(40)}, "mlp", `"inputs":[[20],[40]]`},
+		{[]dataset.Feature{shape(40), number, shape(3, 32, 32)}, "cnn2d", `"inputs":[[40],[1],[3,32,32]],"branches":[[{"type":"dense","out":64},{"type":"layernorm"},{"type":"relu"}],[],[{"type":"sequential"`},
+		{[]dataset.Feature{shape(3, 32, 32), shape(1, 28, 24, 24)}, "cnn3d", `"inputs":[[3,32,32],[1,28,24,24]],"branches":[[{"type":"sequential","layers":[{"type":"conv","out":16,"kernel":[3],"pad":[1]}`},
+		{[]dataset.Feature{shape(1, 28, 28), shape(1, 28, 24, 24), number}, "cnn3d", `"branches":[[],[{"type":"sequential","layers":[{"type":"conv","out":6`},
 	} {
 		ds := tensors(40, c.parts...)
 		tr, err := dataset.Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
@@ -102,7 +104,7 @@ func TestDefaultNetwork(t *testing.T) {
 
 // TestFitImages: a fit on images together with a table.
 func TestFitImages(t *testing.T) {
-	ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 16, 16}}, dataset.Part{Name: "age", Kind: dataset.Numeric})
+	ds := tensors(40, dataset.Feature{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 16, 16}}, dataset.Feature{Name: "age", Kind: dataset.Numeric})
 	res := fitted(t, ds, Options{Epochs: 2, Ensemble: 1, Patience: -1})
 	if _, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
 		t.Error(err)

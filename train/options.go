@@ -126,9 +126,9 @@ type Options struct {
 	Checkpoint      string        `json:"-"`
 	CheckpointEvery time.Duration `json:"-"`
 	Resume          bool          `json:"-"`
-	// Parts are the results of members that other processes have trained with [FitMember]. They
+	// Members are the results of members that other processes have trained with [FitMember]. They
 	// are used, and only networks that are in none of them are trained.
-	Parts []*MemberResult `json:"-"`
+	Members []*MemberResult `json:"-"`
 }
 
 // RefitItems is the number of items below which folds choose the number of epochs of

@@ -76,7 +76,7 @@ func TestRatersStray(t *testing.T) {
 			if !bytes.Equal(encoded(t, m), encoded(t, again.Model)) {
 				t.Errorf("%s: another number of cores gives another model", name)
 			}
-			o.Parts = members(t, ds, o)
+			o.Members = members(t, ds, o)
 			joined := fitted(t, ds, o)
 			if !bytes.Equal(encoded(t, m), encoded(t, joined.Model)) {
 				t.Errorf("%s: members that are joined give another model", name)

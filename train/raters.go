@@ -144,7 +144,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		p.Warnings = append(p.Warnings, message(StoppedEarly))
 		return plain, fmt.Errorf("%w: raters were still being compared", ErrStopped)
 	}
-	gain, se, err := f.screen(ctx, plain, before, f.parts(), f.part)
+	gain, se, err := f.screen(ctx, plain, before, f.foldCount(), f.foldOf)
 	if ctx.Err() != nil {
 		return stopped()
 	}

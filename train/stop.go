@@ -113,7 +113,7 @@ func (r *run) heldOut() (float64, error) {
 }
 
 // crossParts is the number of parts that the held-out items of a run are divided into.
-const crossParts = 5
+const crossFolds = 5
 
 // crossStop keeps the outputs of a network for the items it holds out, at epochs that these items did not
 // influence. The votes that stop a network make it look better than it is: measured on 400 items, the
@@ -121,7 +121,7 @@ const crossParts = 5
 // the outputs are kept of the epoch at which the loss of the *other* parts was smallest. The network that
 // is kept is the one stopped by all of them.
 type crossStop struct {
-	part    []int // of each held-out item
+	fold    []int // of each held-out item
 	width   int
 	losses  []float64 // of the current pass, per item
 	outputs []float32 // of the current pass, [held, width]
@@ -137,18 +137,18 @@ type itemScorer interface {
 // newCrossStop returns a crossStop for the items that a run holds out; nil if they do not choose an epoch.
 func (r *run) newCrossStop() *crossStop {
 	_, scores := r.head.(itemScorer)
-	if !scores || len(r.held) < 2*crossParts || r.o.Patience < 0 || r.o.Calibrate == "off" {
+	if !scores || len(r.held) < 2*crossFolds || r.o.Patience < 0 || r.o.Calibrate == "off" {
 		return nil
 	}
-	c := &crossStop{width: r.head.Outputs(), part: make([]int, len(r.held))}
+	c := &crossStop{width: r.head.Outputs(), fold: make([]int, len(r.held))}
 	groups := map[string]int{} // items of a group stay together
 	for at, j := range r.held {
-		c.part[at] = at % crossParts
+		c.fold[at] = at % crossFolds
 		if g := r.in.ds.Groups; g != nil {
 			if _, seen := groups[g[j]]; !seen {
 				groups[g[j]] = len(groups)
 			}
-			c.part[at] = groups[g[j]] % crossParts
+			c.fold[at] = groups[g[j]] % crossFolds
 		}
 	}
 	c.kept = make([]float32, len(r.held)*c.width)
@@ -157,7 +157,7 @@ func (r *run) newCrossStop() *crossStop {
 
 // setBest sets the smallest losses to those of a run that another process started or completed.
 func (c *crossStop) setBest(best []float64) {
-	if c != nil && len(best) == crossParts {
+	if c != nil && len(best) == crossFolds {
 		c.best = best
 	}
 }
@@ -182,24 +182,24 @@ func (c *crossStop) end() {
 	if c == nil {
 		return
 	}
-	others := make([]float64, crossParts)
+	others := make([]float64, crossFolds)
 	for at, loss := range c.losses {
 		for q := range others {
-			if q != c.part[at] {
+			if q != c.fold[at] {
 				others[q] += loss
 			}
 		}
 	}
 	first := c.best == nil
 	if first {
-		c.best = make([]float64, crossParts)
+		c.best = make([]float64, crossFolds)
 	}
 	for q, loss := range others {
 		if !first && !(loss < c.best[q]) {
 			continue
 		}
 		c.best[q] = loss
-		for at, part := range c.part {
+		for at, part := range c.fold {
 			if part == q {
 				copy(c.kept[at*c.width:(at+1)*c.width], c.outputs[at*c.width:])
 			}

@@ -42,7 +42,7 @@ func remarks(n int) *dataset.Dataset {
 		m.Values = append(append(m.Values, row...), values[i])
 	}
 	ds.Rows = m
-	ds.Parts = append(append([]dataset.Part(nil), ds.Parts...), dataset.Part{Name: "remark", Kind: dataset.Text, Texts: texts})
+	ds.Features = append(append([]dataset.Feature(nil), ds.Features...), dataset.Feature{Name: "remark", Kind: dataset.Text, Texts: texts})
 	return ds
 }
 

@@ -133,8 +133,8 @@ func (f *fitting) takeTransform(s *WarmStart) error {
 		return fmt.Errorf("the features are not those of the model to start from: %w", err)
 	}
 	var unknown []string
-	for _, p := range f.ds.Parts {
-		if !slices.ContainsFunc(f.transform.Parts(), func(q dataset.Part) bool { return q.Name == p.Name }) {
+	for _, p := range f.ds.Features {
+		if !slices.ContainsFunc(f.transform.Schema(), func(q dataset.Feature) bool { return q.Name == p.Name }) {
 			unknown = append(unknown, strconv.Quote(p.Name))
 		}
 	}

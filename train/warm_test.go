@@ -135,7 +135,7 @@ func TestFromRefused(t *testing.T) {
 	from := &WarmStart{Model: base.Model, Data: old}
 	other := func(change func(ds *dataset.Dataset)) *dataset.Dataset {
 		ds := *old
-		ds.Parts = slices.Clone(old.Parts)
+		ds.Features = slices.Clone(old.Features)
 		change(&ds)
 		return &ds
 	}
@@ -147,10 +147,13 @@ func TestFromRefused(t *testing.T) {
 		{other(func(ds *dataset.Dataset) { ds.Classes = []string{"no", "maybe"} }), Options{},
 			`votes for classes that the model to start from does not know: "maybe"; it knows no, yes: a model with other classes has to be trained from the beginning`},
 		{other(func(ds *dataset.Dataset) { ds.Classes = []string{"yes", "no"} }), Options{}, `classes ["yes" "no"], but the model to start from has ["no" "yes"]`},
-		{other(func(ds *dataset.Dataset) { ds.Parts[1].Name = "z" }), Options{}, `the features are not those of the model to start from: feature "y" is missing: the model was trained with it`},
-		{other(func(ds *dataset.Dataset) { ds.Parts[1].Kind = dataset.Categorical; ds.Parts[1].Levels = []string{"u"} }), Options{}, `feature "y" is categorical here, but the model was trained with it as numeric`},
+		{other(func(ds *dataset.Dataset) { ds.Features[1].Name = "z" }), Options{}, `the features are not those of the model to start from: feature "y" is missing: the model was trained with it`},
 		{other(func(ds *dataset.Dataset) {
-			ds.Parts = append(ds.Parts, dataset.Part{Name: "new", Kind: dataset.Numeric})
+			ds.Features[1].Kind = dataset.Categorical
+			ds.Features[1].Levels = []string{"u"}
+		}), Options{}, `feature "y" is categorical here, but the model was trained with it as numeric`},
+		{other(func(ds *dataset.Dataset) {
+			ds.Features = append(ds.Features, dataset.Feature{Name: "new", Kind: dataset.Numeric})
 			ds.Rows = &dataset.Memory{N: 100, W: 4, Values: make([]float32, 400)}
 		}), Options{}, `the features are not those of the model to start from: it was trained without "new"`},
 		{old, Options{Network: "lenet5"}, `training options: network "lenet5", but the model to start from has "mlp"`},

@@ -97,7 +97,7 @@ func attackSeeds(t *testing.T, format, dir string) [][]byte {
 // attackModel trains a small model and returns its file.
 func attackModel(t *testing.T, path string) []byte {
 	t.Helper()
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Features: []dataset.Feature{
 		{Name: "size", Kind: dataset.Numeric}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m"}}}}
 	rows := &dataset.Memory{N: 30, W: 2}
 	for i := range rows.N {

@@ -71,7 +71,7 @@ func readAnyhow(path, dir string) error {
 		return errors.Join(err, votes)
 	}
 	defer ds.Close()
-	s, err := dataset.OpenStream(ctx, path, ds.Parts, dataset.StreamOptions{KeepBad: true, FeatureOptions: opts})
+	s, err := dataset.OpenStream(ctx, path, ds.Features, dataset.StreamOptions{KeepBad: true, FeatureOptions: opts})
 	if err != nil {
 		return err
 	}

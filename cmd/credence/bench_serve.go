@@ -154,7 +154,7 @@ func rowsFor(path string, n int) (csv []byte, first string, err error) {
 	}
 	var b bytes.Buffer
 	var names []string
-	for _, p := range m.Transform.Parts() {
+	for _, p := range m.Transform.Schema() {
 		if p.Kind != 0 {
 			return nil, "", fmt.Errorf("%s: the model takes %q, which is no number; bench serve sends numbers alone", path, p.Name)
 		}

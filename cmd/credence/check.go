@@ -313,7 +313,7 @@ func (r *checkReport) separable(w *printout.Page) {
 	if g.Votes == 0 {
 		return
 	}
-	verdict := map[bool]string{true: "Yes", false: "No"}[g.Apart]
+	verdict := map[bool]string{true: "Yes", false: "No"}[g.Separable]
 	w.Heading("Can raters be distinguished?  %s", verdict)
 	for _, reason := range g.Reasons {
 		w.Paragraph("  - ", reason.String())

@@ -29,8 +29,8 @@ const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that 
 var openGPU = gpu.Open
 
 // forTraining returns the engine for training: with auto, a GPU for images and volumes if there is one.
-func (d device) forTraining(parts []dataset.Part) (nn.Engine, error) {
-	grid := func(p dataset.Part) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 }
+func (d device) forTraining(parts []dataset.Feature) (nn.Engine, error) {
+	grid := func(p dataset.Feature) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 }
 	if (d == "" || d == "auto") && slices.ContainsFunc(parts, grid) {
 		if e, err := openGPU(-1); err == nil {
 			return e, nil

@@ -111,15 +111,15 @@ func TestDeviceSuited(t *testing.T) {
 	defer func(open func(int) (*gpu.Engine, error)) { openGPU = open }(openGPU)
 	openGPU = func(int) (*gpu.Engine, error) { opened++; return nil, cuda.ErrNoDevice }
 	for _, c := range []struct {
-		part dataset.Part
+		part dataset.Feature
 		want int
 	}{
-		{dataset.Part{Kind: dataset.Numeric}, 0},
-		{dataset.Part{Kind: dataset.Tensor, Shape: []int{16}}, 0},
-		{dataset.Part{Kind: dataset.Tensor, Shape: []int{1, 8, 8}}, 1},
+		{dataset.Feature{Kind: dataset.Numeric}, 0},
+		{dataset.Feature{Kind: dataset.Tensor, Shape: []int{16}}, 0},
+		{dataset.Feature{Kind: dataset.Tensor, Shape: []int{1, 8, 8}}, 1},
 	} {
 		opened = 0
-		if e, err := device("auto").forTraining([]dataset.Part{c.part}); err != nil || e != (nn.CPU{}) || opened != c.want {
+		if e, err := device("auto").forTraining([]dataset.Feature{c.part}); err != nil || e != (nn.CPU{}) || opened != c.want {
 			t.Errorf("%v %v: %v, %v, %d GPUs opened, want %d", c.part.Kind, c.part.Shape, e, err, opened, c.want)
 		}
 	}

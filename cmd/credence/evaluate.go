@@ -35,7 +35,7 @@ type evaluateOptions struct {
 	report     string
 	page       pageFlags
 	pageOnly   bool // only the HTML report is written
-	part       string
+	split      string
 	curve      bool
 	by         byOptions
 	pseudonyms bool
@@ -60,7 +60,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
 	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
-	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	f.StringVar(&o.split, "part", "", "only the items of this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
 	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` selects the predictions to withhold: p_top or width")
@@ -104,7 +104,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer all.Close()
 	dataWarnings(cmd.ErrOrStderr(), all)
-	ds, err := o.partOf(path, all)
+	ds, err := o.splitOf(path, all)
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (o *evaluateOptions) check() error {
 	err := cmp.Or(
 		checkLevels(o.levels.values),
 		checkDraws(o.scoring.Bootstrap),
-		expect(o.part == "" || slices.Contains(run.Parts, o.part),
-			"--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", ")),
+		expect(o.split == "" || slices.Contains(run.SplitNames, o.split),
+			"--part %q: expected one of %s", o.split, strings.Join(run.SplitNames, ", ")),
 		expect(by == evaluate.ByTop || by == evaluate.ByWidth,
 			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
 		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
@@ -183,13 +183,13 @@ func checkDraws(b evaluate.Bootstrap) error {
 }
 
 // partOf returns the items of the requested part of the run's split, or all.
-func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
-	if o.part == "" {
+func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
+	if o.split == "" {
 		return ds, nil
 	}
-	part, err := run.FolderOf(path).Part(ds, o.part)
+	part, err := run.FolderOf(path).Split(ds, o.split)
 	if errors.Is(err, run.ErrNoSplit) {
-		return nil, withHint(fmt.Errorf("--part %s: %w", o.part, err),
+		return nil, withHint(fmt.Errorf("--part %s: %w", o.split, err),
 			"credence train writes one if --test, --validation or --split divides the items")
 	}
 	return part, err
@@ -231,8 +231,8 @@ func (o *evaluateOptions) evaluated(files []string) string {
 	if files[0] == "-" {
 		text = "items of standard input"
 	}
-	if o.part != "" {
-		text += ", the " + o.part + " part"
+	if o.split != "" {
+		text += ", the " + o.split + " part"
 	}
 	return text
 }

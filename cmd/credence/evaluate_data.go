@@ -34,7 +34,7 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 // useRunVotes sets the votes to those that the run was trained on if --part is given
 // without votes.
 func (o *evaluateOptions) useRunVotes(w io.Writer, path string, load *dataset.LoadOptions) {
-	if o.part == "" || len(load.Votes) > 0 || load.VotesOptions.Columns != nil || load.VotesOptions.LabelColumn != "" {
+	if o.split == "" || len(load.Votes) > 0 || load.VotesOptions.Columns != nil || load.VotesOptions.LabelColumn != "" {
 		return
 	}
 	if load.Votes = run.FolderOf(path).TrainedVotes(); load.Votes != nil {
@@ -62,7 +62,7 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 // trained on. Volumes are skipped: preparing them takes long, and it brings them to one
 // scale.
 func watchWarnings(w io.Writer, m *model.Model, ds *dataset.Dataset) error {
-	if slices.ContainsFunc(ds.Parts, func(p dataset.Part) bool { return p.Volume != nil }) {
+	if slices.ContainsFunc(ds.Features, func(p dataset.Feature) bool { return p.Volume != nil }) {
 		return nil
 	}
 	watch := m.Transform.NewWatch()

@@ -67,7 +67,7 @@ func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error))
 // waitForOutput waits until there is a folder of a run or of a prediction, which determines what is joined.
 func (o *joinOptions) waitForOutput(ctx context.Context, out string) error {
 	return o.poll(ctx, func() (late bool, err error) {
-		if hasParts(out) {
+		if hasShards(out) {
 			return false, nil
 		}
 		_, err = os.Stat(out)
@@ -85,8 +85,8 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 		return orStopped(ctx, err)
 	}
 	switch {
-	case hasParts(string(out)):
-		return o.joinParts(ctx, cmd, string(out))
+	case hasShards(string(out)):
+		return o.joinShards(ctx, cmd, string(out))
 	case isPrediction(string(out)):
 		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
@@ -98,7 +98,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return withHintOn(err,
 			hint{run.ErrInUse, "wait until all members have ended"},
-			hint{run.ErrParts, "credence train --out " + shellQuote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
+			hint{run.ErrJoin, "credence train --out " + shellQuote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
 			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
@@ -203,8 +203,8 @@ func (o *trainOptions) adviseMember(err error) error {
 		hint{train.ErrStopped, "the same command continues"},
 		hint{run.ErrInUse, "two processes have the same rank: wait until the other has ended, or give each its own --member"},
 		hint{train.ErrResume, back},
-		hint{train.ErrPart, back},
-		hint{run.ErrParts, back},
+		hint{train.ErrOtherRun, back},
+		hint{run.ErrJoin, back},
 		forceOneVote)
 }
 
@@ -212,14 +212,14 @@ func (o *trainOptions) adviseMember(err error) error {
 func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*train.MemberResult) error {
 	err := o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		options := o.options(show)
-		options.Mode, options.Fit.Parts = run.Join, members
+		options.Mode, options.Fit.Members = run.Join, members
 		if o.overwrite {
 			options.Mode = run.Overwrite
 		}
 		return show.result(run.Train(ctx, o.out, d, options))
 	})
 	return withHintOn(err,
-		hint{train.ErrPart, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
+		hint{train.ErrOtherRun, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
 		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
 		hint{run.ErrInUse, "wait until it has ended"})
 }

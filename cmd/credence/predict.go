@@ -125,10 +125,10 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.checkOnly(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := o.checkParts(items); err != nil {
+	if err := o.checkShards(items); err != nil {
 		return err
 	}
-	overwrite := o.overwrite || o.inParts() && predict.Joining(o.out)
+	overwrite := o.overwrite || o.sharded() && predict.Joining(o.out)
 	if err := checkOutputs(cmd.InOrStdin(), overwrite, []string{o.out}, o.inputs(path, items)); err != nil {
 		return err
 	}
@@ -161,8 +161,8 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	defer in.Close()
 	p.table = table
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
-	if o.inParts() {
-		err = p.predictParts(ctx, cmd, in, path)
+	if o.sharded() {
+		err = p.predictShard(ctx, cmd, in, path)
 	} else {
 		err = writeFile(cmd, o.out, func(w io.Writer) error { return p.predict(ctx, in, w) })
 	}

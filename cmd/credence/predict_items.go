@@ -104,7 +104,7 @@ func (p *predictor) warn(text string) {
 func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
 	f := p.load.FeatureOptions
 	f.Ignore = nil // columns that the model does not use are skipped anyway
-	parts := p.model.Transform.Parts()
+	parts := p.model.Transform.Schema()
 	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.joined, FeatureOptions: f}
 	if p.votes != nil {
 		o.Known = p.votes.Items()

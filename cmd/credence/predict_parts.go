@@ -21,11 +21,11 @@ import (
 )
 
 // inParts reports whether the prediction is made in parts that are kept.
-func (o *predictOptions) inParts() bool { return o.resume || o.shard != "" }
+func (o *predictOptions) sharded() bool { return o.resume || o.shard != "" }
 
 // checkParts returns an error if the output cannot be made in parts, and sets the rank.
-func (o *predictOptions) checkParts(items []string) error {
-	if !o.inParts() {
+func (o *predictOptions) checkShards(items []string) error {
+	if !o.sharded() {
 		return nil
 	}
 	flag := "--resume"
@@ -77,7 +77,7 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 		s.Files = append(s.Files, sum)
 	}
 	width := 0
-	for _, part := range p.model.Transform.Parts() {
+	for _, part := range p.model.Transform.Schema() {
 		width += part.Width()
 	}
 	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, s.Shards)
@@ -95,15 +95,15 @@ func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) i
 	return int(sum.Bytes / int64(64+16*width))
 }
 
-// predictParts predicts the parts of this process's shard that do not exist yet, and joins them if it is the only
+// predictShard predicts the parts of this process's shard that do not exist yet, and joins them if it is the only
 // process.
-func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *dataset.Stream, path string) error {
+func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *dataset.Stream, path string) error {
 	o := p.options
 	s, err := p.source(ctx, cmd.Flags(), in, path)
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := predict.OpenParts(o.out, p.table, s, o.rank.Index)
+	parts, err := predict.OpenShard(o.out, p.table, s, o.rank.Index)
 	if _, ok := errors.AsType[*predict.ShardError](err); ok {
 		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.ShardFolder(o.out))+", or choose another -o")
 	}
@@ -160,8 +160,8 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	return err
 }
 
-// joinParts joins the parts of a prediction.
-func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out string) error {
+// joinShards joins the parts of a prediction.
+func (o *joinOptions) joinShards(ctx context.Context, cmd *cobra.Command, out string) error {
 	if err := checkOutputs(nil, o.overwrite || predict.Joining(out), []string{out}, nil); err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out str
 	return p.withoutPrediction()
 }
 
-// hasParts reports whether a file has parts to join.
-func hasParts(out string) bool {
+// hasShards reports whether a file has parts to join.
+func hasShards(out string) bool {
 	info, err := os.Stat(predict.ShardFolder(out))
 	return err == nil && info.IsDir()
 }

@@ -104,7 +104,7 @@ func (o *serveOptions) limits() []limitFlag {
 		{"max-intervals", "`intervals` of a request at most: items by classes by levels", &l.Intervals},
 		{"max-components", "`components` at most of a mixture at /api/v1/mixture", &l.Components},
 		{"max-points", "`points` at most of a mixture: levels, quantiles and points, by classes", &l.Points},
-		{"max-answer", "`bytes` of an answer at most", &l.Answer},
+		{"max-answer", "`bytes` of an answer at most", &l.Response},
 		{"max-memory", "`bytes` of all requests and answers at work at most", &l.Memory},
 		{"max-requests", "`requests` at work at the same time at most", &l.Concurrency},
 	}

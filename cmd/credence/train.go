@@ -174,7 +174,7 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 	}
 	show.split(d)
 	if o.Fit.Engine == nil { // not determined by a recorded run
-		if o.Fit.Engine, err = device(o.Device).forTraining(d.Items.Parts); err != nil {
+		if o.Fit.Engine, err = device(o.Device).forTraining(d.Items.Features); err != nil {
 			return nil, errors.Join(err, ds.Close())
 		}
 	}

@@ -48,7 +48,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	if len(ds.Columns) > 0 {
 		d.note("features  %s", strings.ReplaceAll(dataset.DescribeColumns(ds.Columns), "\n", "\n          "))
 	} else {
-		for _, p := range ds.Parts {
+		for _, p := range ds.Features {
 			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
 		}
 	}

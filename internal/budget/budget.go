@@ -70,22 +70,22 @@ func (m *Meter) Keep(n int64, what func() string) error {
 }
 
 // Pool is a memory limit shared by concurrent goroutines.
-type Pool struct {
+type Shared struct {
 	limit, free int64
 	mu          sync.Mutex
 	freed       sync.Cond
 }
 
 // NewPool returns a pool of limit bytes.
-func NewPool(limit int64) *Pool {
-	p := &Pool{limit: limit, free: limit}
+func NewShared(limit int64) *Shared {
+	p := &Shared{limit: limit, free: limit}
 	p.freed.L = &p.mu
 	return p
 }
 
 // Take waits until n bytes are free and takes them out of the pool. It returns a function
 // that gives them back. More bytes than the limit are an error, as in [Check].
-func (p *Pool) Take(n int64, file, format string, args ...any) (release func(), err error) {
+func (p *Shared) Take(n int64, file, format string, args ...any) (release func(), err error) {
 	if err := Check(p.limit, n, file, format, args...); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestMeter(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	p := NewPool(10)
+	p := NewShared(10)
 	if _, err := p.Take(11, "x", "an image"); !errors.Is(err, ErrMemory) {
 		t.Errorf("got %v", err)
 	}

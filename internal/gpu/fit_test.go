@@ -24,7 +24,7 @@ import (
 // images are a few of two classes.
 func images() *dataset.Dataset {
 	const n, side = 24, 8
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, side, side}}}}
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Features: []dataset.Feature{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, side, side}}}}
 	rows := &dataset.Memory{N: n, W: side * side}
 	for i := range n {
 		ds.Items = append(ds.Items, fmt.Sprint("item ", i))

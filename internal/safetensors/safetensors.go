@@ -247,7 +247,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 
 // part is a tensor without its values, and the range of its bytes in the data of
 // all tensors.
-type part struct {
+type tensor struct {
 	Tensor
 	begin, end int64
 }
@@ -255,7 +255,7 @@ type part struct {
 // parse parses a header for a data section of the given size. It returns the
 // metadata, the tensors in the order of their data, and the stated checksum of the
 // data.
-func parse(header []byte, size int64) (meta map[string]string, parts []part, sum string, err error) {
+func parse(header []byte, size int64) (meta map[string]string, parts []tensor, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return nil, nil, "", fmt.Errorf("%w: no JSON object at byte 8 where a safetensors file has one", ErrForeign)
@@ -281,7 +281,7 @@ func parse(header []byte, size int64) (meta map[string]string, parts []part, sum
 	delete(meta, headerSum)
 	delete(meta, dataSum)
 	for name, text := range raw {
-		p, err := newPart(name, text, size)
+		p, err := newTensor(name, text, size)
 		if err != nil {
 			return nil, nil, "", err
 		}
@@ -291,26 +291,26 @@ func parse(header []byte, size int64) (meta map[string]string, parts []part, sum
 }
 
 // newPart parses the header entry of one tensor.
-func newPart(name string, text []byte, size int64) (part, error) {
+func newTensor(name string, text []byte, size int64) (tensor, error) {
 	var e entry
 	if err := json.Unmarshal(text, &e); err != nil {
-		return part{}, fmt.Errorf("%w: tensor %q: %v", ErrCorrupt, name, err)
+		return tensor{}, fmt.Errorf("%w: tensor %q: %v", ErrCorrupt, name, err)
 	}
 	n, ok := product(e.Shape)
 	if !ok || len(e.Offsets) != 2 || e.Type != "F32" ||
 		e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != 4*int64(n) {
-		return part{}, fmt.Errorf("%w: tensor %q has type %s, shape %v and bytes %v", ErrCorrupt, name, e.Type, e.Shape, e.Offsets)
+		return tensor{}, fmt.Errorf("%w: tensor %q has type %s, shape %v and bytes %v", ErrCorrupt, name, e.Type, e.Shape, e.Offsets)
 	}
 	if e.Offsets[1] > size {
-		return part{}, fmt.Errorf("%w: tensor %q ends at byte %d of %d", ErrTruncated, name, e.Offsets[1], size)
+		return tensor{}, fmt.Errorf("%w: tensor %q ends at byte %d of %d", ErrTruncated, name, e.Offsets[1], size)
 	}
-	return part{Tensor{Name: name, Shape: e.Shape}, e.Offsets[0], e.Offsets[1]}, nil
+	return tensor{Tensor{Name: name, Shape: e.Shape}, e.Offsets[0], e.Offsets[1]}, nil
 }
 
 // arrange sorts tensors by position, and returns an error if there are gaps,
 // overlaps or bytes after the last.
-func arrange(parts []part, size int64) error {
-	slices.SortFunc(parts, func(a, b part) int {
+func arrange(parts []tensor, size int64) error {
+	slices.SortFunc(parts, func(a, b tensor) int {
 		// An empty tensor precedes a nonempty one.
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
 	})

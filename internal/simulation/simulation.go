@@ -124,7 +124,7 @@ func logBump(x, c [2]float64) float64 {
 func (s *Simulation) Dataset() *dataset.Dataset {
 	ds := &dataset.Dataset{
 		Classes: []string{"0", "1"},
-		Parts: []dataset.Part{
+		Features: []dataset.Feature{
 			{Name: "x1", Kind: dataset.Numeric},
 			{Name: "x2", Kind: dataset.Numeric},
 		},

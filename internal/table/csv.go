@@ -41,14 +41,14 @@ type csvTable struct {
 	base
 	r *csv.Reader
 
-	above    int      // lines above the header
-	blanks   []blanks // blank records that were read but not returned yet
-	ahead    *record  // the record after them, or nil
-	returned int      // number of records returned
+	above    int        // lines above the header
+	blanks   []blanks   // blank records that were read but not returned yet
+	ahead    *csvRecord // the record after them, or nil
+	returned int        // number of records returned
 }
 
-// record is one line of a text table.
-type record struct {
+// csvRecord is one line of a text table.
+type csvRecord struct {
 	fields []string
 	line   int
 	err    error
@@ -191,13 +191,13 @@ func separator(head []byte) (comma rune, none bool) {
 }
 
 // read returns the next record of the file.
-func (t *csvTable) read() record {
+func (t *csvTable) read() csvRecord {
 	fields, err := t.r.Read()
 	if err != nil {
-		return record{err: err}
+		return csvRecord{err: err}
 	}
 	line, _ := t.r.FieldPos(0)
-	return record{fields: fields, line: line + t.above}
+	return csvRecord{fields: fields, line: line + t.above}
 }
 
 // lookAhead reads the next record that is not blank into ahead, and those before it into blanks. Records whose
@@ -217,7 +217,7 @@ func (t *csvTable) lookAhead() {
 }
 
 // take returns the next record, blank or not.
-func (t *csvTable) take() record {
+func (t *csvTable) take() csvRecord {
 	if len(t.blanks) == 0 && t.ahead == nil {
 		t.lookAhead()
 	}
@@ -235,7 +235,7 @@ func (t *csvTable) take() record {
 }
 
 // keep appends a record of blank fields to blanks.
-func (t *csvTable) keep(r record) error {
+func (t *csvTable) keep(r csvRecord) error {
 	if n := len(t.blanks); n > 0 {
 		last := &t.blanks[n-1]
 		if last.fields == len(r.fields) && last.line+last.n == r.line {
@@ -368,8 +368,8 @@ type blanks struct {
 }
 
 // next removes and returns the first record.
-func (b *blanks) next() record {
-	r := record{fields: make([]string, b.fields), line: b.line}
+func (b *blanks) next() csvRecord {
+	r := csvRecord{fields: make([]string, b.fields), line: b.line}
 	b.line++
 	b.n--
 	return r

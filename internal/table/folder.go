@@ -28,7 +28,7 @@ import (
 type folder struct {
 	rowBase // names are the columns in files, then those in names of subfolders
 	ctx     context.Context
-	parts   []folderPart
+	files   []folderFile
 	own     int // number of columns in files
 	first   *parquetTable
 	now     *parquetTable // the open file; nil before the first record and between files
@@ -38,7 +38,7 @@ type folder struct {
 }
 
 // folderPart is a file in a folder.
-type folderPart struct {
+type folderFile struct {
 	path   string
 	keys   []string // from the names of its subfolders
 	values []Cell
@@ -116,7 +116,7 @@ func readMetadata(ctx context.Context, path string, memory int64) (*parquetTable
 
 // add adds a file, which must have the same columns as the first.
 func (f *folder) add(path string, t *parquetTable) error {
-	part := folderPart{path: path, rows: t.Rows()}
+	part := folderFile{path: path, rows: t.Rows()}
 	if err := f.partition(&part); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *folder) add(path string, t *parquetTable) error {
 	} else {
 		part.before = f.Rows()
 	}
-	first := f.parts
+	first := f.files
 	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
 		return &fault.Error{File: path, Msg: fmt.Sprintf("it lies in subfolders for [%s], but %s in such for [%s]", strings.Join(part.keys, ", "), first[0].path, strings.Join(first[0].keys, ", "))}
 	}
@@ -147,7 +147,7 @@ func (f *folder) add(path string, t *parquetTable) error {
 			return &fault.Error{File: path, Msg: fmt.Sprintf("no column %q, which %s has", name, f.first.file)}
 		}
 	}
-	f.parts = append(f.parts, part)
+	f.files = append(f.files, part)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (l *parquetLeaf) kind() string {
 }
 
 // partition reads the columns from the names of a file's subfolders.
-func (f *folder) partition(p *folderPart) error {
+func (f *folder) partition(p *folderFile) error {
 	rel, err := filepath.Rel(f.file, filepath.Dir(p.path))
 	if err != nil || rel == "." {
 		return err
@@ -193,7 +193,7 @@ func (f *folder) partition(p *folderPart) error {
 
 // open opens the next file.
 func (f *folder) open() error {
-	p := &f.parts[f.at]
+	p := &f.files[f.at]
 	t, err := openParquet(f.ctx, input{name: p.path}, Options{Memory: f.memory})
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (f *folder) Next() ([]Cell, error) {
 			}
 		}
 		rec, err := f.now.Next()
-		if err == io.EOF && f.at+1 < len(f.parts) {
+		if err == io.EOF && f.at+1 < len(f.files) {
 			err := f.now.Close()
 			f.now = nil
 			f.at++
@@ -236,7 +236,7 @@ func (f *folder) Next() ([]Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, to := range f.parts[f.at].to {
+		for i, to := range f.files[f.at].to {
 			f.cells[to] = rec[i]
 		}
 		f.line++
@@ -247,8 +247,8 @@ func (f *folder) Next() ([]Cell, error) {
 // skip skips up to n records, across files.
 func (f *folder) skip(n int) (skipped int, err error) {
 	for {
-		p := &f.parts[f.at]
-		if f.now == nil && (n-skipped < p.rows || f.at+1 == len(f.parts)) {
+		p := &f.files[f.at]
+		if f.now == nil && (n-skipped < p.rows || f.at+1 == len(f.files)) {
 			if err := f.open(); err != nil {
 				return skipped, err
 			}
@@ -260,7 +260,7 @@ func (f *folder) skip(n int) (skipped int, err error) {
 			}
 		}
 		skipped, f.line = skipped+k, f.line+k
-		if skipped == n || f.at+1 == len(f.parts) {
+		if skipped == n || f.at+1 == len(f.files) {
 			return skipped, nil
 		}
 		if f.now != nil {
@@ -275,7 +275,7 @@ func (f *folder) skip(n int) (skipped int, err error) {
 
 // Rows returns the number of records.
 func (f *folder) Rows() int {
-	last := &f.parts[len(f.parts)-1]
+	last := &f.files[len(f.files)-1]
 	return last.before + last.rows
 }
 
@@ -299,9 +299,9 @@ func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error 
 }
 
 // find returns the file that contains a row, and the number of the row there.
-func (f *folder) find(row int) (*folderPart, int) {
-	k := max(0, sort.Search(len(f.parts), func(i int) bool { return f.parts[i].before >= row })-1)
-	return &f.parts[k], row - f.parts[k].before
+func (f *folder) find(row int) (*folderFile, int) {
+	k := max(0, sort.Search(len(f.files), func(i int) bool { return f.files[i].before >= row })-1)
+	return &f.files[k], row - f.files[k].before
 }
 
 // Place describes the position of a line of a table, as in "line 3".

@@ -6,6 +6,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"credence/internal/fault"
+	"credence/record"
 )
 
 // A Parquet file stores columns, and decoding is fastest column by column. A goroutine reads blocks of rows ahead
@@ -33,7 +34,7 @@ type parquetBlock struct {
 // blockColumn holds the cells of a column. Only the value that belongs to the
 // kind of a cell is set.
 type blockColumn struct {
-	kinds  [blockRows]CellKind
+	kinds  [blockRows]record.CellKind
 	nums   [blockRows]float64
 	wholes [blockRows]int64
 	texts  [blockRows]string

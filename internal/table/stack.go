@@ -19,7 +19,7 @@ import (
 // files, all ids are prefixed with the name of their file, as in "dev/1". An item that is
 // equal in two files is one item with the votes of both.
 type stack struct {
-	parts  []Table
+	tables []Table
 	to     [][]int // column of the stack for each column of a part
 	names  []string
 	roles  []Role
@@ -38,7 +38,7 @@ func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error)
 	for _, path := range paths {
 		t, err := Open(ctx, path, opts)
 		if err == nil {
-			s.parts = append(s.parts, t)
+			s.tables = append(s.tables, t)
 			err = s.add(t)
 		}
 		if err != nil {
@@ -82,7 +82,7 @@ func (s *stack) add(t Table) error {
 			role = DataRole
 		}
 		if s.roles[at] != role {
-			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q is something else here than in %s", name, s.parts[0].Name())}
+			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q is something else here than in %s", name, s.tables[0].Name())}
 		}
 		to = append(to, at)
 	}
@@ -147,8 +147,8 @@ func (s *stack) name(paths []string) {
 // Next returns the next record, going on to the next part if necessary.
 func (s *stack) Next() ([]Cell, error) {
 	for {
-		rec, err := s.parts[s.at].Next()
-		if err == io.EOF && s.at+1 < len(s.parts) {
+		rec, err := s.tables[s.at].Next()
+		if err == io.EOF && s.at+1 < len(s.tables) {
 			s.at++
 			continue
 		}
@@ -178,21 +178,21 @@ func (s *stack) Next() ([]Cell, error) {
 }
 
 func (s *stack) Header() []string     { return s.names }
-func (s *stack) Line() int            { return s.parts[s.at].Line() }
-func (s *stack) Keep(bytes int) error { return s.parts[s.at].Keep(bytes) }
+func (s *stack) Line() int            { return s.tables[s.at].Line() }
+func (s *stack) Keep(bytes int) error { return s.tables[s.at].Keep(bytes) }
 
 // Name returns the file of the last record, and all files after the end.
 func (s *stack) Name() string {
 	if !s.ended {
-		return s.parts[s.at].Name()
+		return s.tables[s.at].Name()
 	}
-	return strings.Join(words.Each(s.parts, Table.Name), ", ")
+	return strings.Join(words.Each(s.tables, Table.Name), ", ")
 }
 
 // Traits returns the combined traits of all parts.
 func (s *stack) Traits() Traits {
 	t := Traits{Roles: s.roles}
-	for _, p := range s.parts {
+	for _, p := range s.tables {
 		t.Lists = t.Lists || p.Traits().Lists
 	}
 	return t
@@ -201,7 +201,7 @@ func (s *stack) Traits() Traits {
 // Notes returns the distinct warnings of all parts.
 func (s *stack) Notes() []error {
 	var list []error
-	for _, p := range s.parts {
+	for _, p := range s.tables {
 		for _, note := range p.Notes() {
 			if !slices.ContainsFunc(list, func(e error) bool { return e.Error() == note.Error() }) {
 				list = append(list, note)
@@ -213,7 +213,7 @@ func (s *stack) Notes() []error {
 
 // Unread returns the reason why a part cannot read a column, or nil.
 func (s *stack) Unread(col int) error {
-	for k, p := range s.parts {
+	for k, p := range s.tables {
 		if i := slices.Index(s.to[k], col); i >= 0 && p.Unread(i) != nil {
 			return p.Unread(i)
 		}
@@ -226,13 +226,13 @@ func (s *stack) ErrorAt(col int, format string, args ...any) *fault.Error {
 	if col >= 0 {
 		col = slices.Index(s.to[s.at], col)
 	}
-	return s.parts[s.at].ErrorAt(col, format, args...)
+	return s.tables[s.at].ErrorAt(col, format, args...)
 }
 
 // Close closes all files.
 func (s *stack) Close() error {
 	var errs []error
-	for _, p := range s.parts {
+	for _, p := range s.tables {
 		errs = append(errs, p.Close())
 	}
 	return errors.Join(errs...)

@@ -16,6 +16,7 @@ import (
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // A workbook (ECMA-376) is a ZIP archive of XML files: xl/workbook.xml lists the sheets, texts
@@ -53,7 +54,7 @@ type xlsxCell struct {
 	num  float64
 	text uint32 // index of its text
 	col  uint16 // from 0
-	kind CellKind
+	kind record.CellKind
 }
 
 // cellCost is the memory of a cell, including unused capacity.

@@ -15,6 +15,7 @@ import (
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/python"
+	"credence/record"
 )
 
 // The cells of the workbooks that testdata/workbooks.py writes.
@@ -171,7 +172,7 @@ func TestXLSXLimits(t *testing.T) {
 		fmt.Fprintf(&names, `<c t="str"><v>n%d</v></c>`, i)
 	}
 	for i := range 1000 {
-		fmt.Fprintf(&areas, `<mergeCell ref="%s2:%s2000"/>`, fault.Letters(2*i+1), fault.Letters(2*i+2))
+		fmt.Fprintf(&areas, `<mergeCell ref="%s2:%s2000"/>`, record.Letters(2*i+1), record.Letters(2*i+2))
 	}
 	header := names.String()
 	for name, book := range map[string][]byte{

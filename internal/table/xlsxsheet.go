@@ -14,6 +14,7 @@ import (
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // Limits of the grid of a sheet.
@@ -121,7 +122,7 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	if ref := x.attr("r"); ref != "" {
 		row, c, ok := parseRef(ref)
 		if !ok || row != r.row || c < col {
-			return fault.Malformed(r.b.file, "%s: cell %q in row %d, after column %s", x.part, ref, r.row, fault.Letters(r.col+1))
+			return fault.Malformed(r.b.file, "%s: cell %q in row %d, after column %s", x.part, ref, r.row, record.Letters(r.col+1))
 		}
 		col = c
 	}
@@ -187,7 +188,7 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 	case "e":
 		if text = strings.TrimSpace(text); text != "#N/A" && text != "" {
 			if r.t.bad++; r.t.bad == 1 {
-				r.t.first, r.t.text = fault.Letters(r.col+1)+strconv.Itoa(r.row), text
+				r.t.first, r.t.text = record.Letters(r.col+1)+strconv.Itoa(r.row), text
 			}
 		}
 		return xlsxCell{kind: MissingCell}, nil
@@ -331,7 +332,7 @@ func (t *xlsx) header(b *workbook) error {
 	seen := map[string]int{}
 	k := 0 // cells of the header so far
 	for i, col := range t.cols {
-		name := "column " + fault.Letters(col+1)
+		name := "column " + record.Letters(col+1)
 		blank := k == len(head.cells) || int(head.cells[k].col) != col
 		t.traits.Blank = append(t.traits.Blank, blank)
 		if !blank {
@@ -341,7 +342,7 @@ func (t *xlsx) header(b *workbook) error {
 		}
 		if j, twice := seen[name]; twice {
 			return &fault.Error{File: t.file, Sheet: t.sheet, Line: head.number, Column: col + 1,
-				Msg: fmt.Sprintf("column %q is there already, in column %s", name, fault.Letters(t.cols[j]+1))}
+				Msg: fmt.Sprintf("column %q is there already, in column %s", name, record.Letters(t.cols[j]+1))}
 		}
 		seen[name] = i
 		t.names = append(t.names, name)

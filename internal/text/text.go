@@ -179,7 +179,7 @@ func (m *Model) Logits(z []float64, doc string) {
 
 // Heard reports whether a document has a known word or pair of words, or no words
 // at all. It only inspects the first few pages.
-func (m *Model) Heard(doc string) bool {
+func (m *Model) KnowsWords(doc string) bool {
 	const pages = 1 << 14
 	words, heard := 0, false
 	t := terms{emit: func(b uint32) {

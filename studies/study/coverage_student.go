@@ -94,7 +94,7 @@ func (s *student) heldOut() float64 {
 func imageData(set *mnist.Set, classes []string, counts []float32) *dataset.Dataset {
 	ds := &dataset.Dataset{
 		Classes: classes, Counts: counts, Rows: set,
-		Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, mnist.Height, mnist.Width}}},
+		Features: []dataset.Feature{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, mnist.Height, mnist.Width}}},
 	}
 	for i := range set.Len() {
 		ds.Items = append(ds.Items, strconv.Itoa(i))

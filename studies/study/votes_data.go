@@ -129,7 +129,7 @@ func loadCIFAR(_ context.Context, folder string) (*voteSet, error) {
 	}
 	s := &voteSet{images: true, clusters: n, ds: &dataset.Dataset{
 		Classes: cifarClasses, Counts: counts, Rows: &dataset.Memory{N: n, W: cifarPixels, Values: pixels},
-		Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{3, 32, 32}}},
+		Features: []dataset.Feature{{Name: "image", Kind: dataset.Tensor, Shape: []int{3, 32, 32}}},
 	}}
 	for i := range n {
 		s.ds.Items = append(s.ds.Items, strconv.Itoa(i))

@@ -1,6 +1,8 @@
-package table
+package record
 
-import "testing"
+import (
+	"testing"
+)
 
 // Numbers as spreadsheets display them in the United States, in Germany, in
 // Switzerland and in France.
