@@ -186,8 +186,8 @@ func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
 	if l.last && l.act != kernel.Identity {
 		plane, wide := z/l.Out, l.pool.shape.OutSize()[2]
 		for o := range l.Out {
-			part := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
-			l.act.Forward(part, part)
+			pooled := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
+			l.act.Forward(pooled, pooled)
 		}
 	}
 }

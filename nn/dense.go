@@ -138,7 +138,6 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 
 func (l *Dense) backward(worker, i int) {
 	s := l.work.gemm[worker]
-	dy := kernel.Matrix{Data: l.dy, Stride: l.Out}
 	// Tiles of dx are spread evenly among those of dW: a core that gets the first half of
 	// the pieces gets the first half of the items, as in other layers.
 	x, all := 0, l.wTiles.count
@@ -169,9 +168,8 @@ func (l *Dense) backward(worker, i int) {
 		return
 	}
 	r0, rows, c0, cols := l.xTiles.at(before)
-	dy.Data = l.dy[r0*l.Out:]
 	kernel.Gemm(rows, cols, l.Out,
 		kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
-		dy,
+		kernel.Matrix{Data: l.dy[r0*l.Out:], Stride: l.Out},
 		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, nil, s)
 }

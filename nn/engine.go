@@ -258,11 +258,11 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 		return nil, nil
 	case *Sequential:
 		for _, s := range l.stages {
-			part, err := ops(s.layer, s.in, s.out)
+			inner, err := ops(s.layer, s.in, s.out)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, part...)
+			list = append(list, inner...)
 		}
 		return list, nil
 	case *Conv:
@@ -298,8 +298,8 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 	case *Concat:
 		op.Kind = OpConcat
 		for _, b := range l.branches {
-			op.Places = append(op.Places, Place{At: b.at, In: b.in, To: b.to, Out: b.out})
-			err = cmp.Or(err, op.branch(b.layer, b.in, b.out))
+			op.Places = append(op.Places, b.Place)
+			err = cmp.Or(err, op.branch(b.layer, b.In, b.Out))
 		}
 	default:
 		err = fmt.Errorf("no layer %s on this device", typeName(l))

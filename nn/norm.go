@@ -153,7 +153,8 @@ func (l *LayerNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.size = in.Size()
 	l.gamma = b.Const("weight", Shape{l.size}, 1)
 	l.beta = b.Const("bias", Shape{l.size}, 0)
-	b.OnForward(func(batch int) { l.mean, l.inv = make([]float32, batch), make([]float32, batch) })
+	buffer(b.OnForward, &l.mean, 1)
+	buffer(b.OnForward, &l.inv, 1)
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }

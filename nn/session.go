@@ -42,15 +42,12 @@ func (s *Session) bind(batch int) {
 		f(batch)
 	}
 	if s.back {
-		s.back = false
 		s.bindBackward()
 	}
 }
 
+// bindBackward allocates the buffers of Backward.
 func (s *Session) bindBackward() {
-	if s.back {
-		return
-	}
 	s.back = true
 	s.net.MakeGrads()
 	for _, f := range s.build.backward {

@@ -112,20 +112,19 @@ func (g *groups) partial(i int) (dw, db []float32) {
 
 // sum sets the gradients to the sums of all groups, added in order.
 func (g *groups) sum(weight, bias *Param) {
+	var biasGrad []float32
+	if bias != nil {
+		biasGrad = bias.Grad
+	}
 	for i := range g.count {
 		dw, db := g.partial(i)
 		if i == 0 {
 			copy(weight.Grad, dw)
-		} else {
-			kernel.Add(weight.Grad, weight.Grad, dw)
+			copy(biasGrad, db)
+			continue
 		}
-		switch {
-		case bias == nil:
-		case i == 0:
-			copy(bias.Grad, db)
-		default:
-			kernel.Add(bias.Grad, bias.Grad, db)
-		}
+		kernel.Add(weight.Grad, weight.Grad, dw)
+		kernel.Add(biasGrad, biasGrad, db)
 	}
 }
 
