@@ -64,15 +64,12 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("layers: expected one document with a list of layers")
 	}
-	r := &layerReader{kinds: kinds}
-	if len(own) > 0 {
-		r.kinds = maps.Clone(kinds)
-	}
+	r := layerReader(maps.Clone(kinds))
 	for _, l := range own {
 		if err := checkTyped(l); err != nil {
 			return nil, err
 		}
-		r.kinds[l.Type()] = l
+		r[l.Type()] = l
 	}
 	layers, err := r.list(bodies[0])
 	if err != nil {
@@ -81,7 +78,8 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	return Complete(Seq(layers...), out), nil
 }
 
-type layerReader struct{ kinds map[string]Layer }
+// layerReader reads layers, given a value of each kind by its name.
+type layerReader map[string]Layer
 
 // at returns an error with the position of a node.
 func at(n ast.Node, format string, a ...any) error {
@@ -97,15 +95,26 @@ func key(v *ast.MappingValueNode) string {
 	return v.Key.String()
 }
 
-// list reads a sequence of layers, which is not nil.
-func (r *layerReader) list(n ast.Node) ([]Layer, error) {
+// list reads a list of layers. The result is not nil.
+func (r layerReader) list(n ast.Node) ([]Layer, error) {
+	return each(n, "a list of layers, each on a line such as - {type: relu}", r.layer)
+}
+
+// sequence reads a list of layers as one layer.
+func (r layerReader) sequence(n ast.Node) (Layer, error) {
+	layers, err := r.list(n)
+	return Seq(layers...), err
+}
+
+// each reads the elements of a list with the function one. The result is not nil.
+func each(n ast.Node, expected string, one func(ast.Node) (Layer, error)) ([]Layer, error) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return nil, at(n, "expected a list of layers, each on a line such as - {type: relu}")
+		return nil, at(n, "expected %s", expected)
 	}
 	layers := []Layer{}
 	for _, v := range seq.Values {
-		l, err := r.layer(v)
+		l, err := one(v)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +124,7 @@ func (r *layerReader) list(n ast.Node) ([]Layer, error) {
 }
 
 // layer reads one layer: a mapping with the key type.
-func (r *layerReader) layer(n ast.Node) (Layer, error) {
+func (r layerReader) layer(n ast.Node) (Layer, error) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
 		return nil, at(n, "expected a layer such as {type: relu}")
@@ -129,8 +138,8 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 				return nil, at(v.Value, "expected the name of a layer")
 			}
 			kind = s.Value
-			if _, ok := r.kinds[kind]; !ok {
-				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(slices.Sorted(maps.Keys(r.kinds)), " "))
+			if r[kind] == nil {
+				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(slices.Sorted(maps.Keys(r)), " "))
 			}
 		} else {
 			rest = append(rest, v)
@@ -142,13 +151,13 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 		}
 		return nil, at(n, "layer without a type: expected one such as {type: dense, out: 32}")
 	}
-	l := instance(r.kinds[kind])
+	l := instance(r[kind])
 	return l, r.fields(l, kind, rest)
 }
 
 // fields sets the exported fields of a layer from the keys of a mapping; a key
 // is the name of a field in lower case. Dims is given by the layer's name.
-func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode) (err error) {
+func (r layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode) (err error) {
 	v := reflect.ValueOf(l).Elem()
 	for _, k := range keys {
 		name := key(k)
@@ -158,14 +167,12 @@ func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode)
 		}
 		switch to := f.Addr().Interface().(type) {
 		case *Layer:
-			var layers []Layer
-			layers, err = r.list(k.Value)
-			*to = Seq(layers...)
+			*to, err = r.sequence(k.Value)
 		case *[]Layer:
 			if _, list := l.(*Sequential); list {
 				*to, err = r.list(k.Value)
 			} else {
-				*to, err = r.branches(k.Value)
+				*to, err = each(k.Value, "a list of lists of layers", r.sequence)
 			}
 		case *[]Shape:
 			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
@@ -186,22 +193,6 @@ func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode)
 		return fmt.Errorf("layers: %s without layers", kind)
 	}
 	return nil
-}
-
-// branches reads a list of lists of layers.
-func (r *layerReader) branches(n ast.Node) (branches []Layer, err error) {
-	seq, ok := n.(*ast.SequenceNode)
-	if !ok {
-		return nil, at(n, "expected a list of lists of layers")
-	}
-	for _, v := range seq.Values {
-		layers, err := r.list(v)
-		if err != nil {
-			return nil, err
-		}
-		branches = append(branches, Seq(layers...))
-	}
-	return branches, nil
 }
 
 // field returns the exported field that a key stands for.

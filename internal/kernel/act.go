@@ -23,9 +23,18 @@ type activations [GELU + 1]struct {
 var activationsGeneric = activations{
 	Identity: {func(y, x []float32) { copy(y, x) }, func(dx, dy, _ []float32) { copy(dx, dy) }},
 	ReLU:     {reluGeneric, reluGradGeneric},
-	Tanh:     {tanhGeneric, tanhGradGeneric},
-	Sigmoid:  {sigmoidGeneric, sigmoidGradGeneric},
-	GELU:     {geluGeneric, geluGradGeneric},
+	Tanh:     {eachGeneric(math.Tanh), tanhGradGeneric},
+	Sigmoid:  {eachGeneric(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), sigmoidGradGeneric},
+	GELU:     {eachGeneric(func(x float64) float64 { return x * normCDF(x) }), geluGradGeneric},
+}
+
+// eachGeneric returns the function that computes dst[i] = f(x[i]) in float64.
+func eachGeneric(f func(float64) float64) func(dst, x []float32) {
+	return func(dst, x []float32) {
+		for i, v := range x {
+			dst[i] = float32(f(float64(v)))
+		}
+	}
 }
 
 // Forward computes y[i] = a(x[i]). y may be x.
@@ -74,33 +83,15 @@ func reluGradGeneric(dx, dy, y []float32) {
 	}
 }
 
-func tanhGeneric(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Tanh(float64(v)))
-	}
-}
-
 func tanhGradGeneric(dx, dy, y []float32) {
 	for i, g := range dy {
 		dx[i] = g * (1 - float32(y[i]*y[i]))
 	}
 }
 
-func sigmoidGeneric(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(1 / (1 + math.Exp(-float64(v))))
-	}
-}
-
 func sigmoidGradGeneric(dx, dy, y []float32) {
 	for i, g := range dy {
 		dx[i] = g * float32(y[i]*(1-y[i]))
-	}
-}
-
-func geluGeneric(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(float64(v) * normCDF(float64(v)))
 	}
 }
 
@@ -121,10 +112,4 @@ func normCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 func Exp(dst, x []float32) {
 	sameLen(len(dst), len(x), len(x))
 	active.exp(dst, x)
-}
-
-func expGeneric(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Exp(float64(v)))
-	}
 }
