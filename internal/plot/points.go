@@ -64,11 +64,7 @@ func (d Scatter) Draw(c *Canvas) error {
 	}
 	c.Begin(d.Title, legend, HeaderGap)
 	end := f.Draw(c)
-	groups := make([][][2]float64, len(d.Groups))
-	for i, g := range d.Groups {
-		groups[i] = g.Points
-	}
-	for group, p := range Shuffled(groups) {
+	for group, p := range Shuffled(d.Groups) {
 		c.Dot(Series(group)+" solid", f.Place(p[0], p[1]), scatterRadius)
 	}
 	if d.Threshold > 0 {
@@ -80,19 +76,18 @@ func (d Scatter) Draw(c *Canvas) error {
 // Shuffled runs through the points of all groups as cards are shuffled: those of
 // each group evenly over the whole sequence, so that none is drawn on top of the
 // others.
-func Shuffled(groups [][][2]float64) iter.Seq2[int, [2]float64] {
+func Shuffled(groups []ScatterGroup) iter.Seq2[int, [2]float64] {
 	return func(yield func(group int, p [2]float64) bool) {
 		drawn := make([]int, len(groups))
 		for {
 			next, least := -1, 2.0
-			for i, points := range groups {
-				if k := drawn[i]; k < len(points) {
-					if done := (float64(k) + 0.5) / float64(len(points)); done < least {
-						next, least = i, done
-					}
+			for i, g := range groups {
+				done := (float64(drawn[i]) + 0.5) / float64(len(g.Points))
+				if drawn[i] < len(g.Points) && done < least {
+					next, least = i, done
 				}
 			}
-			if next < 0 || !yield(next, groups[next][drawn[next]]) {
+			if next < 0 || !yield(next, groups[next].Points[drawn[next]]) {
 				return
 			}
 			drawn[next]++

@@ -28,18 +28,11 @@ type Lines struct {
 // Coverage is a figure of curves that should follow the diagonal: the share of
 // items whose truth lies in the interval, against the level of the intervals, one line per
 // series with a band of its standard error.
-type Coverage struct {
-	Title          string
-	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
-	Series         []LineSeries
-	// Errors is the half width of the bands in standard errors; 0
-	// means 2.
-	Errors float64
-	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
-	Equal string
-	// Percent writes the axes, whose numbers are shares, in percent.
-	Percent bool
-}
+//
+// The fields are those of [Lines], with these differences: empty labels of the axes mean "nominal
+// coverage" and "empirical coverage", Percent writes both axes in percent, and TargetLabel is the
+// entry of the diagonal in the legend, "as promised" if empty. There is no Target.
+type Coverage Lines
 
 const linesHeight, coverageHeight = 300.0, 340.0
 
@@ -56,11 +49,9 @@ func (d Lines) Draw(c *Canvas) error {
 // Draw implements [Figure]. Both axes show the range of x; y reaches as far as curves
 // and bands do.
 func (d Coverage) Draw(c *Canvas) error {
-	lines := Lines{
-		Title: d.Title, XLabel: cmp.Or(d.XLabel, "nominal coverage"), YLabel: cmp.Or(d.YLabel, "empirical coverage"),
-		Series: d.Series, Errors: d.Errors, TargetLabel: cmp.Or(d.Equal, "as promised"), Percent: d.Percent,
-	}
-	return seriesFigure{Lines: lines, height: coverageHeight, diagonal: true,
+	d.XLabel, d.YLabel = cmp.Or(d.XLabel, "nominal coverage"), cmp.Or(d.YLabel, "empirical coverage")
+	d.TargetLabel = cmp.Or(d.TargetLabel, "as promised")
+	return seriesFigure{Lines: Lines(d), height: coverageHeight, diagonal: true,
 		describe: func(s LineSeries, x, y func(float64) string) string {
 			worst, last := 0, len(s.X)-1
 			for i := range s.X {
