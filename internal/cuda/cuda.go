@@ -153,13 +153,6 @@ func (d *Device) loadKernels() error {
 	return nil
 }
 
-// Free returns the free memory of the device, in bytes.
-func (d *Device) Free() (free int64, err error) {
-	var total int64
-	err = d.call(fnMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
-	return free, err
-}
-
 // do calls f on a thread whose context is the device's.
 func (d *Device) do(f func() error) error {
 	runtime.LockOSThread()

@@ -15,6 +15,7 @@ type function struct {
 // functions are all functions that the library must provide.
 var functions []*function
 
+// newFunction declares a function of the library, which load looks up.
 func newFunction(symbol string) *function {
 	f := &function{symbol: symbol}
 	functions = append(functions, f)
@@ -32,7 +33,6 @@ var (
 	fnCtxSetCurrent      = newFunction("cuCtxSetCurrent")
 	fnModuleLoadData     = newFunction("cuModuleLoadData")
 	fnModuleGetFunction  = newFunction("cuModuleGetFunction")
-	fnMemGetInfo         = newFunction("cuMemGetInfo_v2")
 	fnMemAlloc           = newFunction("cuMemAlloc_v2")
 	fnMemFree            = newFunction("cuMemFree_v2")
 	fnMemHostAlloc       = newFunction("cuMemHostAlloc")
@@ -50,7 +50,6 @@ var (
 	fnEventCreate        = newFunction("cuEventCreate")
 	fnEventDestroy       = newFunction("cuEventDestroy_v2")
 	fnEventRecord        = newFunction("cuEventRecord")
-	fnEventSynchronize   = newFunction("cuEventSynchronize")
 	fnEventElapsedTime   = newFunction("cuEventElapsedTime")
 	fnGraphInstantiate   = newFunction("cuGraphInstantiateWithFlags")
 	fnGraphLaunch        = newFunction("cuGraphLaunch")

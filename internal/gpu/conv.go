@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -44,7 +45,7 @@ func newConv(b *builder, op *nn.Op) node {
 	if l.pooled {
 		l.args.q, l.args.z = threeOf(op.Pool.Window), threeOf(op.Pool.OutSize())
 		if slices.Max(op.Pool.Window[:]) > 255 {
-			b.fail(fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
+			b.err = cmp.Or(b.err, fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
 		}
 		one := [3]int{1, 1, 1}
 		five := [3]int{5, 5, 5}
@@ -81,11 +82,11 @@ func (l *conv) chunksOf(items int) int {
 func (l *conv) forEach(r *recorder, a convArgs, blocks int, f func(a *convArgs)) {
 	step := max(1, maxBlocks/blocks)
 	for lo := 0; lo < r.items; lo += step {
-		part := a
-		part.n = int32(min(step, r.items-lo))
-		part.x, part.dx = a.x.At(lo*l.op.In), a.dx.At(lo*l.op.In)
-		part.y, part.arg, part.dy = a.y.At(lo*l.op.Out), a.arg.At(lo*l.op.Out), a.dy.At(lo*l.op.Out)
-		f(&part)
+		some := a
+		some.n = int32(min(step, r.items-lo))
+		some.x, some.dx = a.x.At(lo*l.op.In), a.dx.At(lo*l.op.In)
+		some.y, some.arg, some.dy = a.y.At(lo*l.op.Out), a.arg.At(lo*l.op.Out), a.dy.At(lo*l.op.Out)
+		f(&some)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -235,9 +236,7 @@ func newEmbedding(b *builder, op *nn.Op) node {
 	args.first = b.values(len(first))
 	if b.err == nil {
 		bits := unsafe.Slice((*float32)(unsafe.Pointer(&first[0])), len(first))
-		if b.err = b.network.stream.Upload(args.first, bits); b.err == nil {
-			b.err = b.network.stream.Synchronize()
-		}
+		b.err = cmp.Or(b.network.stream.Upload(args.first, bits), b.network.stream.Synchronize())
 	}
 	return node{
 		forward: func(r *recorder, y, x cuda.Memory) {

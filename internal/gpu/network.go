@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -92,7 +93,7 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 	if n.copies, err = n.device.NewStream(); err != nil {
 		return err
 	}
-	b := &builder{network: n, arena: n.arena, train: o != nil}
+	b := &builder{network: n, train: o != nil}
 	n.values = b.values(len(n.net.Values))
 	if o != nil {
 		n.steps = newStepping(b, n.net, *o)
@@ -116,14 +117,11 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 
 func (n *network) newSlot(values int) (s *slot, err error) {
 	s = &slot{values: values}
-	if s.at, err = n.arena.Values(values); err != nil {
-		return nil, err
-	}
-	if s.ready, err = n.device.NewEvent(); err != nil {
-		return nil, err
-	}
-	s.done, err = n.device.NewEvent()
-	return s, err
+	var errs [3]error
+	s.at, errs[0] = n.arena.Values(values)
+	s.ready, errs[1] = n.device.NewEvent()
+	s.done, errs[2] = n.device.NewEvent()
+	return s, cmp.Or(errs[:]...)
 }
 
 // close frees everything once the device is done with it.
@@ -182,11 +180,11 @@ func (n *network) Forward(x []float32, p nn.Pass) ([]float32, error) {
 		n.all = make([]float32, items*out)
 	}
 	for lo := 0; lo < items; lo += n.batch {
-		hi, part := min(lo+n.batch, items), p
+		hi, pass := min(lo+n.batch, items), p
 		if p.Sample != nil {
-			part.Sample = p.Sample[lo:hi]
+			pass.Sample = p.Sample[lo:hi]
 		}
-		y, err := n.forward(x[lo*in:hi*in], part, m)
+		y, err := n.forward(x[lo*in:hi*in], pass, m)
 		if err != nil {
 			return nil, err
 		}
