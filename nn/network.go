@@ -130,6 +130,18 @@ func (n *Network) MakeGrads() {
 	}
 }
 
+// Tensors returns the parameters and states that a network of root would have
+// for items of shape in, with names and shapes but without values: no memory of a
+// size that the layers determine is allocated, so that a reader can first compare
+// them with the contents of a file.
+func Tensors(root Layer, in Shape) (params, states []*Param, err error) {
+	b, _, err := infer(Complete(root, 0), in, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.params, b.states, nil
+}
+
 // infer finds and checks the shapes of a tree, and allocates nothing that
 // depends on them.
 func infer(root Layer, in Shape, unfused bool) (*Builder, Shape, error) {

@@ -73,15 +73,13 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 	}
 	switch s := s.(type) {
 	case *Dense:
-		if i+1 < len(l.Layers) {
-			if _, ok := l.Layers[i+1].(*ReLU); ok {
-				relu, out, err := build(i+1, out)
-				if err != nil {
-					return s, out, 1, err
-				}
-				s.relu = relu.(*ReLU)
-				return s, out, 2, nil
+		if _, ok := l.at(i + 1).(*ReLU); ok {
+			relu, out, err := build(i+1, out)
+			if err != nil {
+				return s, out, 1, err
 			}
+			s.relu = relu.(*ReLU)
+			return s, out, 2, nil
 		}
 	case *Conv:
 		pool, last, n := l.pattern(i + 1)
@@ -106,25 +104,26 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 	return s, out, 1, nil
 }
 
+// at returns layer i, nil after the last.
+func (l *Sequential) at(i int) Layer {
+	if i < len(l.Layers) {
+		return l.Layers[i]
+	}
+	return nil
+}
+
 // pattern looks for an activation and a max-pool in either order, or a
 // max-pool alone, from layer i on. last reports whether the pool comes first; n is
 // the number of layers, 0 if there is no match.
 func (l *Sequential) pattern(i int) (pool *MaxPool, last bool, n int) {
-	if i >= len(l.Layers) {
-		return nil, false, 0
-	}
-	var next Layer
-	if i+1 < len(l.Layers) {
-		next = l.Layers[i+1]
-	}
-	switch s := l.Layers[i].(type) {
+	switch s := l.at(i).(type) {
 	case *MaxPool:
-		if act, ok := next.(elementwise); ok && act.function().Monotone() {
+		if act, ok := l.at(i + 1).(elementwise); ok && act.function().Monotone() {
 			return s, true, 2
 		}
 		return s, false, 1
 	case elementwise:
-		if pool, ok := next.(*MaxPool); ok && s.function().Monotone() {
+		if pool, ok := l.at(i + 1).(*MaxPool); ok && s.function().Monotone() {
 			return pool, false, 2
 		}
 	}

@@ -50,9 +50,7 @@ func newConv(b *builder, op *nn.Op) node {
 		one := [3]int{1, 1, 1}
 		five := [3]int{5, 5, 5}
 		l.volume = c.In == 1 && c.Kernel == five && op.Pool.Window == five && c.Stride == one && c.Dilation == one && c.Pad == [3]int{}
-		if b.train {
-			l.arg = b.perItem(op.Out)
-		}
+		l.arg = b.training(op.Out)
 	}
 	if b.train {
 		l.chunks = l.chunksOf(b.network.batch)

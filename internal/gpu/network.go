@@ -37,7 +37,7 @@ type network struct {
 	mu     sync.Mutex
 	slots  map[uintptr]*slot // of inputs that were loaded ahead, by their address in host memory
 	staged *slot
-	graphs map[graphKey]*graphs
+	graphs map[graphKey]*cuda.Graph
 	steps  *stepping // nil for a predictor
 
 	scoring *scoring // of the loss that was last computed here
@@ -60,15 +60,15 @@ const (
 	training
 )
 
+// graphKey identifies a graph: one of a forward pass, one of the other half of a step, or one of a whole step
+// with a loss that is computed here.
 type graphKey struct {
 	x     cuda.Memory
 	items int
 	mode  mode
+	back  bool              // the half of a step after the loss
 	loss  head.MixtureShape // of a whole step; else zero
 }
-
-// graphs are the two halves of a step, or with a loss computed here all of it, the first.
-type graphs struct{ forward, backward *cuda.Graph }
 
 func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	ops, err := net.Ops()
@@ -77,7 +77,7 @@ func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptio
 	}
 	n := &network{
 		net: net, device: d, batch: batch, ops: ops, arena: d.NewArena(),
-		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*graphs{},
+		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*cuda.Graph{},
 	}
 	if err := n.allocate(ops, o); err != nil {
 		n.arena.Free()
@@ -129,10 +129,7 @@ func (n *network) close() {
 	_ = n.stream.Synchronize()
 	_ = n.copies.Synchronize()
 	for _, g := range n.graphs {
-		g.forward.Close()
-		if g.backward != nil {
-			g.backward.Close()
-		}
+		g.Close()
 	}
 	n.stream.Close()
 	n.copies.Close()
@@ -210,14 +207,10 @@ func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape)
 	if at, err = n.place(x); err != nil {
 		return nil, err
 	}
-	g, err := n.graphsOf(graphKey{x: at.at, items: p.Items, mode: m, loss: loss})
-	if err != nil {
-		return nil, err
-	}
 	if m != predicting {
 		n.drawKeys(p)
 	}
-	return at, n.stream.Run(g.forward)
+	return at, n.run(graphKey{x: at.at, items: p.Items, mode: m, loss: loss})
 }
 
 // place returns the slot of inputs that were loaded ahead, or copies them.
@@ -271,29 +264,23 @@ func (n *network) drawKeys(p nn.Pass) {
 	}
 }
 
-// graphsOf returns the graphs for some inputs, which are recorded on first use.
-func (n *network) graphsOf(k graphKey) (*graphs, error) {
-	if g := n.graphs[k]; g != nil {
-		return g, nil
-	}
-	g := &graphs{}
-	var err error
-	if g.forward, err = n.stream.Record(func() error { return n.record(k, false) }); err != nil {
-		return nil, err
-	}
-	if k.mode == training && k.loss == (head.MixtureShape{}) {
-		if g.backward, err = n.stream.Record(func() error { return n.record(k, true) }); err != nil {
-			return nil, err
+// run starts a graph, which is recorded on first use.
+func (n *network) run(k graphKey) error {
+	g := n.graphs[k]
+	if g == nil {
+		var err error
+		if g, err = n.stream.Record(func() error { return n.record(k) }); err != nil {
+			return err
 		}
+		n.graphs[k] = g
 	}
-	n.graphs[k] = g
-	return g, nil
+	return n.stream.Run(g)
 }
 
-// record submits the kernels of a pass to the stream.
-func (n *network) record(k graphKey, back bool) error {
+// record submits the kernels of a graph to the stream.
+func (n *network) record(k graphKey) error {
 	r := &recorder{stream: n.stream, items: k.items, mode: k.mode}
-	if back {
+	if k.back {
 		n.steps.backward(r, n, k.x)
 		return r.err
 	}

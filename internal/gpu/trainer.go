@@ -33,7 +33,7 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 		s.fetch()
 		loss(s.grad[:size], t.outHost[:size])
 		s.send()
-		if err := t.stream.Run(t.graphs[graphKey{x: from.at, items: items, mode: training}].backward); err != nil {
+		if err := t.run(graphKey{x: from.at, items: items, mode: training, back: true}); err != nil {
 			return err
 		}
 		return t.stream.Mark(from.done)

@@ -19,15 +19,6 @@ type sparseScratch struct {
 	xc, dxc, wc, dwc []float32
 }
 
-func (c *Conv) newSparseScratch() *sparseScratch {
-	n := c.shape.Out*volume(c.pooled) + 8
-	return &sparseScratch{
-		pos: make([]int32, n),
-		g:   make([]float32, n),
-		end: make([]int32, c.shape.Out*c.pooled[0]),
-	}
-}
-
 // GradSparse is the backward pass of ForwardPool for n items. g [n, Out,
 // PooledSize] is the gradient of the pooled convolution, already multiplied by
 // the derivative of the activation (Activation.Backward on the pooled output);
@@ -54,7 +45,8 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
 	}
 	if s.sparse == nil {
-		s.sparse = c.newSparseScratch()
+		m := c.shape.Out*volume(c.pooled) + 8
+		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
 	blocks := c.byChannels()
 	if blocks {
