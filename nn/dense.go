@@ -113,7 +113,7 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 		l.relu.Backward(p, dy, dy, y, y)
 	}
 	l.dx, l.dy, l.x = dx, dy, x
-	n, work := l.wTiles.count, l.wTiles.work(l.n)
+	n, work := l.wTiles.count, l.Out*l.in*l.n // multiply-adds
 	if dx != nil {
 		n += l.xTiles.count
 		work *= 2
@@ -289,9 +289,6 @@ func tile(m, n, k, workers int) tiles {
 	t.count = t.across * pieces(m, t.rows)
 	return t
 }
-
-// work is the multiply-adds of the whole product over k.
-func (t *tiles) work(k int) int { return t.m * t.n * k }
 
 // at returns first row, rows, first column and columns of piece i.
 func (t *tiles) at(i int) (r0, rows, c0, cols int) {

@@ -339,15 +339,14 @@ func (b *Builder) Child(name string, l Layer, in Shape) (built Layer, out Shape,
 	built = instance(l)
 	out, err = built.Build(b, in)
 	b.path = path
+	switch {
+	case err != nil:
+	case len(out) > 0 && slices.Min(out) < 1:
+		err = fmt.Errorf("input %v leaves an empty output %v", in, out)
+	default:
+		err = checkSize("output", out, maxValues)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
-	}
-	for _, x := range out {
-		if x < 1 {
-			return nil, nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
-		}
-	}
-	if err := checkSize("output", out, maxValues); err != nil {
 		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
 	return built, out, nil

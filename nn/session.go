@@ -98,9 +98,7 @@ func (s *Session) Backward(dx, dy []float32) error {
 
 // workspace is the working memory of matrix products, shared by the layers of
 // a session: one piece for each worker.
-type workspace struct {
-	gemm []*kernel.GemmScratch
-}
+type workspace struct{ gemm []*kernel.GemmScratch }
 
 func (b *Builder) workspace() *workspace {
 	if b.work == nil {
