@@ -8,16 +8,15 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/golden"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -167,26 +166,7 @@ func TestGolden(t *testing.T) {
 			if !bytes.Equal(got, written(t, in)) {
 				t.Error("two pages of one input differ")
 			}
-			file := filepath.Join("testdata", name+".html")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.MkdirAll("testdata", 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if runtime.GOARCH != "amd64" {
-				t.Skip("other architectures round differently")
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./report, then look at it", file)
-			}
+			golden.Compare(t, filepath.Join("testdata", name+".html"), got)
 		})
 	}
 }
