@@ -45,7 +45,8 @@ func newConv(b *builder, op *nn.Op) node {
 	if l.pooled {
 		l.args.q, l.args.z = threeOf(op.Pool.Window), threeOf(op.Pool.OutSize())
 		if slices.Max(op.Pool.Window[:]) > 255 {
-			b.err = cmp.Or(b.err, fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
+			b.err = cmp.Or(b.err,
+				fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
 		}
 		one := [3]int{1, 1, 1}
 		five := [3]int{5, 5, 5}
