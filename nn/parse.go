@@ -183,7 +183,8 @@ func (r layerReader) fields(l Layer, kind string, values []*ast.MappingValueNode
 			}
 		default:
 			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
-				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, cmp.Or(expected[f.Kind()], "a number"), strings.TrimSpace(k.Value.String()))
+				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, cmp.Or(expected[f.Kind()], "a number"),
+					strings.TrimSpace(k.Value.String()))
 			}
 		}
 		if err != nil {

@@ -99,7 +99,8 @@ func (a Axis) format(v float64, more int) string {
 	case v == 0:
 		return "0"
 	}
-	return strconv.FormatFloat(v*math.Pow(10, -float64(e)), 'f', max(0, d+e), 64) + "×10" + superscripts.Replace(strconv.Itoa(e))
+	digits := strconv.FormatFloat(v*math.Pow(10, -float64(e)), 'f', max(0, d+e), 64)
+	return digits + "×10" + superscripts.Replace(strconv.Itoa(e))
 }
 
 // probability returns v, a number between 0 and 1, with one more decimal than a
