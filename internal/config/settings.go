@@ -109,7 +109,7 @@ func (s *Settings) File(path string, except ...string) error {
 			continue
 		}
 		if err := e.put(s, e.Texts, false); err != nil {
-			return e.errorf("%w", err)
+			return e.errorf(" %w", err)
 		}
 		s.from(e.Name, e.origin)
 	}
