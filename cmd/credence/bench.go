@@ -78,8 +78,8 @@ type benchWindow float64
 
 // flags declares the flags --seconds and --threads with the given defaults.
 func (w *benchWindow) flags(f *pflag.FlagSet, seconds float64, threads int) {
-	f.Float64Var((*float64)(w), "seconds", seconds, "how long to measure, all windows together, in `seconds`")
-	declareThreads(f, threads, "how many `cores` to use, 0 for all")
+	f.Float64Var((*float64)(w), "seconds", seconds, "total `seconds` to measure")
+	declareThreads(f, threads)
 }
 
 // each checks the flag and returns the duration.
@@ -155,7 +155,7 @@ func newBenchKernels() *cobra.Command {
 	}
 	cmd := newVerb("kernels", "Time the compute kernels against the peak of the chip", "", run)
 	f := cmd.Flags()
-	f.Float64Var((*float64)(&window), "seconds", 1, "how long to measure each kernel, in `seconds`")
+	f.Float64Var((*float64)(&window), "seconds", 1, "`seconds` to measure each kernel")
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON for each kernel and size")
 	return cmd
 }

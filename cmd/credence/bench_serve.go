@@ -63,11 +63,11 @@ func newBenchServe() *cobra.Command {
 	cmd.Args = cobra.MaximumNArgs(1)
 	f := cmd.Flags()
 	o.window.flags(f, 15, 0)
-	f.StringVar(&o.url, "url", "", "`address` of a server that runs already, such as http://127.0.0.1:8080")
-	f.IntVar(&o.connections, "connections", 64, "how many `connections` send at the same time")
-	f.Float64Var(&o.rate, "rate", 6000, "`requests` per second of the open loop, 0 to leave it out")
-	f.IntVar(&o.rows, "rows", 1000, "`items` in a batch, 0 to leave batches out")
-	f.IntVar(&o.requests, "requests", 0, "`requests` over which to watch the server's memory, 0 for none")
+	f.StringVar(&o.url, "url", "", "`address` of a running server, such as http://127.0.0.1:8080")
+	f.IntVar(&o.connections, "connections", 64, "number of concurrent `connections`")
+	f.Float64Var(&o.rate, "rate", 6000, "`requests` per second of the open loop, 0 to skip it")
+	f.IntVar(&o.rows, "rows", 1000, "`items` per batch, 0 to skip batches")
+	f.IntVar(&o.requests, "requests", 0, "`requests` over which to measure the server's memory, 0 to skip it")
 	f.BoolVar(&o.json, "json", false, "print one line of JSON")
 	return cmd
 }

@@ -28,7 +28,7 @@ func newInit() *cobra.Command {
 	o := &initOptions{trainOptions: *newTrainOptions()}
 	cmd := newVerb("init", "Write a commented configuration for your data", "", o.run)
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
+	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - for standard output")
 	declareOverwrite(f, &o.overwrite)
 	declare(f, &o.Settings, config.Train)
 	return cmd
@@ -93,7 +93,7 @@ func newConfigShow() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.origin, "origin", false, "show the origin of each value")
-	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")
+	f.StringVar(&o.format, "format", "yaml", "output `format`: yaml or json")
 	declare(f, &o.Settings, config.Train)
 	return cmd
 }

@@ -57,7 +57,7 @@ func newDataMNIST() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
 	declareOverwrite(f, &overwrite)
-	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
+	f.StringVar(&from, "mnist", "", "`folder` to read the files from, plain or compressed, instead of the cache or the network")
 	return cmd
 }
 
@@ -77,11 +77,11 @@ func newDataADNISynthetic() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "`folder` to write to")
 	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
-	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
-	f.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random")
+	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans of other subjects, for testing")
+	f.Uint64Var(&o.seed, "seed", 1, "random `seed`")
 	f.StringVar(&o.size, "size", "96x96x80", "`voxels` of a volume, XxYxZ: right to left, back to front, up")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder, or the picture")
-	f.StringVar(&o.montage, "montage", "", "`file`.png of slices to write, instead of a folder")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing cohort or picture")
+	f.StringVar(&o.montage, "montage", "", "`file` for a picture of slices, .png, instead of a folder")
 	return cmd
 }
 
@@ -182,12 +182,12 @@ func newDataLabels() *cobra.Command {
 		return takesTable(cmd, args)
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
-	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
+	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those of --show-rules)")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - for standard output")
 	declareOverwrite(f, &o.overwrite)
-	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
+	f.StringVar(&o.item, "item", "", "`column` of item ids (default: from the rules)")
 	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
-	f.BoolVar(&o.show, "show-rules", false, "print the default rules, to start from")
+	f.BoolVar(&o.show, "show-rules", false, "print the default rules")
 	return cmd
 }
 
@@ -225,7 +225,7 @@ func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("reading %s: no votes: every score is missing", path)
 	}
 	if n := len(res.Unvoted); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), firstFew(res.Unvoted))
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), words.Few(res.Unvoted))
 	}
 	var text bytes.Buffer
 	printCounts(&text, rules, res, path)
@@ -293,12 +293,4 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 	if !bytes.HasSuffix(w.Bytes(), []byte("\n")) {
 		w.WriteByte('\n')
 	}
-}
-
-// firstFew lists at most five names.
-func firstFew(names []string) string {
-	if len(names) > 5 {
-		return strings.Join(names[:5], ", ") + " …"
-	}
-	return strings.Join(names, ", ")
 }

@@ -48,10 +48,10 @@ func newDemo() *cobra.Command {
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
-	f.BoolVar(&o.serve, "serve", false, "then serve the page to look at the fresh items and to vote on them; with a demonstration that is there, at once")
-	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, open no browser")
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if that one is taken")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an earlier demonstration")
+	f.BoolVar(&o.serve, "serve", false, "serve a page to browse the fresh items and vote on them; an existing demonstration is not trained again")
+	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, do not open a browser")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if it is in use")
 	return cmd
 }
 

@@ -22,8 +22,8 @@ func (d *device) declare(f *pflag.FlagSet) {
 	f.StringVar((*string)(d), "device", "auto", deviceHelp)
 }
 
-const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
-	"which is the CPU; GPUs need the program credence-gpu"
+const deviceHelp = "`device` for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
+	"which is the CPU; GPUs require the program credence-gpu"
 
 // openGPU opens a GPU; tests count the calls.
 var openGPU = gpu.Open

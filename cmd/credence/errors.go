@@ -197,6 +197,12 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 	if !ok {
 		return ""
 	}
+	quoted := func(name string, quote func(string) string) string {
+		if name == "" {
+			return ""
+		}
+		return quote(name)
+	}
 	var list []string
 	for _, s := range a.Settings {
 		f := settingFlags[s]
@@ -206,15 +212,15 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		word := ""
 		switch {
 		case s == dataset.SetMissing:
-			word = listWord(a.Value)
+			word = quoted(a.Value, listWord)
 		case s == dataset.SetVoteColumns:
 			word = strings.Join(words.Each(a.Columns, listWord), ",")
 		case s == dataset.SetForm:
 			word = strings.Join(words.Each(a.Forms, func(f dataset.Form) string { return "--votes-form " + f.String() }), " or ")
 		case s == dataset.SetItem || s == dataset.SetImages:
-			word = shellWord(a.Column)
+			word = quoted(a.Column, shellQuote)
 		default:
-			word = listWord(a.Column)
+			word = quoted(a.Column, listWord)
 		}
 		if word != "" && f.known != "" {
 			list = append(list, strings.Replace(f.known, "[WORD]", word, 1))
@@ -243,13 +249,5 @@ func listWord(name string) string {
 	if strings.ContainsAny(name, ",\"\n") {
 		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	}
-	return shellWord(name)
-}
-
-// shellWord quotes a column name for a shell.
-func shellWord(name string) string {
-	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
+	return shellQuote(name)
 }

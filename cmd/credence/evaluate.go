@@ -48,7 +48,7 @@ func newEvaluate() *cobra.Command {
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
-	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
+	f.StringVar(&o.report, "report", "", "also write an HTML report to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
 }
@@ -56,16 +56,16 @@ func newEvaluate() *cobra.Command {
 // declare adds the flags that evaluate and report share: data and scores.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	scoring := &o.scoring
-	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
-	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
-	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
-	f.StringVar(&o.split, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, with a column per class")
+	f.Var(&o.levels, "level", "levels of the intervals; widths are reported for the first")
+	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "bootstrap `draws` for standard errors (default 1000; 200 for many items)")
+	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "`seed` of the bootstrap")
+	f.StringVar(&o.split, "part", "", "evaluate only this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
-	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` selects the predictions to withhold: p_top or width")
-	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
-	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
+	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`criterion` for withholding predictions: p_top or width")
+	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which the remaining predictions have this `accuracy`")
+	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace rater names in the page with pseudonyms; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
 }
@@ -260,7 +260,7 @@ func newReport() *cobra.Command {
 		return takesItems(cmd, args)
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
+	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - for standard output")
 	declareOverwrite(f, &o.out.overwrite)
 	o.declare(f)
 	return cmd
@@ -270,9 +270,9 @@ func newReport() *cobra.Command {
 type pageFlags struct{ title, author, date string }
 
 func (p *pageFlags) declare(f *pflag.FlagSet) {
-	f.StringVar(&p.title, "title", "", "`title` of the report's page")
-	f.StringVar(&p.author, "author", "", "`author` of the report, shown below its title")
-	f.StringVar(&p.date, "date", "", "`date` of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none)")
+	f.StringVar(&p.title, "title", "", "`title` of the report")
+	f.StringVar(&p.author, "author", "", "`author` of the report")
+	f.StringVar(&p.date, "date", "", "`date` of the report, or none (default: today, or $SOURCE_DATE_EPOCH)")
 }
 
 // resolve sets the date. Pages that training writes have none, so that a run

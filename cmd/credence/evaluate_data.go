@@ -82,8 +82,8 @@ type byOptions struct {
 }
 
 func (o *byOptions) declare(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.by, "by", nil, "judge the spread apart by the levels of these `columns` of DATA")
-	f.StringSliceVar(&o.bins, "bins", nil, "and by bins of numbers, `column=n`; spread=n is the predicted spread (default spread=4)")
+	f.StringSliceVar(&o.by, "by", nil, "report the dispersion by level of these `columns` of DATA")
+	f.StringSliceVar(&o.bins, "bins", nil, "report the dispersion in n bins of a numeric column, `column=n`; spread=n bins the predicted spread (default spread=4)")
 }
 
 // spreadName is the name of the predicted spread in --bins.

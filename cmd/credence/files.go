@@ -23,7 +23,7 @@ import (
 
 // declareOverwrite adds --overwrite. Without it no verb replaces a file.
 func declareOverwrite(f *pflag.FlagSet, overwrite *bool) {
-	f.BoolVar(overwrite, "overwrite", false, "replace the output if it exists")
+	f.BoolVar(overwrite, "overwrite", false, "replace an existing output")
 }
 
 // checkOutputs validates output files before any work begins. It returns an error if a folder does not exist, two

@@ -140,7 +140,7 @@ func (d *digits) Type() string { return "number" }
 // declare adds the flag to a verb that writes CSV.
 func (d *digits) declare(f *pflag.FlagSet) {
 	d.Digits = defaultDigits
-	f.Var(d, "digits", "significant `digits` of numbers in CSV, or full; of JSON lines too if given; Parquet and Arrow have all")
+	f.Var(d, "digits", "significant `digits` in CSV, or full; also in JSON lines if given; Parquet and Arrow have all")
 }
 
 // of returns the number of digits in an output format. Formats other than CSV are read

@@ -31,7 +31,7 @@ type flagGroup struct {
 // shortHelp has --help show the flags of some groups, and adds --help-all, which shows everything.
 func shortHelp(cmd *cobra.Command, groups []flagGroup) {
 	all := &helpAll{cmd: cmd}
-	cmd.Flags().VarPF(all, "help-all", "", "show all flags and the rest of the help").NoOptDefVal = "true"
+	cmd.Flags().VarPF(all, "help-all", "", "show all flags and details").NoOptDefVal = "true"
 	full := cmd.UsageFunc()
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
 		if all.given {

@@ -30,10 +30,10 @@ func newJoin() *cobra.Command {
 	cmd := newVerb("join OUT", "Combine separately trained members, or shards of a prediction",
 		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
-	declareThreads(f, 0, "how many `cores` to use (default all); the result is the same")
-	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run or the predictions if they exist")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	declareThreads(f, 0)
+	f.DurationVar(&o.wait, "wait", 0, "maximum `time` to wait for unfinished members or shards, such as 2h")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing run or existing predictions")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
 	return cmd
 }

@@ -142,7 +142,7 @@ func endWithParent() {
 func addKernelFlag(root *cobra.Command) {
 	var name string
 	root.PersistentFlags().StringVar(&name, "kernel", "",
-		"force an instruction `set`: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+		"instruction `set` to use: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("kernel") {
 			return kernel.Err()

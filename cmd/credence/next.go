@@ -14,7 +14,6 @@ import (
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/mixture"
-	"credence/model"
 	"credence/predict"
 )
 
@@ -34,16 +33,15 @@ func newNext() *cobra.Command {
 	cmd := newVerb("next RUN ITEMS...", "Rank items by the value of another vote",
 		"a run and a file of items", o.run)
 	f := cmd.Flags()
-	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")
-	f.StringVar(&o.raters, "raters", "", "also say whom to ask: a `file` with the columns rater and cost, the budget being in the unit of costs")
-	f.IntVar(&o.most, "max-votes", 0, "further `votes` on one item at most (default 10; fewer if classes are many)")
+	f.IntVar(&o.budget, "budget", 0, "`votes` to allocate to the items")
+	f.StringVar(&o.raters, "raters", "", "`file` with columns rater and cost, to also choose raters; the budget is then in the unit of costs")
+	f.IntVar(&o.most, "max-votes", 0, "maximum further `votes` per item (default 10; fewer with many classes)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
-	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
+	f.BoolVar(&o.all, "all", false, "also list items that are allocated no votes")
 	declare(f, &o.from.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
-	f.BoolVar(&o.out.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
-	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
-	declareThreads(f, 0, "how many `cores` to use (default all)")
+	f.IntVar(&o.from.batch, "batch", 1024, "`items` to read at a time")
+	declareThreads(f, 0)
 	o.out.declare(f, "table", "md", "csv", "jsonl", "parquet", "json")
 	return cmd
 }
@@ -91,7 +89,9 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	c := &candidates{most: o.votesPerItem(m), from: p}
+	// The largest number of votes to plan on one item.
+	most := min(cmp.Or(o.most, evaluate.MostVotes(len(m.Classes))), o.budget)
+	c := &candidates{most: most, from: p}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
@@ -110,7 +110,8 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 	var list votePlan
 	var rows rowWriter
 	if costs != nil {
-		l, err := c.ask(o.budget, costs, o.ratersPerItem(c.from.model))
+		most := cmp.Or(o.most, min(defaultRaters, evaluate.MostVotes(len(c.from.model.Classes))))
+		l, err := c.ask(o.budget, costs, most)
 		if err != nil {
 			return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
 		}
@@ -143,14 +144,6 @@ type votePlan interface {
 	summary() string         // expected gain of the budget
 	warning(most int) string // about a budget that is not used up, or ""
 	table(w *printout.Page)
-}
-
-// votesPerItem returns the largest number of votes planned on one item.
-func (o *nextOptions) votesPerItem(m *model.Model) int {
-	if o.most > 0 {
-		return min(o.most, o.budget)
-	}
-	return min(evaluate.MostVotes(len(m.Classes)), o.budget)
 }
 
 // candidates are the items that could be voted on.
@@ -270,25 +263,31 @@ func (l *nextPlan) warning(most int) string {
 }
 
 func (l *nextPlan) table(w *printout.Page) {
-	if len(l.Plan) == 0 {
-		return
-	}
-	t := printout.NewTable(1)
 	header := []string{"rank", "item", "votes", "gain", "by one", "variance"}
-	if l.Plan[0].Cast != nil { // votes were taken into account
+	if len(l.Plan) > 0 && l.Plan[0].Cast != nil { // votes were taken into account
 		header = append(header, "cast")
 	}
-	t.Add(header...)
-	for _, r := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
+	planTable(w, printout.NewTable(1), header, l.Plan, "item", func(r nextItem) []string {
 		row := []string{strconv.Itoa(r.Rank), printout.Ellipsis(r.Item, 24), strconv.Itoa(r.Votes), fmt.Sprintf("%.4f", r.Gain),
 			fmt.Sprintf("%.4f", r.NextGain), fmt.Sprintf("%.4f", r.Variance)}
 		if r.Cast != nil {
 			row = append(row, words.Count(*r.Cast))
 		}
-		t.Add(row...)
+		return row
+	})
+}
+
+// planTable prints the first rows of a plan, and the number of the others.
+func planTable[T any](w *printout.Page, t *printout.Table, header []string, plan []T, noun string, row func(T) []string) {
+	if len(plan) == 0 {
+		return
+	}
+	t.Add(header...)
+	for _, r := range plan[:min(len(plan), predict.TableItems)] {
+		t.Add(row(r)...)
 	}
 	w.Table(t)
-	if more := len(l.Plan) - predict.TableItems; more > 0 {
-		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
+	if more := len(plan) - predict.TableItems; more > 0 {
+		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, noun))
 	}
 }

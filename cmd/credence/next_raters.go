@@ -10,7 +10,6 @@ import (
 	"credence/internal/table"
 	"credence/internal/words"
 	"credence/model"
-	"credence/predict"
 )
 
 // readCosts reads the cost of a vote of each rater. Raters must be known to the model.
@@ -46,12 +45,8 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 				"credence raters RUN lists them")
 		case twice:
 			return nil, t.Errorf(i, rater, "rater %q has a cost in line %d already", name, line)
-		case row[cost] == "":
-			return nil, t.Errorf(i, cost, "rater %q has no cost", name)
-		case !number:
-			return nil, t.Errorf(i, cost, "%q is not a cost", row[cost])
-		case !(x > 0):
-			return nil, t.Errorf(i, cost, "a cost of %s: expected more than 0", row[cost])
+		case !number || !(x > 0):
+			return nil, t.Errorf(i, cost, "expected a cost above 0 for rater %q, found %q", name, row[cost])
 		}
 		first[name] = t.Line(i)
 		costs = append(costs, evaluate.Cost{Rater: at, Cost: x})
@@ -89,14 +84,6 @@ type askVote struct {
 
 // defaultRaters is the default of the largest number of raters to ask about one item.
 const defaultRaters = 3
-
-// ratersPerItem returns the largest number of raters to ask about one item.
-func (o *nextOptions) ratersPerItem(m *model.Model) int {
-	if o.most > 0 {
-		return o.most
-	}
-	return min(defaultRaters, evaluate.MostVotes(len(m.Classes)))
-}
 
 // ask allocates a budget to votes of raters.
 func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan, error) {
@@ -141,17 +128,9 @@ func (l *askPlan) warning(int) string {
 }
 
 func (l *askPlan) table(w *printout.Page) {
-	if len(l.Plan) == 0 {
-		return
-	}
-	t := printout.NewTable(1, 2)
-	t.Add("rank", "item", "rater", "cost", "gain", "per cost", "variance")
-	for _, v := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
-		t.Add(strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
-			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance))
-	}
-	w.Table(t)
-	if more := len(l.Plan) - predict.TableItems; more > 0 {
-		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "vote"))
-	}
+	header := []string{"rank", "item", "rater", "cost", "gain", "per cost", "variance"}
+	planTable(w, printout.NewTable(1, 2), header, l.Plan, "vote", func(v askVote) []string {
+		return []string{strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
+			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance)}
+	})
 }

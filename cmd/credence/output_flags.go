@@ -18,6 +18,7 @@ import (
 	"credence/evaluate"
 	"credence/internal/atomicfile"
 	"credence/internal/printout"
+	"credence/internal/words"
 	"credence/predict"
 )
 
@@ -37,18 +38,24 @@ type outputFlags struct {
 // formOf maps extensions of files to output formats.
 var formOf = map[string]string{
 	".txt": "table", ".md": "md", ".markdown": "md", ".csv": "csv", ".json": "json",
-	".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+	".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".npy": "npy", ".arrow": "arrow",
 }
 
 func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	o.forms = forms
-	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the form that its name says; - is standard output")
+	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the format of its extension; - for standard output")
 	declareOverwrite(f, &o.overwrite)
-	f.StringVar(&o.form, "format", "", "`form` of the output, whatever its name: "+strings.Join(forms, ", "))
+	f.StringVar(&o.form, "format", "", "output `format`, whatever the extension: "+words.List(forms, "or"))
 	if slices.Contains(forms, "csv") {
 		o.digits.declare(f)
 	}
-	f.BoolVar(&o.json, "json", false, "short for --format json: one object on one line")
+	if slices.Contains(forms, "parquet") { // rows with texts of users
+		f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '")
+	}
+	if !slices.Contains(forms, "json") {
+		return
+	}
+	f.BoolVar(&o.json, "json", false, "same as --format json: one object on one line")
 }
 
 // resolve determines the format of the output.
@@ -61,25 +68,14 @@ func (o *outputFlags) resolve() error {
 	}
 	switch {
 	case o.form != "":
-		if !slices.Contains(o.forms, o.form) {
-			return usagef("--format %q: expected one of %s", o.form, strings.Join(o.forms, ", "))
-		}
+		return oneOf("format", o.form, o.forms...)
 	case o.file == "-":
 		o.form = o.forms[0]
-	default:
-		o.form = formOf[strings.ToLower(filepath.Ext(o.file))]
-		if !slices.Contains(o.forms, o.form) {
-			var names []string
-			for _, form := range o.forms {
-				if form == "table" {
-					form = "txt"
-				}
-				names = append(names, "."+form)
-			}
-			return usagef("-o %s: expected a name that ends in %s, or --format", o.file, strings.Join(names, ", "))
-		}
+		return nil
 	}
-	return nil
+	o.form = formOf[strings.ToLower(filepath.Ext(o.file))]
+	extensions := strings.Replace("."+strings.Join(o.forms, ", ."), ".table", ".txt", 1)
+	return expect(slices.Contains(o.forms, o.form), "-o %s: expected a name that ends in %s, or --format", o.file, extensions)
 }
 
 // begin determines the format of the output and checks that it and the other outputs can be written.
@@ -105,8 +101,13 @@ func (o *outputFlags) write(cmd *cobra.Command, object any, report func(*printou
 			_, err := w.Write(p.Bytes())
 			return err
 		}
-		return rows(w, predict.Form{Name: o.form, Digits: o.digits.of(o.form), CSVSafe: o.csvSafe})
+		return rows(w, o.rows())
 	})
+}
+
+// rows returns how rows are written.
+func (o *outputFlags) rows() predict.Form {
+	return predict.Form{Name: o.form, Digits: o.digits.of(o.form), CSVSafe: o.csvSafe}
 }
 
 // writeFile writes an output to a file, or to standard output if path is -.

@@ -109,7 +109,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	if p.votes != nil {
 		o.Known = p.votes.Items()
 	}
-	if p.options.format.Name == "table" {
+	if p.options.out.form == "table" {
 		o.Batch = predict.TableItems + 1
 	}
 	if p.input == "-" {
@@ -193,7 +193,7 @@ func (p *predictor) end() error {
 	if p.items == 0 {
 		p.warn(p.input + " has no items")
 	}
-	if d.Unused > 0 && p.options.format.Name != "table" {
+	if d.Unused > 0 && p.options.out.form != "table" {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
 			words.Plural(d.Unused, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}

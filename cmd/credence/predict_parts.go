@@ -38,10 +38,10 @@ func (o *predictOptions) checkShards(items []string) error {
 		}
 	}
 	switch {
-	case o.out == "-":
+	case o.out.file == "-":
 		return usagef("%s keeps finished blocks next to the output: give a file, such as -o predictions.csv", flag)
-	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.format.Name):
-		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.format.Name)
+	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.out.form):
+		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.out.form)
 	case slices.Contains(items, "-"):
 		return withHint(usagef("%s reads the items more than once, and standard input cannot be: give a file", flag), "save it first: cat > items.csv")
 	}
@@ -103,9 +103,9 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := predict.OpenShard(o.out, p.table, s, o.rank.Index)
+	parts, err := predict.OpenShard(o.out.file, p.table, s, o.rank.Index)
 	if _, ok := errors.AsType[*predict.ShardError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.ShardFolder(o.out))+", or choose another -o")
+		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.ShardFolder(o.out.file))+", or choose another -o")
 	}
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return withHint(err, "the same command goes on from the parts in "+predict.ShardFolder(o.out))
+			return withHint(err, "the same command goes on from the parts in "+predict.ShardFolder(o.out.file))
 		}
 		return err
 	}
@@ -150,13 +150,13 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 		if p.votes != nil { // all items were read
 			within = ""
 		}
-		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s puts all of them together%s\n", o.rank, shellQuote(o.out), within)
+		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s puts all of them together%s\n", o.rank, shellQuote(o.out.file), within)
 		return nil
 	}
 	if err := parts.Close(); err != nil {
 		return err
 	}
-	_, err = predict.Join(o.out)
+	_, err = predict.Join(o.out.file)
 	return err
 }
 

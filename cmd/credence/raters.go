@@ -34,9 +34,9 @@ func newRaters() *cobra.Command {
 		"a run or a model file", o.run)
 	f := cmd.Flags()
 	o.out.declare(f, "table", "md", "csv", "json")
-	f.StringVar(&o.plot, "plot", "", "also draw bias and guess rate with their intervals as an SVG `file`")
-	f.BoolVar(&o.pseudonyms, "pseudonyms", false, "replace the names of raters")
-	f.Uint64Var(&o.seed, "seed", run.DefaultPseudonyms, "seed of the pseudonyms: equal seeds give equal ones")
+	f.StringVar(&o.plot, "plot", "", "also write bias and guess rate with their intervals to this `file`, .svg")
+	f.BoolVar(&o.pseudonyms, "pseudonyms", false, "replace rater names with pseudonyms")
+	f.Uint64Var(&o.seed, "seed", run.DefaultPseudonyms, "`seed` of the pseudonyms")
 	return cmd
 }
 

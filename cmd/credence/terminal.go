@@ -83,7 +83,9 @@ func (l *statusLine) erase() {
 }
 
 // declareThreads adds the flag --threads, the number of cores that a verb uses, 0 for all.
-func declareThreads(f *pflag.FlagSet, n int, usage string) { f.Int("threads", n, usage) }
+func declareThreads(f *pflag.FlagSet, n int) {
+	f.Int("threads", n, "number of `cores` to use, 0 for all")
+}
 
 // useThreads applies the flag of declareThreads. It ignores that of credence train, which is an option of its settings
 // and not of type int.

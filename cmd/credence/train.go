@@ -50,9 +50,9 @@ func newTrain() *cobra.Command {
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.resume, "resume", false, "continue the run in --out")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
-	f.StringVar(&o.memberText, "member", "", "train network `I/M` alone, from 0/M, for credence join; auto or auto/M takes I from the environment")
+	f.StringVar(&o.memberText, "member", "", "train only network `I/M`, with I from 0, for credence join; auto or auto/M reads I from the environment")
 	shortHelp(cmd, commonFlags)
 	return cmd
 }

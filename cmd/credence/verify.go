@@ -19,7 +19,7 @@ func newVerify() *cobra.Command {
 	var quiet bool
 	verify := func(cmd *cobra.Command, args []string) error { return verifyRun(cmd, run.Folder(args[0]), quiet) }
 	cmd := newVerb("verify RUN", "Repeat a run and compare the model bit for bit", "the folder of a run", verify)
-	declareThreads(cmd.Flags(), 0, "how many `cores` to use (default all); the result is the same")
+	declareThreads(cmd.Flags(), 0)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress")
 	return cmd
 }
