@@ -49,14 +49,8 @@ func newBenchTrain() *cobra.Command {
 			return err
 		}
 		t := w.Time(duration)
-		result := trainResult{
-			Workload:      workload,
-			Threads:       par.Threads(),
-			Batch:         w.Batch,
-			MsPerStep:     math.Round(t.PerStep.Seconds()*1e7) / 1e4,
-			Kernel:        engine.Name(),
-			AllocsPerStep: t.AllocsPerStep,
-		}
+		result := trainResult{Workload: workload, Threads: par.Threads(), Batch: w.Batch, Kernel: engine.Name(),
+			MsPerStep: math.Round(t.PerStep.Seconds()*1e7) / 1e4, AllocsPerStep: t.AllocsPerStep}
 		return printResult(cmd, asJSON, result, `workload     %s, %d items per step
 time         %.4g ms per step, %.4g ms per item
 threads      %d

@@ -50,11 +50,8 @@ type checkReport struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
-	err := cmp.Or(checkDraws(o.Bootstrap), o.checkPlan())
+	err := cmp.Or(checkDraws(o.Bootstrap), o.checkPlan(), o.out.begin(cmd, paths))
 	if err != nil {
-		return err
-	}
-	if err := o.out.begin(cmd, paths); err != nil {
 		return err
 	}
 	vo := o.data.LoadOptions().VotesOptions

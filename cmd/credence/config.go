@@ -99,10 +99,7 @@ func newConfigShow() *cobra.Command {
 }
 
 func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
-	if err := oneOf("format", o.format, "yaml", "json"); err != nil {
-		return err
-	}
-	if err := o.resolve(); err != nil {
+	if err := cmp.Or(oneOf("format", o.format, "yaml", "json"), o.resolve()); err != nil {
 		return err
 	}
 	var unread error // why options that depend on the data are unknown

@@ -87,18 +87,15 @@ func newDataADNISynthetic() *cobra.Command {
 
 func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	size, err := parseSize(o.size)
-	oneOutput := expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage")
-	if err := cmp.Or(err, oneOutput); err != nil {
+	err = cmp.Or(err,
+		expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage"),
+		expect(o.scans >= 1, "--scans %d: expected at least 1", o.scans),
+		expect(o.fresh >= 0, "--fresh %d: expected at least 0", o.fresh))
+	if err != nil {
 		return err
 	}
 	if o.montage != "" {
 		return o.writeMontage(size)
-	}
-	err = cmp.Or(
-		expect(o.scans >= 1, "--scans %d: expected one or more", o.scans),
-		expect(o.fresh >= 0, "--fresh %d: expected none or more", o.fresh))
-	if err != nil {
-		return err
 	}
 	c, err := cohort.New(cohort.Options{Scans: o.scans, Fresh: o.fresh, Seed: o.seed})
 	if err != nil {

@@ -105,10 +105,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err := o.archiveVotes(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	if err := items.WriteFiles(o.out, "", false); err != nil {
-		return err
-	}
-	if err := fresh.WriteFiles(o.out, "fresh-", true); err != nil {
+	if err := errors.Join(items.WriteFiles(o.out, "", false), fresh.WriteFiles(o.out, "fresh-", true)); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "credence: %d items with %d votes each, design %q, seed %d; training five networks\n",

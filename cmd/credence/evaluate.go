@@ -17,7 +17,6 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
-	"credence/internal/atomicfile"
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
@@ -72,14 +71,9 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	path, files := args[0], args[1:]
-	if err := o.check(); err != nil {
-		return err
-	}
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs); err != nil {
-		return err
-	}
-	if err := o.checkPage(); err != nil {
+	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs))
+	if err != nil {
 		return err
 	}
 	m, err := loadModel(cmd.ErrOrStderr(), path)
@@ -90,8 +84,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
-		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", m.Method.Name()),
-			"credence evaluate judges what it has")
+		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate reports the scores of such models")
 	}
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
@@ -151,11 +144,7 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
-	write := func(w io.Writer) error { return report.Write(w, page) }
-	if o.pageOnly {
-		return writeFile(cmd, o.report, write)
-	}
-	return atomicfile.Write(o.report, write)
+	return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // check validates the flags before any file is read.
@@ -170,7 +159,8 @@ func (o *evaluateOptions) check() error {
 			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
 		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
 		o.by.check(),
-		o.page.resolve())
+		o.page.resolve(),
+		o.checkPage())
 	if err != nil || o.pageOnly {
 		return err
 	}

@@ -58,14 +58,11 @@ type numbers struct {
 
 func (n *numbers) Set(s string) error {
 	values, err := parseNumbers(s)
-	if err != nil {
-		return err
+	if n.changed {
+		values = append(n.values, values...)
 	}
-	if !n.changed {
-		n.values, n.changed = nil, true
-	}
-	n.values = append(n.values, values...)
-	return nil
+	n.values, n.changed = values, true
+	return err
 }
 
 func (n *numbers) String() string { return calculator.JoinNumbers(n.values, ",") }
@@ -76,11 +73,8 @@ type numberRows [][]float64
 
 func (r *numberRows) Set(s string) error {
 	values, err := parseNumbers(s)
-	if err != nil {
-		return err
-	}
 	*r = append(*r, values)
-	return nil
+	return err
 }
 
 func (r *numberRows) String() string {

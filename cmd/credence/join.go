@@ -38,16 +38,6 @@ func newJoin() *cobra.Command {
 	return cmd
 }
 
-// members reads the members of a run, and waits for them if --wait is given.
-func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.MemberResult, error) {
-	var members []*train.MemberResult
-	err := o.poll(ctx, func() (late bool, err error) {
-		members, err = run.ReadMembers(out)
-		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
-	})
-	return members, err
-}
-
 // poll calls f once a second until nothing is late any more or the time of --wait is over.
 func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error)) error {
 	const every = time.Second
@@ -64,34 +54,31 @@ func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error))
 	}
 }
 
-// waitForOutput waits until there is a folder of a run or of a prediction, which determines what is joined.
-func (o *joinOptions) waitForOutput(ctx context.Context, out string) error {
-	return o.poll(ctx, func() (late bool, err error) {
-		if hasShards(out) {
-			return false, nil
-		}
-		_, err = os.Stat(out)
-		return errors.Is(err, fs.ErrNotExist), nil
-	})
-}
-
 // run joins the members of a run or the shards of a prediction.
 func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
-	if err := o.waitForOutput(ctx, string(out)); err != nil {
-		return orStopped(ctx, err)
-	}
+	// Wait until there is a folder of a run or of a prediction, which determines what is joined.
+	err := o.poll(ctx, func() (late bool, err error) {
+		_, err = os.Stat(string(out))
+		return errors.Is(err, fs.ErrNotExist) && !hasShards(string(out)), nil
+	})
 	switch {
+	case err != nil:
+		return orStopped(ctx, err)
 	case hasShards(string(out)):
 		return o.joinShards(ctx, cmd, string(out))
 	case isPrediction(string(out)):
 		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
 	}
-	members, err := o.members(ctx, out)
+	var members []*train.MemberResult
+	err = o.poll(ctx, func() (late bool, err error) {
+		members, err = run.ReadMembers(out)
+		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
+	})
 	if ctx.Err() != nil {
 		return errors.New("stopped before all members had ended: nothing is joined")
 	}
@@ -121,19 +108,13 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, members[0].Kernel)
-	return t.join(ctx, cmd, members)
-}
-
-// engine sets the engine to the one that the members were trained on. Without that GPU the CPU does
-// the remaining work, and results differ by rounding.
-func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
-	e, err := device(t.Device).matching(recorded)
-	if err != nil {
-		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
-		return
+	// Without the GPU that the members were trained on, the CPU does the remaining work, and results differ by rounding.
+	if e, err := device(t.Device).matching(members[0].Kernel); err == nil {
+		t.Fit.Engine = e
+	} else {
+		o.note(cmd, "warning: the CPU joins these members (%v): the model differs by rounding from one joined on the same device", err)
 	}
-	t.Fit.Engine = e
+	return t.join(ctx, cmd, members)
 }
 
 // note prints a line to standard error.

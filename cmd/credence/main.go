@@ -171,13 +171,7 @@ type versionInfo struct {
 func newVersion() *cobra.Command {
 	var asJSON bool
 	run := func(cmd *cobra.Command, _ []string) error {
-		v := versionInfo{
-			Version: buildVersion(),
-			Go:      runtime.Version(),
-			OS:      runtime.GOOS,
-			Arch:    runtime.GOARCH,
-			Kernel:  kernel.Name(),
-		}
+		v := versionInfo{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Name()}
 		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
 			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
 	}

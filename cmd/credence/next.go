@@ -62,10 +62,7 @@ func (o *nextOptions) check(cmd *cobra.Command) error {
 
 func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	run, items := args[0], args[1:]
-	if err := o.check(cmd); err != nil {
-		return err
-	}
-	if err := o.out.begin(cmd, append(o.from.inputs(run, items), o.raters)); err != nil {
+	if err := cmp.Or(o.check(cmd), o.out.begin(cmd, append(o.from.inputs(run, items), o.raters))); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(cmd)
@@ -75,8 +72,7 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint {
-		return withHint(fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.Method.Name()),
-			"train with --method "+head.Mixture{}.Name())
+		return withHint(fmt.Errorf(noDistributions, "the value of a vote", m.Method.Name()), "train with --method "+head.Mixture{}.Name())
 	}
 	var costs []evaluate.Cost
 	if o.raters != "" {

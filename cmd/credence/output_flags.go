@@ -224,26 +224,22 @@ func writeDispersion(c *csv.Writer, d predict.Digits, columns []evaluate.Dispers
 		}
 		return d.Text(float64(x))
 	}
-	row := func(name, column, level string, e evaluate.Estimate) {
-		if level != "" {
-			column += "=" + level
-		}
-		c.Write([]string{name + "[" + column + "]", text(e.Value), text(e.SE)})
-	}
-	alone := func(x evaluate.Number) evaluate.Estimate {
-		return evaluate.Estimate{Value: x, SE: evaluate.Number(math.NaN())}
+	none := evaluate.Number(math.NaN())
+	row := func(name, of string, value, se evaluate.Number) {
+		c.Write([]string{name + "[" + of + "]", text(value), text(se)})
 	}
 	for _, x := range columns {
 		for _, l := range x.Levels {
-			row("dispersion_ratio", x.Column, l.Name, l.Ratio.Estimate)
-			row("dispersion_ratio_lo", x.Column, l.Name, alone(l.Ratio.Lo))
-			row("dispersion_ratio_hi", x.Column, l.Name, alone(l.Ratio.Hi))
-			row("dispersion_p_value", x.Column, l.Name, alone(l.PValue))
-			row("dispersion_ratio_shrunk", x.Column, l.Name, l.Shrunk)
+			of := strings.TrimSuffix(x.Column+"="+l.Name, "=")
+			row("dispersion_ratio", of, l.Ratio.Value, l.Ratio.SE)
+			row("dispersion_ratio_lo", of, l.Ratio.Lo, none)
+			row("dispersion_ratio_hi", of, l.Ratio.Hi, none)
+			row("dispersion_p_value", of, l.PValue, none)
+			row("dispersion_ratio_shrunk", of, l.Shrunk.Value, l.Shrunk.SE)
 		}
-		row("dispersion_common", x.Column, "", x.Common)
-		row("dispersion_tau", x.Column, "", alone(x.Tau))
-		row("dispersion_heterogeneity_p_value", x.Column, "", alone(x.PValue))
+		row("dispersion_common", x.Column, x.Common.Value, x.Common.SE)
+		row("dispersion_tau", x.Column, x.Tau, none)
+		row("dispersion_heterogeneity_p_value", x.Column, x.PValue, none)
 	}
 }
 

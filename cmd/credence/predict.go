@@ -77,7 +77,7 @@ func (o *predictOptions) output() predict.Format {
 }
 
 // check validates the flags and determines the format of the output.
-func (o *predictOptions) check(terminal bool) error {
+func (o *predictOptions) check(f *pflag.FlagSet, items []string, terminal bool) error {
 	if o.out.file == "-" && o.out.form == "" && terminal {
 		o.out.form = "table"
 	}
@@ -88,19 +88,15 @@ func (o *predictOptions) check(terminal bool) error {
 		checkAbstention(o.format.MaxWidth, o.format.MinTop),
 		expect(o.progress >= 0 && o.progress < 1e6, "--progress %v: expected a number of seconds, 0 for none", o.progress),
 		expect(o.batch >= 1, "--batch %d: expected at least 1", o.batch),
-		o.out.resolve())
+		o.out.resolve(),
+		o.checkOnly(f),
+		o.checkShards(items))
 }
 
 func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	path, items := args[0], args[1:]
 	stdout := cmd.OutOrStdout()
-	if err := o.check(isTerminal(stdout)); err != nil {
-		return err
-	}
-	if err := o.checkOnly(cmd.Flags()); err != nil {
-		return err
-	}
-	if err := o.checkShards(items); err != nil {
+	if err := o.check(cmd.Flags(), items, isTerminal(stdout)); err != nil {
 		return err
 	}
 	overwrite := o.out.overwrite || o.sharded() && predict.Joining(o.out.file)

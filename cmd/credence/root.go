@@ -99,18 +99,24 @@ func noUnknownVerb(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := usagef("unknown command %q", cmd.CommandPath()+" "+args[0])
-	cmd.SuggestionsMinimumDistance = 2 // letters to change
-	var near []string
-	for _, s := range cmd.SuggestionsFor(args[0]) {
-		near = append(near, fmt.Sprintf("%q", cmd.CommandPath()+" "+s))
+	hint := verbHint(cmd, args[0])
+	if hint == "" {
+		cmd.SuggestionsMinimumDistance = 2 // letters to change
+		hint = didYouMean(cmd, cmd.SuggestionsFor(args[0]))
 	}
-	if hint := verbHint(cmd, args[0]); hint != "" {
-		return withHint(err, hint)
-	}
-	if len(near) == 0 {
+	if hint == "" {
 		return err
 	}
-	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
+	return withHint(err, hint)
+}
+
+// didYouMean returns the hint on commands of cmd with similar names, or "".
+func didYouMean(cmd *cobra.Command, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	quoted := words.Each(names, func(name string) string { return fmt.Sprintf("%q", cmd.CommandPath()+" "+name) })
+	return "did you mean " + strings.Join(quoted, " or ") + "?"
 }
 
 // unknownVerb is noUnknownVerb before flags are parsed. Otherwise the error would be

@@ -249,10 +249,5 @@ func verbHint(cmd *cobra.Command, word string) string {
 	if advice := verbAdvice[word]; advice != "" {
 		return advice
 	}
-	fits := words.Each(verbSynonyms[word], func(name string) string { return fmt.Sprintf("%q", "credence "+name) })
-	if len(fits) == 0 {
-		return ""
-	}
-	slices.Sort(fits)
-	return "did you mean " + strings.Join(fits, " or ") + "?"
+	return didYouMean(cmd, slices.Sorted(slices.Values(verbSynonyms[word])))
 }

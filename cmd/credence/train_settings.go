@@ -109,25 +109,19 @@ func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.choose(ds); err != nil {
-		return nil, errors.Join(err, ds.Close())
+	d, err := o.divide(ds)
+	if err == nil {
+		fit := o.Fit
+		fit.Held = d.Held
+		if fit, err = train.Complete(d.Learn, fit); err == nil {
+			o.Complete(fit)
+			err = o.Recognized(ds)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(withHintOn(err, forceOneVote), ds.Close())
 	}
 	return ds, nil
-}
-
-func (o *trainOptions) choose(ds *dataset.Dataset) error {
-	d, err := o.divide(ds)
-	if err != nil {
-		return err
-	}
-	fit := o.Fit
-	fit.Held = d.Held
-	chosen, err := train.Complete(d.Learn, fit)
-	if err != nil {
-		return withHintOn(err, forceOneVote)
-	}
-	o.Complete(chosen)
-	return o.Recognized(ds)
 }
 
 // checkShares returns an error if --test and --validation do not make a valid split.
@@ -311,12 +305,14 @@ func writeMeaning(w io.Writer, m *model.Model, width int) error {
 	return err
 }
 
+// noDistributions is the error of what requires distributions on a model without them.
+const noDistributions = "%s requires distributions of the class probability: a model of method %s has none"
+
 // refuseIntervals returns an error if a flag is set that requires distributions and the model has none.
 func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
 	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
 	if m.Traits().Joint || len(given) == 0 {
 		return nil
 	}
-	return withHint(usagef("--%s asks for the distribution of the class probability: the model, by method %s, has none", given[0], m.Method.Name()),
-		"leave it out, or train with --method "+head.Mixture{}.Name())
+	return withHint(usagef(noDistributions, "--"+given[0], m.Method.Name()), "leave it out, or train with --method "+head.Mixture{}.Name())
 }

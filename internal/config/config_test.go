@@ -107,17 +107,17 @@ func TestParseErrors(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := read(filepath.Join(dir, "no.yaml")); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
+	if err := New().File(filepath.Join(dir, "no.yaml")); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := read(dir); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
+	if err := New().File(dir); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
 	large := filepath.Join(dir, "large.yaml")
 	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), yamltext.MaxBytes/4+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(large); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+	if err := New().File(large); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
 	}
 }

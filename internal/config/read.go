@@ -46,16 +46,7 @@ func (e *entry) errorf(format string, args ...any) *Error {
 // commandLineOnly lists the flags that cannot be keys of a configuration file.
 var commandLineOnly = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
 
-// read reads a configuration file. Keys without a value count as unset.
-func read(path string) ([]entry, error) {
-	text, err := yamltext.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parse(path, text)
-}
-
-// parse parses the text of a file; name is the file name in errors.
+// parse parses the text of a file; name is the file name in errors. Keys without a value count as unset.
 func parse(name string, text []byte) (entries []entry, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*yamltext.Error](err); ok {
