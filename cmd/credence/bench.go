@@ -217,7 +217,7 @@ func (o *benchServe) run(cmd *cobra.Command, args []string) error {
 	err = cmp.Or(
 		expect(o.connections >= 1 && o.connections <= 10_000, "--connections %d: expected 1 to 10000", o.connections),
 		expect(o.rate >= 0 && o.rate <= 1e7 && o.rows >= 0 && o.rows <= 100_000 && o.requests >= 0,
-			"--rate %v, --rows %d, --requests %d: expected numbers that are not negative, and at most 100000 rows", o.rate, o.rows, o.requests),
+			"--rate %v, --rows %d, --requests %d: expected numbers of at least 0, and at most 100000 rows", o.rate, o.rows, o.requests),
 		err)
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func rowsFor(path string, n int) (csv []byte, first string, err error) {
 	var names []string
 	for _, p := range m.Transform.Schema() {
 		if p.Kind != 0 {
-			return nil, "", fmt.Errorf("%s: the model takes %q, which is no number; bench serve sends numbers alone", path, p.Name)
+			return nil, "", fmt.Errorf("%s: expected numeric features only, found %q", path, p.Name)
 		}
 		names = append(names, p.Name)
 	}
@@ -383,7 +383,7 @@ func timePredict(path, scratch string, n int) (float64, error) {
 
 func (r *serveResult) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "closed loop  %.0f requests/s on %d connections; answers after %.2f ms (median), %.2f ms (99%%)\n", r.PerSecond, r.Connections, r.P50, r.P99)
+	fmt.Fprintf(&b, "closed loop  %.0f requests/s on %d connections; latency %.2f ms (median), %.2f ms (99%%)\n", r.PerSecond, r.Connections, r.P50, r.P99)
 	fmt.Fprintf(&b, "processor    %.1f µs per request\n", r.CPU)
 	if r.Rate > 0 {
 		fmt.Fprintf(&b, "open loop    %.0f requests/s; answers after %.2f ms (median), %.2f ms (99%%)\n", r.Rate, r.OpenP50, r.OpenP99)

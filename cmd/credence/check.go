@@ -174,7 +174,7 @@ func (r *checkReport) agreement(w *printout.Page) {
 	}
 	w.Table(t)
 	if r.AlphaInterval.Value.Known() {
-		w.Note("(ordinal and interval mean something if the classes' numbers are a scale)")
+		w.Note("(ordinal and interval are meaningful if the class numbers form a scale)")
 	}
 }
 
@@ -240,7 +240,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		return
 	}
 	if len(r.classes) > 2 {
-		w.Heading("Where disagreement sits: between the classes")
+		w.Heading("Disagreement between classes")
 		t := printout.NewTable(0, 3)
 		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
@@ -249,7 +249,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		w.Table(t)
 		w.WriteByte('\n')
 	}
-	w.Heading("Where disagreement sits: the most contested items")
+	w.Heading("Most contested items")
 	t := printout.NewTable(0, 2)
 	t.Add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {

@@ -113,7 +113,7 @@ func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
 		}
 		unread = err
 		if _, hinted := errors.AsType[*hintedError](err); err != nil && !hinted {
-			hint := "what is chosen from the data is shown without a value; credence train would stop at this"
+			hint := "options chosen from the data are shown without a value; credence train would fail with this error"
 			if advice := adviceOn(err, cmd.Flags()); advice != "" {
 				hint = advice + "; " + hint
 			}

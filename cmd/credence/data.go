@@ -42,7 +42,7 @@ func newDataMNIST() *cobra.Command {
 		dir, err := src.Find(ctx)
 		if err != nil {
 			return withHintOn(err, hint{mnist.ErrNowhere,
-				"fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist"})
+				"download the four files train-images-idx3-ubyte.gz … and give their folder with --mnist"})
 		}
 		if out != "" {
 			if err := mnist.Copy(dir, out); err != nil {
@@ -113,7 +113,7 @@ func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: progress})
 	bar.erase()
 	if errors.Is(err, context.Canceled) {
-		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
+		return withHint(errors.New("interrupted"), "run the same command again to complete "+o.out)
 	}
 	if err != nil {
 		return withHintOn(err, hint{cohort.ErrOccupied, "choose another folder, or give --overwrite"})
@@ -154,7 +154,7 @@ func parseSize(s string) (size cohort.Size, err error) {
 	for i, p := range parts {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 4 || n > 512 {
-			return size, usagef("--size %q: %q is not a number of voxels from 4 to 512", s, p)
+			return size, usagef("--size %q: expected numbers of voxels from 4 to 512, found %q", s, p)
 		}
 		size[i] = n
 	}
@@ -207,7 +207,7 @@ func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
 	if o.rules != "" {
 		var err error
 		if rules, err = clinical.Read(o.rules); err != nil {
-			return withHint(err, `"credence data labels --show-rules" prints rules to start from; conditions such as ">= 1" are put in quotes`)
+			return withHint(err, `"credence data labels --show-rules" prints rules to start from; quote conditions such as ">= 1"`)
 		}
 	}
 	sheet, err := table.ReadSheet(cmd.Context(), path, o.na)
@@ -216,13 +216,13 @@ func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	res, err := rules.Apply(sheet, o.item)
 	if err != nil {
-		return withHint(err, "which columns and scores are meant can be said in a file: credence data labels --help")
+		return withHint(err, "specify columns and scores in a file of rules; see credence data labels --help")
 	}
 	if len(res.Votes) == 0 {
 		return fmt.Errorf("reading %s: no votes: every score is missing", path)
 	}
 	if n := len(res.Unvoted); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), words.Few(res.Unvoted))
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: no votes for %s without scores: %s\n", words.Plural(n, "item"), words.Few(res.Unvoted))
 	}
 	var text bytes.Buffer
 	printCounts(&text, rules, res, path)

@@ -59,12 +59,12 @@ func newDemo() *cobra.Command {
 func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !o.serve {
 		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
-			return usagef("--%s goes with --serve", name)
+			return usagef("--%s requires --serve", name)
 		}
 		return o.train(cmd)
 	}
 	if !serve.Loopback(o.addr) {
-		return withHint(usagef("--addr %s can be reached from other machines", o.addr), "credence serve asks for a token there")
+		return withHint(usagef("--addr %s is reachable from other machines", o.addr), "use credence serve, which requires a token for them")
 	}
 	if o.overwrite || !o.exists() {
 		if err := o.train(cmd); err != nil {
@@ -150,7 +150,7 @@ func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *head.Calibrati
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
 	t := printout.NewTable()
-	t.Add("level", "held", "mean width")
+	t.Add("level", "coverage", "mean width")
 	for _, x := range r.Coverage {
 		if x.Class == "0" {
 			t.Add(printout.Percent(x.Level), fmt.Sprintf("%.1f%% ± %.1f", 100*float64(x.Empirical), 100*float64(x.SE)),
@@ -159,9 +159,9 @@ func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *head.Calibrati
 	}
 	t.Print(w)
 	fmt.Fprintf(w, `
-The distributions were made %.2f times as wide in variance: that is what pairs of
-votes on items held out in training showed. %d votes resolve a probability to about
-%.3f, so intervals that would end closer to 0 or 1 end there.
+The variance of the distributions was scaled by %.2f, as pairs of votes on held-out
+items require. %d votes resolve a probability to about %.3f, so interval ends that are
+closer to 0 or 1 were moved there.
 
 The predicted class is the one most voted for in %.1f%% of the items. The loss is
 %.3f nats per vote, that of a logistic regression with a fitted spread %.3f.

@@ -126,7 +126,7 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 	code, hint := exitError, ""
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage
-		hint = fmt.Sprintf("run %q to see what it takes", cmd.CommandPath()+" --help")
+		hint = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
 	}
 	if near := nearFile(err); near != "" {
 		hint = near
@@ -160,7 +160,7 @@ func nearFile(err error) string {
 	folder := filepath.Dir(path)
 	there, readErr := os.ReadDir(folder)
 	if readErr != nil {
-		return fmt.Sprintf("there is no folder %s here", folder)
+		return fmt.Sprintf("folder %s does not exist", folder)
 	}
 	if near := words.Nearest(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
 		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
@@ -172,19 +172,19 @@ func nearFile(err error) string {
 // value, is known, and open if it is not. [WORD] is replaced by the column or value,
 // quoted for the flag.
 var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
-	dataset.SetItem:        {"item", "say --item [WORD] if it names the items", "name the column of the items with --item"},
+	dataset.SetItem:        {"item", "use --item [WORD] if it identifies the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
 	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
 	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
 	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
-	dataset.SetForm:        {"votes-form", "say which with [WORD]", "if these are votes, say in which form with --votes-form"},
+	dataset.SetForm:        {"votes-form", "specify [WORD]", "if these are votes, specify their form with --votes-form"},
 	dataset.SetClasses:     {"classes", "", "name all classes with --classes"},
-	dataset.SetIgnore:      {"ignore", "leave the column out with --ignore [WORD]", "leave out with --ignore what does not belong"},
+	dataset.SetIgnore:      {"ignore", "exclude the column with --ignore [WORD]", "exclude other columns with --ignore"},
 	dataset.SetGroup:       {"group", "", "name the column of groups with --group"},
-	dataset.SetCategorical: {"categorical", "take its values as categories with --categorical [WORD]", "name columns of categories with --categorical"},
+	dataset.SetCategorical: {"categorical", "read its values as categories with --categorical [WORD]", "name columns of categories with --categorical"},
 	dataset.SetText:        {"text", "learn from its words with --text [WORD]", "name columns of text with --text"},
-	dataset.SetMissing:     {"na", "say --na [WORD] if it stands for a missing value", ""},
+	dataset.SetMissing:     {"na", "use --na [WORD] if it means a missing value", ""},
 	dataset.SetImages:      {"image-column", "read the files with --image-column [WORD]", "name the column of their paths with --image-column"},
 	dataset.SetArray:       {"array", "", "name it with --array"},
 	dataset.SetSheet:       {"sheet", "", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},

@@ -72,7 +72,8 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	path, files := args[0], args[1:]
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs))
+	outputs := []string{o.out.file, o.report}
+	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
 	if err != nil {
 		return err
 	}
@@ -159,8 +160,7 @@ func (o *evaluateOptions) check() error {
 			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
 		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
 		o.by.check(),
-		o.page.resolve(),
-		o.checkPage())
+		o.page.resolve())
 	if err != nil || o.pageOnly {
 		return err
 	}
@@ -180,7 +180,7 @@ func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Da
 	part, err := run.FolderOf(path).Split(ds, o.split)
 	if errors.Is(err, run.ErrNoSplit) {
 		return nil, withHint(fmt.Errorf("--part %s: %w", o.split, err),
-			"credence train writes one if --test, --validation or --split divides the items")
+			"credence train writes one with --test, --validation or --split")
 	}
 	return part, err
 }
@@ -201,15 +201,15 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	warning := fmt.Sprintf("the model has seen %s of these %s items in training, which flatters it: --part test leaves them out",
+	warning := fmt.Sprintf("the model was trained on %s of these %s items, so scores are optimistic: --part test excludes them",
 		words.Thousands(n), words.Thousands(ds.Len()))
 	switch {
 	case equal:
-		warning = "these are the items that the model was trained on: every number flatters it"
+		warning = "these are the items that the model was trained on: all scores are optimistic"
 	case n == 0:
 		return in, r, nil
 	case n == ds.Len():
-		warning = "the model has seen these items in training: every number flatters it"
+		warning = "the model was trained on these items: all scores are optimistic"
 	}
 	r.Warnings = slices.Insert(r.Warnings, 0, evaluate.Message{Kind: "%s", Args: []any{warning}})
 	return in, r, nil

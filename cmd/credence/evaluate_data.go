@@ -102,13 +102,13 @@ func (o *byOptions) check() error {
 		}
 		n, err := strconv.Atoi(text[at+1:])
 		if err != nil || n < 1 || n > 100 {
-			return usagef("--bins %s: expected a number of bins from 1 to 100 behind the =", text)
+			return usagef("--bins %s: expected a number of bins from 1 to 100 after the =", text)
 		}
 		o.columns = append(o.columns, evaluate.Column{Name: text[:at], Bins: n})
 	}
 	for i, c := range o.columns {
 		if slices.ContainsFunc(o.columns[:i], func(d evaluate.Column) bool { return d.Name == c.Name }) {
-			return usagef("--by and --bins name the column %s twice", c.Name)
+			return usagef("--by and --bins: duplicate column %s", c.Name)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func checkFolder(output string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return withHint(fmt.Errorf("writing %s: there is no folder %s", output, folder), "make it first: mkdir -p "+shellQuote(folder))
+	return withHint(fmt.Errorf("writing %s: folder %s does not exist", output, folder), "create it first: mkdir -p "+shellQuote(folder))
 }
 
 // statInput returns the file info of an input; - is standard input.
@@ -163,7 +163,7 @@ func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
 		}
 		return text, nil
 	}
-	return nil, usagef("- stands for standard input, which can be one file only, found it in %s", strings.Join(files, " "))
+	return nil, usagef("expected - (standard input) at most once, found %s", strings.Join(files, " "))
 }
 
 // newStdinReader returns a reader of standard input that is canceled with the context, even while
@@ -185,12 +185,12 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	m, err := run.Load(path)
 	switch {
 	case errors.Is(err, run.ErrUnfinished):
-		return nil, withHint(err, "its training was cut short; continue it with: "+resumeCommand(run.Folder(path)))
+		return nil, withHint(err, "its training was interrupted; continue it with: "+resumeCommand(run.Folder(path)))
 	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
 	}
 	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && (dataset.IsFile(path) || slices.Contains(otherNames, strings.ToLower(filepath.Ext(path)))) {
-		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data come behind it")
+		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data files follow it")
 	}
 	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
 		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",

@@ -54,7 +54,7 @@ func notZero(f *pflag.FlagSet, names ...string) {
 func refuseZeros(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if _, marked := f.Annotations[zeroMark]; marked && f.Value.String() == "0" && err == nil {
-			err = usagef("--%s 0: expected a number above 0, or leave the flag out", f.Name)
+			err = usagef("--%s 0: expected a number above 0; omit the flag for the default", f.Name)
 		}
 	})
 	return err

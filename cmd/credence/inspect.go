@@ -66,7 +66,7 @@ func (c modelCard) print(w *printout.Page) {
 	o := c.Options
 	network := o.Network
 	if strings.Contains(network, "\n") || len(network) > 60 {
-		network = "layers of its own"
+		network = "custom layers"
 	}
 	if len(o.Widths) > 0 {
 		network += " " + strings.Join(words.Each(o.Widths, strconv.Itoa), "-")
@@ -112,7 +112,7 @@ func (c modelCard) print(w *printout.Page) {
 
 // ratersText describes whether raters are modelled, why, and which are not.
 func ratersText(r *model.Raters, separator string) string {
-	text := "all votes count alike:"
+	text := "all votes have equal weight:"
 	if r.Known {
 		text = "modelled by bias and guess rate; probabilities are an average rater's:"
 	}
@@ -127,7 +127,7 @@ func ratersText(r *model.Raters, separator string) string {
 func (c modelCard) branches() string {
 	t := printout.NewTable(0, 2)
 	for _, b := range c.Branches {
-		layers := "as it is"
+		layers := "unchanged"
 		if len(b.Layers) > 0 {
 			layers = printout.Ellipsis(strings.Join(b.Layers, ", "), 80)
 		}
@@ -177,7 +177,7 @@ func (c modelCard) features() string {
 
 // calibrationText describes how intervals are calibrated.
 func calibrationText(c *head.Calibration, classes []string) string {
-	text := "variances as the networks give them"
+	text := "variances as the networks predict them"
 	if c.Items > 0 {
 		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
 			c.Scale, c.Ratio, c.RatioSE, words.Plural(c.Items, "held-out item"))
@@ -190,9 +190,9 @@ func calibrationText(c *head.Calibration, classes []string) string {
 		}
 	}
 	if c.Resolution == 0 {
-		return text + "\nends as close to 0 and 1 as distributions say"
+		return text + "\ninterval ends are not moved to 0 or 1"
 	}
-	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 go there, and their tail to the other side", text, c.Resolution)
+	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 are moved there, and their tail to the other end", text, c.Resolution)
 }
 
 // ratersOptions is the command line of credence raters.
@@ -226,7 +226,7 @@ func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	r, err := run.Raters(path)
 	if errors.Is(err, run.ErrNoRaters) {
-		return withHint(fmt.Errorf("%w: its votes did not name any", err),
+		return withHint(fmt.Errorf("%w: its votes did not name them", err),
 			"train on votes with a column of raters (long form), or with one column per rater (wide form)")
 	}
 	if err != nil {
@@ -304,7 +304,7 @@ func (r ratersReport) table(w *printout.Page) {
 	t := printout.NewTable(0)
 	header := []string{"rater", "votes"}
 	if leans {
-		header = append(header, "lean", "95% interval")
+		header = append(header, "bias", "95% interval")
 	}
 	if r.Modelled {
 		header = append(header, "guesses", "95% interval")
@@ -332,7 +332,7 @@ func (r ratersReport) notes(w *printout.Page) {
 	case !r.Modelled:
 		w.Paragraph("", "\"differs\" is a rater who agrees with others, or uses a class, unlike an exchangeable one would (5% for all together).")
 	case r.BiasSD.Known():
-		w.Paragraph("", fmt.Sprintf("A bias (lean) towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
+		w.Paragraph("", fmt.Sprintf("A bias towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
 			"\"leans\": not 0 at 5%% for all raters together; \"guesses\": more than 5%% of the votes. What all raters have in common "+
 			"cannot be seen: these are differences from an average rater.", cmp.Or(r.Class, "the second class")))
 	default:

@@ -28,7 +28,7 @@ type joinOptions struct {
 func newJoin() *cobra.Command {
 	o := &joinOptions{}
 	cmd := newVerb("join OUT", "Combine separately trained members, or shards of a prediction",
-		"the folder or file that the parts were written for", o.run)
+		"the output of the members or shards", o.run)
 	f := cmd.Flags()
 	declareThreads(f, 0)
 	f.DurationVar(&o.wait, "wait", 0, "maximum `time` to wait for unfinished members or shards, such as 2h")
@@ -71,7 +71,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	case hasShards(string(out)):
 		return o.joinShards(ctx, cmd, string(out))
 	case isPrediction(string(out)):
-		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
+		o.note(cmd, "%s exists and has no shards to join: nothing to do", out)
 		return nil
 	}
 	var members []*train.MemberResult
@@ -80,7 +80,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
 	})
 	if ctx.Err() != nil {
-		return errors.New("stopped before all members had ended: nothing is joined")
+		return errors.New("stopped before all members had finished: nothing was joined")
 	}
 	if err != nil {
 		return withHintOn(err,
@@ -94,7 +94,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			return withHintOn(err, hint{run.ErrExists, "replace it with --overwrite"})
 		}
 		if done {
-			o.note(cmd, "the members of %s are joined already: there is nothing to do", out)
+			o.note(cmd, "the members of %s are already joined: nothing to do", out)
 			return nil
 		}
 	}
@@ -135,7 +135,7 @@ func (o *trainOptions) parseMember() error {
 	}
 	if o.Fit.Ensemble != 0 && o.Fit.Ensemble != r.Count {
 		return withHint(usagef("--member %v is one of %d, but --ensemble is %d", r, r.Count, o.Fit.Ensemble),
-			"every member is one network: the numbers are the same")
+			"each member is one network: the numbers must match")
 	}
 	o.Fit.Ensemble, o.member = r.Count, &r
 	return nil
@@ -171,7 +171,7 @@ func (d *trainDisplay) member(done bool) {
 		return
 	}
 	if done {
-		d.note("%s has ended before: there is nothing to do", folder)
+		d.note("%s is already trained: nothing to do", folder)
 		return
 	}
 	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
@@ -200,7 +200,7 @@ func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*
 		return show.result(run.Train(ctx, o.out, d, options))
 	})
 	return withHintOn(err,
-		hint{train.ErrOtherRun, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
+		hint{train.ErrOtherRun, "run credence join in the folder where the members were trained, with the same data and the same version of credence"},
 		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
 		hint{run.ErrInUse, "wait until it has ended"})
 }

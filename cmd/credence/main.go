@@ -50,8 +50,8 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(stderr, "credence: error: a fault in credence itself: %v\n%s", p, debug.Stack())
-			fmt.Fprintln(stderr, "credence: hint: please report it with the lines above, and with the files if you may")
+			fmt.Fprintf(stderr, "credence: error: internal error: %v\n%s", p, debug.Stack())
+			fmt.Fprintln(stderr, "credence: hint: please report it with the lines above and, if you can, with the files")
 			code = exitCrash
 		}
 	}()

@@ -113,7 +113,7 @@ func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 		return usagef("--%s is for the table: it cannot be combined with --json", name)
 	}
 	if name := firstChanged(cmd.Flags(), "weights", "level", "quantile", "votes"); name != "" && len(o.alpha) == 0 {
-		return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
+		return usagef("--%s without --alpha: --json then reads everything from standard input", name)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func evaluateLines(r io.Reader, w io.Writer) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return withHint(fmt.Errorf("%d of %s could not be answered", bad, words.Plural(lines, "line")),
+	return withHint(fmt.Errorf("%d of %s could not be evaluated", bad, words.Plural(lines, "line")),
 		`the output has the reason in place of each result: {"line":N,"error":"…"}`)
 }
 
@@ -217,13 +217,13 @@ func terminalWidth() int {
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if o.data == "" {
 		bulk := firstChanged(cmd.Flags(), "output", "fields", "cdf", "resolution", "run", "digits")
-		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
+		return expect(bulk == "", "--%s requires --data", bulk)
 	}
 	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
-		return usagef("--%s with --data: weights, alpha and votes are fields of its records", single)
+		return usagef("--%s and --data exclude each other: weights, alpha and votes are fields of the records", single)
 	}
 	if !strings.HasSuffix(o.out, ".npy") {
-		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
+		return usagef("-o %q: expected a file name that ends in .npy for the results of --data", o.out)
 	}
 	inputs := []string{o.data}
 	if o.run != "" {

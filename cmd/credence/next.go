@@ -49,7 +49,7 @@ func newNext() *cobra.Command {
 // check validates the flags before any file is read.
 func (o *nextOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("budget") {
-		return withHint(usagef("no budget is given"), "--budget 200 spreads 200 votes over the items")
+		return withHint(usagef("no --budget: expected a number of votes"), "--budget 200 allocates 200 votes to the items")
 	}
 	return cmp.Or(
 		expect(o.budget >= 1, "--budget %d: expected a number of votes", o.budget),
@@ -57,7 +57,7 @@ func (o *nextOptions) check(cmd *cobra.Command) error {
 		oneOf("order", o.order, "rank", "input"),
 		expect(o.from.batch >= 1, "--batch %d: expected at least 1", o.from.batch),
 		expect(o.raters == "" || !o.all && o.order == "rank",
-			"--raters lists the votes to ask for, in their order: --all and --order are about items"))
+			"--raters lists votes in the order of their value: it excludes --all and --order"))
 }
 
 func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
@@ -109,7 +109,7 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 		most := cmp.Or(o.most, min(defaultRaters, evaluate.MostVotes(len(c.from.model.Classes))))
 		l, err := c.ask(o.budget, costs, most)
 		if err != nil {
-			return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+			return withHint(err, "try a smaller --max-votes, which has fewer outcomes")
 		}
 		list, rows = l, records(l.Plan)
 	} else {
@@ -174,7 +174,7 @@ func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 func (c *candidates) plan(budget int) (*nextPlan, error) {
 	gains, err := evaluate.Gains(c.dists, budget, c.most)
 	if err != nil {
-		return nil, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+		return nil, withHint(err, "try a smaller --max-votes, which has fewer outcomes")
 	}
 	p, err := evaluate.Allocate(gains, budget)
 	if err != nil {
@@ -235,7 +235,7 @@ type nextItem struct {
 }
 
 func (l *nextPlan) summary() string {
-	return fmt.Sprintf("%s on %s of %s: %s of the variance is expected to go (%.4g of %.4g); spread evenly, %s",
+	return fmt.Sprintf("%s on %s of %s are expected to remove %s of the variance (%.4g of %.4g); spread evenly, %s",
 		words.Plural(l.Votes, "vote"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
 		shareOf(l.Gain, l.Variance), l.Gain, l.Variance, shareOf(l.Even, l.Variance))
 }
@@ -254,7 +254,7 @@ func (l *nextPlan) warning(most int) string {
 	if left == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
+	return fmt.Sprintf("%s of %d not allocated: at most %d are planned per item; see --max-votes",
 		words.Plural(left, "vote"), l.Budget, most)
 }
 

@@ -15,8 +15,8 @@ import (
 // readCosts reads the cost of a vote of each rater. Raters must be known to the model.
 func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cost, error) {
 	if m.RaterModel == nil {
-		return nil, withHint(fmt.Errorf("--raters %s: the model does not know its raters apart", path),
-			"train on votes that name their raters, with --raters on; without --raters, credence next says on which items to ask anybody")
+		return nil, withHint(fmt.Errorf("--raters %s: the model has no rater model", path),
+			"train on votes that name their raters, with --raters on; without --raters, credence next ranks items for any rater")
 	}
 	t, err := table.ReadSheet(ctx, path, nil)
 	if err != nil {
@@ -39,12 +39,12 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 		x, number := t.Number(row[cost])
 		switch {
 		case name == "":
-			return nil, t.Errorf(i, rater, "the rater has no name")
+			return nil, t.Errorf(i, rater, "expected a rater, found an empty cell")
 		case !ok:
-			return nil, withHint(t.Errorf(i, rater, "rater %q is not one of the %s that the model was trained on", name, words.Plural(len(m.Raters), "rater")),
+			return nil, withHint(t.Errorf(i, rater, "unknown rater %q: the model was trained on %s", name, words.Plural(len(m.Raters), "rater")),
 				"credence raters RUN lists them")
 		case twice:
-			return nil, t.Errorf(i, rater, "rater %q has a cost in line %d already", name, line)
+			return nil, t.Errorf(i, rater, "duplicate rater %q, first in line %d", name, line)
 		case !number || !(x > 0):
 			return nil, t.Errorf(i, cost, "expected a cost above 0 for rater %q, found %q", name, row[cost])
 		}
@@ -52,7 +52,7 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 		costs = append(costs, evaluate.Cost{Rater: at, Cost: x})
 	}
 	if len(costs) == 0 {
-		return nil, t.Errorf(-1, -1, "there are no rows below the header")
+		return nil, t.Errorf(-1, -1, "expected rows below the header, found none")
 	}
 	return costs, nil
 }
@@ -114,7 +114,7 @@ func (c *candidates) voted(item, rater int) bool {
 }
 
 func (l *askPlan) summary() string {
-	return fmt.Sprintf("%s of %s on %s of %s for %s: %s of the variance is expected to go (%.4g of %.4g)",
+	return fmt.Sprintf("%s of %s on %s of %s for %s are expected to remove %s of the variance (%.4g of %.4g)",
 		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
 		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
 }
@@ -124,7 +124,7 @@ func (l *askPlan) warning(int) string {
 	if l.Votes > 0 {
 		return ""
 	}
-	return fmt.Sprintf("a budget of %d pays for no vote of any value", l.Budget)
+	return fmt.Sprintf("a budget of %d buys no vote of any value", l.Budget)
 }
 
 func (l *askPlan) table(w *printout.Page) {

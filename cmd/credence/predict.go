@@ -216,7 +216,7 @@ func (o *predictOptions) checkShards(items []string) error {
 	case o.out.file == "-":
 		return usagef("%s keeps finished blocks next to the output: give a file, such as -o predictions.csv", flag)
 	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.out.form):
-		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.out.form)
+		return usagef("%s: expected the format csv, jsonl or parquet, found %s", flag, o.out.form)
 	case slices.Contains(items, "-"):
 		return withHint(usagef("%s reads the items more than once, and standard input cannot be: give a file", flag), "save it first: cat > items.csv")
 	}
@@ -280,7 +280,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	}
 	parts, err := predict.OpenShard(o.out.file, p.table, s, o.rank.Index)
 	if _, ok := errors.AsType[*predict.ShardError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.ShardFolder(o.out.file))+", or choose another -o")
+		return withHint(err, "blocks of another prediction exist: remove "+shellQuote(predict.ShardFolder(o.out.file))+", or choose another -o")
 	}
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return withHint(err, "the same command goes on from the parts in "+predict.ShardFolder(o.out.file))
+			return withHint(err, "run the same command again to resume from "+predict.ShardFolder(o.out.file))
 		}
 		return err
 	}
@@ -321,11 +321,11 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 		return err
 	}
 	if o.rank.Count > 1 {
-		within := "; ids were compared within the shard"
+		within := "; duplicate ids were checked within the shard only"
 		if p.votes != nil { // all items were read
 			within = ""
 		}
-		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s puts all of them together%s\n", o.rank, shellQuote(o.out.file), within)
+		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s combines all of them%s\n", o.rank, shellQuote(o.out.file), within)
 		return nil
 	}
 	if err := parts.Close(); err != nil {

@@ -81,7 +81,7 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	}
 	for _, c := range ds.Classes {
 		if !slices.Contains(p.model.Classes, c) {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
+			return fmt.Errorf("reading %s: unknown class %q: expected one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
 		}
 	}
 	if p.votes, err = predict.MatchVotes(p.model, ds); err != nil {
@@ -194,7 +194,7 @@ func (p *predictor) end() error {
 		p.warn(p.input + " has no items")
 	}
 	if d.Unused > 0 && p.options.out.form != "table" {
-		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
+		p.warn(fmt.Sprintf("votes on %s of %s were not used: %s does not have them",
 			words.Plural(d.Unused, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}
 	return p.withoutPrediction()

@@ -16,7 +16,7 @@ import (
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "credence",
-		Short:         "Classifiers that say how sure they are of each probability",
+		Short:         "Classifiers that report how certain each probability is",
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -128,15 +128,15 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		checkAbstention(o.MaxWidth, o.MinTop),
 		expect(o.Limits.Timeout > 0 || !cmd.Flags().Changed("timeout"),
 			"--timeout %v: expected a time such as 30s", o.Limits.Timeout),
-		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key go together"),
-		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier goes with --items FILE"),
-		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by goes with --items FILE"),
+		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key require each other"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier requires --items"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by requires --items"),
 		oneOf("log", o.logForm, "text", "json"),
 		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
 			"--base-path %q: expected a path that begins with /", o.BasePath))
 	if err == nil && o.tokenFile == "" && !o.insecure && !serve.Loopback(o.addr) {
-		return withHint(usagef("--addr %s can be reached from other machines, and there is no token", o.addr),
-			"--token-file FILE asks clients for the token in FILE; --insecure serves everybody")
+		return withHint(usagef("--addr %s is reachable from other machines: expected a token", o.addr),
+			"--token-file FILE requires clients to send the token in FILE; --insecure serves everyone")
 	}
 	return err
 }

@@ -160,7 +160,7 @@ func (d device) engine() (nn.Engine, error) {
 	e, err := openGPU(number)
 	switch {
 	case errors.Is(err, cuda.ErrBuild):
-		return nil, withHint(usagef("--device %s: %w", string(d), err), "leave --device out to run on the processor")
+		return nil, withHint(usagef("--device %s: %w", string(d), err), "omit --device to run on the CPU")
 	case err != nil:
 		return nil, withHint(fmt.Errorf("--device %s: %w", string(d), err), "nvidia-smi lists the GPUs that the driver finds")
 	}
@@ -193,9 +193,9 @@ func (d device) matching(recorded string) (nn.Engine, error) {
 	e, err := openGPU(number)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("trained on a GPU, %s; %w", recorded, err)
+		return nil, fmt.Errorf("trained on the GPU %s: %w", recorded, err)
 	case e.Name() != recorded:
-		return nil, fmt.Errorf("trained on a GPU, %s; here is another, %s", recorded, e.Name())
+		return nil, fmt.Errorf("trained on the GPU %s, found %s", recorded, e.Name())
 	}
 	return e, nil
 }

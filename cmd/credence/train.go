@@ -79,7 +79,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case errors.Is(err, run.ErrEnded):
 		if !o.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has ended: there is nothing to resume\n", o.out)
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has finished: nothing to resume\n", o.out)
 		}
 		return nil
 	case errors.Is(err, run.ErrExists):
@@ -168,7 +168,7 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 	}
 	show.data(ds)
 	if o.warmStart != nil && o.warmStart.Gone != nil {
-		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.warmStart.Gone))
+		show.warn(fmt.Sprintf("--from %s: its data are not available: %v", o.From, o.warmStart.Gone))
 	}
 	d, err := o.divide(ds)
 	if err != nil {
@@ -228,11 +228,11 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 }
 
 // forceOneVote is the hint about items with one vote each.
-var forceOneVote = hint{dataset.ErrOneVote, "--force trains nevertheless"}
+var forceOneVote = hint{dataset.ErrOneVote, "--force trains anyway"}
 
 // backTo returns the hint for data or flags that differ from those of the run in a folder.
 func backTo(folder run.Folder) string {
-	return "bring data and flags back to those of " + folder.Path(run.ConfigFile) + ", or begin anew with --overwrite"
+	return "restore the data and flags of " + folder.Path(run.ConfigFile) + ", or start over with --overwrite"
 }
 
 // trainArgs returns an error with a hint if there are arguments: files without their
@@ -245,7 +245,7 @@ func trainArgs(cmd *cobra.Command, args []string) error {
 	if _, stat := os.Stat(args[0]); stat == nil {
 		return withHint(err, "files are given with flags: credence train --data items.csv --votes votes.csv --out runs/first")
 	}
-	return withHint(err, "a list has commas and no blanks, such as --vote-columns r1,r2,r3")
+	return withHint(err, "lists are separated by commas without spaces, such as --vote-columns r1,r2,r3")
 }
 
 func newVerify() *cobra.Command {
@@ -267,14 +267,14 @@ func verifyRun(cmd *cobra.Command, folder run.Folder, quiet bool) error {
 	case folder.Unfinished():
 		return withHint(fmt.Errorf("the run in %s has not ended", folder), "continue it with: "+resumeCommand(folder))
 	case !folder.Has(run.ConfigFile):
-		return withHint(fmt.Errorf("%s holds no %s to repeat", folder, run.ConfigFile), "give the folder that credence train wrote with --out")
+		return withHint(fmt.Errorf("%s has no %s to repeat", folder, run.ConfigFile), "give the folder that credence train wrote with --out")
 	}
 	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
 		return err
 	}
 	v, err := repeat(cmd, folder, recorded.Provenance.Kernel, quiet)
 	if d, ok := errors.AsType[*run.DifferenceError](err); ok && d.What == "data" {
-		return withHint(err, "bring the data back to what they were, or train a run on these")
+		return withHint(err, "restore the original data, or train a new run on these")
 	}
 	if err != nil {
 		return err
@@ -297,8 +297,8 @@ func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) 
 	}
 	var err error
 	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
-		return nil, withHint(fmt.Errorf("%s does not repeat here: %w", folder, err),
-			"call credence-gpu verify on a machine with such a GPU")
+		return nil, withHint(fmt.Errorf("%s cannot be repeated here: %w", folder, err),
+			"run credence-gpu verify on a machine with such a GPU")
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -310,9 +310,9 @@ func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) 
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, withHint(err, "call credence verify in the folder in which the run was started: the paths of its data are relative to that")
+		return nil, withHint(err, "run credence verify in the folder where the run was started: its data paths are relative to it")
 	case errors.Is(err, train.ErrStopped):
-		return nil, errors.New("stopped before the end of training: nothing is proved")
+		return nil, errors.New("stopped before the end of training: nothing was verified")
 	}
 	return v, err
 }

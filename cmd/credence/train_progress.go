@@ -61,7 +61,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 		}
 	}
 	if !joint {
-		d.note("method    %s, each vote an example of its own", d.options.Method)
+		d.note("method    %s, each vote is a separate example", d.options.Method)
 	}
 	d.note("seed      %d", d.options.Fit.Seed)
 	if d.options.json {
@@ -271,7 +271,7 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 	if joint {
 		loss, how = *h.NLL, ""
 	}
-	fmt.Fprintf(b, "\nNegative log-likelihood per vote on held-out items%s, in nats; less is better\n", how)
+	fmt.Fprintf(b, "\nNegative log-likelihood per vote on held-out items%s, in nats; lower is better\n", how)
 	t := printout.NewTable(0)
 	t.Add("this model", fmt.Sprintf("%.4f", loss))
 	for _, r := range []struct {
@@ -290,6 +290,6 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 	}
 	t.Print(b)
 	if h.LogisticNLL == nil && h.ConstantNLL != nil {
-		b.WriteString("logistic regression has too many features to be scored here by folds\n")
+		b.WriteString("logistic regression is not scored: it has too many features for cross-validation here\n")
 	}
 }
