@@ -158,7 +158,8 @@ type (
 		Type    string   `json:"type"` // boolean, integer, number, string, size or duration
 		List    bool     `json:"list"` // may be repeated
 		Choices []string `json:"choices,omitempty"`
-		Default string   `json:"default"` // "" if there is none or it is chosen from the data
+		Default string   `json:"default"`            // "" if there is none or it is chosen from the data
+		OldName string   `json:"old_name,omitempty"` // deprecated
 		Help    string   `json:"help"`
 	}
 )
@@ -207,6 +208,11 @@ func describeFlag(f *pflag.Flag) flagInfo {
 	}
 	_, info.Help = pflag.UnquoteUsage(f)
 	info.Name, info.Short = f.Name, f.Shorthand
+	for old, now := range renamedFlags {
+		if now == f.Name {
+			info.OldName = old
+		}
+	}
 	if f.DefValue != "false" && f.DefValue != "[]" {
 		info.Default = f.DefValue
 	}
