@@ -172,17 +172,17 @@ func checkDraws(b evaluate.Bootstrap) error {
 	return expect(b.Replicates >= 0, "--bootstrap %d: expected a number of draws", b.Replicates)
 }
 
-// partOf returns the items of the requested part of the run's split, or all.
+// splitOf returns the items of the requested part of the run's split, or all.
 func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
 	if o.split == "" {
 		return ds, nil
 	}
-	part, err := run.FolderOf(path).Split(ds, o.split)
+	items, err := run.FolderOf(path).Split(ds, o.split)
 	if errors.Is(err, run.ErrNoSplit) {
 		return nil, withHint(fmt.Errorf("--part %s: %w", o.split, err),
 			"credence train writes one with --test, --validation or --split")
 	}
-	return part, err
+	return items, err
 }
 
 // score evaluates the model on ds. The first warning is about items that the model was trained on.

@@ -220,10 +220,10 @@ func shareBar(share float64, n int) string {
 	if !(share > 0) {
 		return ""
 	}
-	parts := int(math.Round(8 * float64(n) * min(share, 1)))
-	s := strings.Repeat("█", parts/8)
-	if parts%8 > 0 {
-		s += string("▏▎▍▌▋▊▉"[3*(parts%8-1) : 3*(parts%8)])
+	eighths := int(math.Round(8 * float64(n) * min(share, 1)))
+	s := strings.Repeat("█", eighths/8)
+	if eighths%8 > 0 {
+		s += string("▏▎▍▌▋▊▉"[3*(eighths%8-1) : 3*(eighths%8)])
 	}
 	return s
 }

@@ -162,13 +162,13 @@ func (c modelCard) features() string {
 			shapes = append(shapes, fmt.Sprintf("%s %v", p.Name, p.Shape))
 		}
 	}
-	var parts []string
+	var counts []string
 	for kind, n := range kinds {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %v", n, dataset.Kind(kind)))
+			counts = append(counts, fmt.Sprintf("%d %v", n, dataset.Kind(kind)))
 		}
 	}
-	text := strings.Join(parts, ", ")
+	text := strings.Join(counts, ", ")
 	if len(shapes) > 0 {
 		text += " (" + strings.Join(shapes, ", ") + ")"
 	}

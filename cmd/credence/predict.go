@@ -195,10 +195,10 @@ func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
 	return nil
 }
 
-// inParts reports whether the prediction is made in parts that are kept.
+// sharded reports whether the prediction is written in blocks that are kept, of one shard or several.
 func (o *predictOptions) sharded() bool { return o.resume || o.shard != "" }
 
-// checkParts returns an error if the output cannot be made in parts, and sets the rank.
+// checkShards returns an error if the output cannot be written in blocks, and sets the rank.
 func (o *predictOptions) checkShards(items []string) error {
 	if !o.sharded() {
 		return nil
@@ -223,10 +223,10 @@ func (o *predictOptions) checkShards(items []string) error {
 	return nil
 }
 
-// neutralFlags are flags that may differ between parts, since they do not affect the result.
+// neutralFlags are flags that may differ between shards, since they do not affect the result.
 var neutralFlags = []string{"output", "batch", "progress", "threads", "overwrite", "resume", "shard", "votes", "help", "kernel"}
 
-// source returns a description of the inputs and options of the prediction, which all parts must share.
+// source returns a description of the inputs and options of the prediction, which all shards must have in common.
 func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (predict.ShardSource, error) {
 	s := predict.ShardSource{Program: buildVersion(), Shards: p.options.rank.Count, Options: map[string]string{"kernel": kernel.Name()}}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -252,8 +252,8 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 		s.Files = append(s.Files, sum)
 	}
 	width := 0
-	for _, part := range p.model.Transform.Schema() {
-		width += part.Width()
+	for _, feature := range p.model.Transform.Schema() {
+		width += feature.Width()
 	}
 	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, s.Shards)
 	return s, nil
@@ -270,7 +270,7 @@ func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) i
 	return int(sum.Bytes / int64(64+16*width))
 }
 
-// predictShard predicts the parts of this process's shard that do not exist yet, and joins them if it is the only
+// predictShard predicts the blocks of this process's shard that do not exist yet, and joins them if it is the only
 // process.
 func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *dataset.Stream, path string) error {
 	o := p.options
@@ -278,21 +278,21 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := predict.OpenShard(o.out.file, p.table, s, o.rank.Index)
+	shard, err := predict.OpenShard(o.out.file, p.table, s, o.rank.Index)
 	if _, ok := errors.AsType[*predict.ShardError](err); ok {
 		return withHint(err, "blocks of another prediction exist: remove "+shellQuote(predict.ShardFolder(o.out.file))+", or choose another -o")
 	}
 	if err != nil {
 		return err
 	}
-	defer parts.Close()
+	defer shard.Close()
 	in.Cut(s.Block)
 	if p.votes == nil { // with votes, all items have to be read
-		in.Pass(parts.Others)
+		in.Pass(shard.Others)
 	}
-	written := 0 // number of reports that are stored in parts
+	written := 0 // number of reports that are stored in blocks
 	wanted := func(first int) bool {
-		wanted, bad, reports := parts.Wants(first)
+		wanted, bad, reports := shard.Wants(first)
 		for _, text := range reports {
 			p.report(text)
 		}
@@ -309,7 +309,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	err = p.each(ctx, in, run, func(b *predict.Batch) (bool, error) {
 		reports := p.reports[written:]
 		written = len(p.reports)
-		return true, parts.Write(ctx, b.First, b.Predictions, reports)
+		return true, shard.Write(ctx, b.First, b.Predictions, reports)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -317,7 +317,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 		}
 		return err
 	}
-	if err := parts.End(p.items); err != nil {
+	if err := shard.End(p.items); err != nil {
 		return err
 	}
 	if o.rank.Count > 1 {
@@ -328,14 +328,14 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s combines all of them%s\n", o.rank, shellQuote(o.out.file), within)
 		return nil
 	}
-	if err := parts.Close(); err != nil {
+	if err := shard.Close(); err != nil {
 		return err
 	}
 	_, err = predict.Join(o.out.file)
 	return err
 }
 
-// joinShards joins the parts of a prediction.
+// joinShards joins the shards of a prediction.
 func (o *joinOptions) joinShards(ctx context.Context, cmd *cobra.Command, out string) error {
 	if err := checkOutputs(nil, o.overwrite || predict.Joining(out), []string{out}, nil); err != nil {
 		return err
@@ -357,7 +357,7 @@ func (o *joinOptions) joinShards(ctx context.Context, cmd *cobra.Command, out st
 	return p.withoutPrediction()
 }
 
-// hasShards reports whether a file has parts to join.
+// hasShards reports whether a file has shards to join.
 func hasShards(out string) bool {
 	info, err := os.Stat(predict.ShardFolder(out))
 	return err == nil && info.IsDir()

@@ -104,7 +104,7 @@ func (p *predictor) warn(text string) {
 func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
 	f := p.load.FeatureOptions
 	f.Ignore = nil // columns that the model does not use are skipped anyway
-	parts := p.model.Transform.Schema()
+	features := p.model.Transform.Schema()
 	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.joined, FeatureOptions: f}
 	if p.votes != nil {
 		o.Known = p.votes.Items()
@@ -113,9 +113,9 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 		o.Batch = predict.TableItems + 1
 	}
 	if p.input == "-" {
-		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
+		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", features, o)
 	}
-	return dataset.OpenStream(ctx, p.input, parts, o)
+	return dataset.OpenStream(ctx, p.input, features, o)
 }
 
 // batchMeans bounds the class probabilities per batch if there are many classes: a signal takes effect after a batch.

@@ -138,9 +138,9 @@ const deviceHelp = "`device` for networks: cpu, gpu, gpu:N for the GPU of that n
 var openGPU = gpu.Open
 
 // forTraining returns the engine for training: with auto, a GPU for images and volumes if there is one.
-func (d device) forTraining(parts []dataset.Feature) (nn.Engine, error) {
+func (d device) forTraining(features []dataset.Feature) (nn.Engine, error) {
 	grid := func(p dataset.Feature) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 }
-	if (d == "" || d == "auto") && slices.ContainsFunc(parts, grid) {
+	if (d == "" || d == "auto") && slices.ContainsFunc(features, grid) {
 		if e, err := openGPU(-1); err == nil {
 			return e, nil
 		}

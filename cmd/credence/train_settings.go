@@ -136,17 +136,17 @@ func (o *trainOptions) checkShares() error {
 }
 
 // split prints the number of items in each part of the split, and warnings about it.
-func (d *trainDisplay) split(division *run.Partition) {
-	s := division.Split
+func (d *trainDisplay) split(p *run.Partition) {
+	s := p.Split
 	if s == nil {
 		return
 	}
 	d.note("split     %s for training, %s for validation, %s held out for testing",
 		words.Plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
-	if none := division.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
+	if none := p.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
 		d.warn(words.Plural(none, "item") + " in no part of the split ignored")
 	}
-	for _, w := range s.Check(division.Items) {
+	for _, w := range s.Check(p.Items) {
 		d.warn(w.Error())
 	}
 }
