@@ -334,16 +334,11 @@ func (r *checkReport) separable(w *printout.Page) {
 
 // excessClass returns the class that a rater votes for most in excess of the others.
 func (r *checkReport) excessClass(x evaluate.Rater) string {
-	best := 0
-	for i, e := range x.Excess {
-		if e > x.Excess[best] {
-			best = i
-		}
-	}
-	if len(x.Excess) == 0 || !(x.Excess[best] > 0.005) {
+	if len(x.Excess) == 0 || !(slices.Max(x.Excess) > 0.005) {
 		return "-"
 	}
-	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[best], 16), 100*x.Excess[best])
+	most := slices.Max(x.Excess)
+	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[slices.Index(x.Excess, most)], 16), 100*most)
 }
 
 // warn prints the warnings, except for reasons that the verdict lists already.

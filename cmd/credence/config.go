@@ -197,6 +197,7 @@ func writeVerbs(w io.Writer, root *cobra.Command) error {
 	return e.Encode(info)
 }
 
+// describeFlag returns the description of a flag, for programs.
 func describeFlag(f *pflag.Flag) flagInfo {
 	info, ok := flagTypes[f.Value.Type()]
 	if !ok {

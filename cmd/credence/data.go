@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,18 +148,10 @@ func (o *adniOptions) writeMontage(size cohort.Size) error {
 
 // parseSize parses a size such as 96x96x80.
 func parseSize(s string) (size cohort.Size, err error) {
-	parts := strings.Split(s, "x")
-	if len(parts) != len(size) {
-		return size, usagef("--size %q: expected three numbers such as 96x96x80", s)
-	}
-	for i, p := range parts {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 4 || n > 512 {
-			return size, usagef("--size %q: expected numbers of voxels from 4 to 512, found %q", s, p)
-		}
-		size[i] = n
-	}
-	return size, nil
+	_, err = fmt.Sscanf(s, "%dx%dx%d", &size[0], &size[1], &size[2])
+	ok := err == nil && fmt.Sprintf("%dx%dx%d", size[0], size[1], size[2]) == s
+	return size, expect(ok && slices.Min(size[:]) >= 4 && slices.Max(size[:]) <= 512,
+		"--size %q: expected three numbers of voxels from 4 to 512, such as 96x96x80", s)
 }
 
 // labelsOptions is the command line of credence data labels.
@@ -262,24 +255,19 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 		head = append(head, name)
 	}
 	t.Add(head...)
+	add := func(name string, counts []int) { t.Add(append([]string{name}, words.Each(counts, strconv.Itoa)...)...) }
 	total := make([]int, len(rules.Voters))
 	for l, level := range rules.Levels() {
-		row := []string{level}
-		for v := range rules.Voters {
-			total[v] += res.Counts[v][l]
-			row = append(row, strconv.Itoa(res.Counts[v][l]))
+		counts := make([]int, len(total))
+		for v := range counts {
+			counts[v] = res.Counts[v][l]
+			total[v] += counts[v]
 		}
-		t.Add(row...)
+		add(level, counts)
 	}
-	totals, missing, any := []string{"total"}, []string{"missing"}, false
-	for v, n := range total {
-		totals = append(totals, strconv.Itoa(n))
-		missing = append(missing, strconv.Itoa(res.Missing[v]))
-		any = any || res.Missing[v] > 0
-	}
-	t.Add(totals...)
-	if any {
-		t.Add(missing...)
+	add("total", total)
+	if slices.Max(append([]int{0}, res.Missing...)) > 0 {
+		add("missing", res.Missing)
 	}
 	t.Print(w)
 	for _, c := range rules.Classes {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -123,17 +124,12 @@ func withHintOn(err error, hints ...hint) error {
 // reportError prints err and its hint, and returns the exit code. The default hint of
 // a usage error is the help of cmd.
 func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
-	code, hint := exitError, ""
+	code, usage := exitError, ""
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage
-		hint = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
+		usage = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
 	}
-	if near := nearFile(err); near != "" {
-		hint = near
-	}
-	if advice := adviceOn(err, cmd.Flags()); advice != "" {
-		hint = advice
-	}
+	hint := cmp.Or(adviceOn(err, cmd.Flags()), nearFile(err), usage)
 	if h, ok := errors.AsType[*hintedError](err); ok {
 		hint = h.hint
 	}

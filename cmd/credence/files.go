@@ -147,23 +147,18 @@ func withFeatureHint(err error) error {
 // readStdin returns the content of standard input if one of the files is "-",
 // and nil otherwise. More than one is an error.
 func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
-	n := 0
-	for _, f := range files {
-		if f == "-" {
-			n++
-		}
-	}
-	switch n {
-	case 0:
+	first := slices.Index(files, "-")
+	if first < 0 {
 		return nil, nil
-	case 1:
-		text, err := io.ReadAll(stdin) // never nil
-		if err != nil {
-			return nil, fmt.Errorf("reading standard input: %w", err)
-		}
-		return text, nil
 	}
-	return nil, usagef("expected - (standard input) at most once, found %s", strings.Join(files, " "))
+	if slices.Contains(files[first+1:], "-") {
+		return nil, usagef("expected - (standard input) at most once, found %s", strings.Join(files, " "))
+	}
+	text, err := io.ReadAll(stdin) // never nil
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	return text, nil
 }
 
 // newStdinReader returns a reader of standard input that is canceled with the context, even while

@@ -256,6 +256,9 @@ func writeFile(cmd *cobra.Command, path string, write func(w io.Writer) error) e
 // rowWriter writes rows in a format.
 type rowWriter func(w io.Writer, form predict.Form) error
 
+// kindOf maps kinds of fields other than numbers to kinds of columns.
+var kindOf = map[reflect.Kind]predict.Kind{reflect.Int: predict.Whole, reflect.String: predict.Text}
+
 // records writes structs as rows: fields are columns with their JSON names, estimates are followed by their
 // standard errors. A column with omitempty is written if the first record has it.
 func records[T any](list []T) rowWriter {
@@ -267,12 +270,9 @@ func records[T any](list []T) rowWriter {
 		if omit != "" && (len(list) == 0 || reflect.ValueOf(list[0]).Field(i).IsNil()) {
 			continue
 		}
-		kind := predict.Number
-		switch field.Type.Kind() {
-		case reflect.Int:
-			kind = predict.Whole
-		case reflect.String:
-			kind = predict.Text
+		kind, ok := kindOf[field.Type.Kind()]
+		if !ok {
+			kind = predict.Number
 		}
 		at, columns = append(at, i), append(columns, predict.Column{Name: name, Kind: kind})
 		if field.Type == reflect.TypeFor[evaluate.Estimate]() {
@@ -378,6 +378,7 @@ func writeDispersion(c *csv.Writer, d predict.Digits, columns []evaluate.Dispers
 	}
 }
 
+// numberText formats a number of a JSON object, or null as "".
 func numberText(value any, d predict.Digits) string {
 	number, _ := value.(json.Number)
 	x, err := number.Float64()

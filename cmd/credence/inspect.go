@@ -205,8 +205,7 @@ type ratersOptions struct {
 
 func newRaters() *cobra.Command {
 	var o ratersOptions
-	cmd := newVerb("raters RUN", "Show the raters: votes, bias, guess rate, agreement",
-		"a run or a model file", o.run)
+	cmd := newVerb("raters RUN", "Show the raters: votes, bias, guess rate, agreement", "a run or a model file", o.run)
 	f := cmd.Flags()
 	o.out.declare(f, "table", "md", "csv", "json")
 	f.StringVar(&o.plot, "plot", "", "also write bias and guess rate with their intervals to this `file`, .svg")
@@ -271,14 +270,9 @@ func (r ratersReport) heading(w *printout.Page) {
 	text := words.Plural(len(r.Raters), "rater") + ", not modelled: shown is how they vote compared with the others"
 	if r.Modelled {
 		text = words.Plural(len(r.Raters), "rater") + ", modelled"
-		average := 0
-		for _, x := range r.Raters {
-			if x.Average {
-				average++
-			}
-		}
-		if average > 0 {
-			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(r.Raters)-average))
+		average := func(x evaluate.RaterEstimate) bool { return x.Average }
+		if modelled := slices.DeleteFunc(slices.Clone(r.Raters), average); len(modelled) < len(r.Raters) {
+			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(modelled)))
 		}
 		if r.BiasSD.Known() {
 			text += fmt.Sprintf("; biases have a standard deviation of %s", decimal(r.BiasSD, 2))

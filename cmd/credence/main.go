@@ -182,14 +182,10 @@ func newVersion() *cobra.Command {
 
 // buildVersion returns the version of this binary.
 func buildVersion() string {
-	if stampedVersion != "" {
-		return stampedVersion
+	if info, ok := debug.ReadBuildInfo(); ok && stampedVersion == "" {
+		return versionFrom(info)
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return sourceVersion
-	}
-	return versionFrom(info)
+	return cmp.Or(stampedVersion, sourceVersion)
 }
 
 // versionFrom returns the release if a module proxy served it, or else the

@@ -145,6 +145,7 @@ func (o *trainOptions) check() error {
 	return nil
 }
 
+// mode returns whether the run is new, continued or replaced.
 func (o *trainOptions) mode() run.Mode {
 	switch {
 	case o.resume:

@@ -111,6 +111,7 @@ type trainEvent struct {
 	End     bool     `json:"end"`
 }
 
+// finite returns x for JSON, or nil if it is not finite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -259,6 +260,7 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	return nil
 }
 
+// printMetrics prints the scores of a run, compared with those of simpler models.
 func printMetrics(b *strings.Builder, m *run.Metrics) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
 		words.Plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
