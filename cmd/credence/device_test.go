@@ -81,7 +81,7 @@ func TestTrainedElsewhere(t *testing.T) {
 		asOf(t, path)
 	}
 	code, _, stderr = called("join parts")
-	if code != 0 || !strings.Contains(stderr, "credence: warning: the processor joins what it has not trained (trained on the GPU "+otherGPU+": ") {
+	if code != 0 || !strings.Contains(stderr, "credence: warning: the CPU joins these members (trained on the GPU "+otherGPU+": ") {
 		t.Errorf("join: exit code %d, stderr %q", code, stderr)
 	}
 	m, err := model.Load("parts/model.credence")

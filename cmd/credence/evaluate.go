@@ -85,7 +85,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
-		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate reports the scores of such models")
+		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
 	}
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
-	"credence/head"
 	"credence/internal/config"
 	"credence/internal/printout"
 	"credence/internal/words"
@@ -71,7 +70,7 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint {
-		return withHint(fmt.Errorf(noDistributions, "the value of a vote", m.Method.Name()), "train with --method "+head.Mixture{}.Name())
+		return withHint(fmt.Errorf(noDistributions, "the value of a vote", m.Method.Name()), trainMixture)
 	}
 	var costs []evaluate.Cost
 	if o.raters != "" {
@@ -273,7 +272,8 @@ func (l *nextPlan) table(w *printout.Page) {
 }
 
 // planTable prints the first rows of a plan, and the number of the others.
-func planTable[T any](w *printout.Page, t *printout.Table, header []string, plan []T, noun string, row func(T) []string) {
+func planTable[T any](w *printout.Page, t *printout.Table, header []string, plan []T, noun string,
+	row func(T) []string) {
 	if len(plan) == 0 {
 		return
 	}

@@ -308,11 +308,14 @@ func writeMeaning(w io.Writer, m *model.Model, width int) error {
 // noDistributions is the error of what requires distributions on a model without them.
 const noDistributions = "%s requires distributions of the class probability: a model of method %s has none"
 
+// trainMixture is the hint for models without distributions.
+var trainMixture = "train with --method " + head.Mixture{}.Name()
+
 // refuseIntervals returns an error if a flag is set that requires distributions and the model has none.
 func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
 	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
 	if m.Traits().Joint || len(given) == 0 {
 		return nil
 	}
-	return withHint(usagef(noDistributions, "--"+given[0], m.Method.Name()), "leave it out, or train with --method "+head.Mixture{}.Name())
+	return withHint(usagef(noDistributions, "--"+given[0], m.Method.Name()), "leave it out, or "+trainMixture)
 }

@@ -254,7 +254,7 @@ func (r *reader) condition(n ast.Node) (*Condition, error) {
 			offset := 0
 			if se, ok := errors.AsType[*SyntaxError](err); ok && !strings.Contains(text, "\n") {
 				offset = se.Offset
-				if origin := strings.TrimSpace(v.GetToken().Origin); strings.HasPrefix(origin, "'") || strings.HasPrefix(origin, `"`) {
+				if q := strings.TrimSpace(v.GetToken().Origin); strings.HasPrefix(q, "'") || strings.HasPrefix(q, `"`) {
 					offset++
 				}
 			}
