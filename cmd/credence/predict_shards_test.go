@@ -209,7 +209,7 @@ func TestPredictPartsUsage(t *testing.T) {
 		"predict run new.csv --shard 0/2":                      "give a file, such as -o predictions.csv",
 		"predict run new.csv -o out.csv --shard 2/2":           "the first of 2 is 0, the last 1",
 		"predict run new.csv -o out.csv --shard auto":          "none of SLURM_ARRAY_TASK_ID",
-		"predict run new.csv -o o.csv --format table --resume": "--resume writes csv, jsonl or parquet, not table",
+		"predict run new.csv -o o.csv --format table --resume": "--resume: expected the format csv, jsonl or parquet, found table",
 	} {
 		for _, name := range []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "OMPI_COMM_WORLD_RANK", "RANK"} {
 			t.Setenv(name, "")
