@@ -110,10 +110,10 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 			x = float64(b)
 		}
 		if !ok {
-			return d.t.ErrorAt(c.col, "%q is not a number", cell.String())
+			return d.t.ErrorAt(c.col, "expected a number, found %q", cell.String())
 		}
 		if math.Abs(x) > math.MaxFloat32 {
-			return d.t.ErrorAt(c.col, "%s is too large: values lie within ±3.4e38", cell.String())
+			return d.t.ErrorAt(c.col, "expected a number within ±3.4e38, found %s", cell.String())
 		}
 		to[0] = float32(x)
 		if to[0] == 0 && x != 0 {
@@ -123,7 +123,7 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 		}
 	case Tensor:
 		if cell.Kind != table.VectorCell || len(cell.Vec) != len(to) {
-			return d.t.ErrorAt(c.col, "%s, but %d numbers were expected", cell.String(), len(to))
+			return d.t.ErrorAt(c.col, "expected a list of %d numbers, found %s", len(to), cell.String())
 		}
 		copy(to, cell.Vec)
 	case Text:
@@ -182,7 +182,7 @@ func (d *decoder) warnings() []error {
 	for k := range d.columns {
 		c := &d.columns[k]
 		if c.vanished > 0 {
-			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
+			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g, treated as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
 		}
 		var lack []string
 		if c.noList > 0 {
@@ -192,12 +192,12 @@ func (d *decoder) warnings() []error {
 			lack = append(lack, words.Plural(c.gaps, "value")+" within lists missing")
 		}
 		if lack != nil {
-			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", c.Name, strings.Join(lack, ", "), c.firstGap))
+			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): treated as the training mean", c.Name, strings.Join(lack, ", "), c.firstGap))
 		}
 		if c.unknown == 0 {
 			continue
 		}
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
+		msg := fmt.Sprintf("column %q: %s of %s have a level that is not in the training data, such as %q, and are treated as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
 		if i := known(c.Levels, []string{table.Plain(c.firstUnknown)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", c.Levels[i])
 		}

@@ -246,7 +246,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		if opts.several && s.item >= 0 {
 			return f, nil
 		}
-		msg := fmt.Sprintf("no column is a feature among [%s]", words.Few(t.Header()))
+		msg := fmt.Sprintf("none of the columns [%s] is a feature", words.Few(t.Header()))
 		if t.Traits().Plain && strings.ContainsAny(t.Header()[0], " :") {
 			msg += table.NoSeparator
 		}

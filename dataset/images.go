@@ -109,7 +109,7 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 		}
 	}
 	if len(gone) > 0 {
-		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, words.Few(gone))}
+		return &ParseError{File: table, Msg: fmt.Sprintf("column %q contains paths of missing files: %s", opts.ImageColumn, words.Few(gone))}
 	}
 	return f.readImages(ctx, full, opts)
 }
@@ -157,8 +157,9 @@ func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (
 	if err != nil {
 		return part, nil, err
 	}
-	if err := rows.warning(); err != nil {
-		f.Warnings = append(f.Warnings, err)
+	if len(rows.unoriented) > 0 {
+		f.warn("%s without an orientation, assumed to run from right to left as in Analyze files: %s",
+			words.Plural(len(rows.unoriented), "volume"), words.Few(rows.unoriented))
 	}
 	return part, rows, nil
 }
@@ -193,10 +194,8 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (F
 
 // imageShape returns the shape [C,H,W] from the schema, the options or the first image.
 func imageShape(first string, opts *reading) ([]int, error) {
-	for _, p := range opts.Schema {
-		if p.Name == opts.ImageColumn && p.Kind == Tensor && len(p.Shape) == 3 {
-			return p.Shape, nil
-		}
+	if i := featureNamed(opts.Schema, opts.ImageColumn); i >= 0 && opts.Schema[i].Kind == Tensor && len(opts.Schema[i].Shape) == 3 {
+		return opts.Schema[i].Shape, nil
 	}
 	file, err := fault.OpenFile(first)
 	if err != nil {
@@ -221,7 +220,7 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 		return c, fault.Malformed(path, "this is not a %s image: %v", imageFormats, err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
-		return c, fault.Malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
+		return c, fault.Malformed(path, "expected an image of at most %s pixels, found %d×%d", words.Thousands(maxPixels), c.Width, c.Height)
 	}
 	return c, nil
 }

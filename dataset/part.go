@@ -30,18 +30,13 @@ func (k Kind) String() string {
 }
 
 // MarshalText writes the kind's name.
-func (k Kind) MarshalText() ([]byte, error) {
-	if int(k) >= len(kindNames) {
-		return nil, fmt.Errorf("%v is no kind of feature", k)
-	}
-	return []byte(k.String()), nil
-}
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads the kind's name.
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("feature kind %q is not one of %v", text, kindNames)
+		return fmt.Errorf("expected a feature kind among %v, found %q", kindNames, text)
 	}
 	*k = Kind(i)
 	return nil
@@ -122,18 +117,18 @@ func checkFeatures(parts []Feature) error {
 		}
 		seen[p.Name] = true
 		if int(p.Kind) >= len(kindNames) {
-			return fmt.Errorf("feature %q: %v is no kind of feature", p.Name, p.Kind)
+			return fmt.Errorf("feature %q: unknown kind %v", p.Name, p.Kind)
 		}
 		if p.Kind != Tensor {
 			continue
 		}
 		if len(p.Shape) != 1 && len(p.Shape) != 3 && len(p.Shape) != 4 {
-			return fmt.Errorf("feature %q: shape %v is not [n], [C,H,W] or [C,D,H,W]", p.Name, p.Shape)
+			return fmt.Errorf("feature %q: expected shape [n], [C,H,W] or [C,D,H,W], found %v", p.Name, p.Shape)
 		}
 		w := 1
 		for _, s := range p.Shape {
 			if s < 1 || w > array.MaxRow/s {
-				return fmt.Errorf("feature %q: shape %v does not fit", p.Name, p.Shape)
+				return fmt.Errorf("feature %q: shape %v is invalid or too large", p.Name, p.Shape)
 			}
 			w *= s
 		}
@@ -208,16 +203,15 @@ func DescribeColumns(columns []ColumnInfo) string {
 	}
 	var kinds []string
 	for _, kind := range []Kind{Numeric, Categorical, Text, Tensor} {
-		switch n, some := len(names[kind]), " ("+words.Few(names[kind])+")"; {
+		n, some := len(names[kind]), " ("+words.Few(names[kind])+")"
+		switch {
 		case n == 0:
 		case kind == Numeric:
 			kinds = append(kinds, words.Thousands(n)+" numeric")
-		case kind == Categorical:
-			kinds = append(kinds, words.Thousands(n)+" categorical"+some)
-		case kind == Text:
-			kinds = append(kinds, words.Thousands(n)+" of text"+some)
-		default:
+		case kind == Tensor:
 			kinds = append(kinds, words.Plural(n, "tensor")+some)
+		default:
+			kinds = append(kinds, words.Thousands(n)+" "+kind.String()+some)
 		}
 	}
 	s := words.Plural(features, "feature")

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -67,7 +68,6 @@ type Stream struct {
 	row      int
 	block    int                  // see Cut
 	pass     func(first int) bool // see Pass
-	match    match                // names of the features in the model
 	beside   []*features          // joined to the items
 
 	decoding *budget.Shared // memory for images and volumes that are decoded concurrently
@@ -152,9 +152,7 @@ func newArrayStream(ctx context.Context, path string, parts []Feature, opts Stre
 	if err != nil {
 		return nil, err
 	}
-	if opts.Known != nil {
-		f.dropExtensions(opts.Known)
-	}
+	f.dropExtensions(opts.Known, false)
 	return &Stream{ctx: ctx, features: f.Features, opts: opts, f: f}, nil
 }
 
@@ -205,10 +203,7 @@ func (s *Stream) Close() error {
 
 // Next returns the next batch, and io.EOF after the last.
 func (s *Stream) Next() (*Batch, error) {
-	size := s.opts.Batch
-	if size <= 0 {
-		size = 1024
-	}
+	size := cmp.Or(max(0, s.opts.Batch), 1024)
 	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
@@ -341,7 +336,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	}
 	path := strings.Clone(rec[s.image].String())
 	if path == "" {
-		return id, nil, s.t.ErrorAt(s.image, "the path is missing")
+		return id, nil, s.t.ErrorAt(s.image, "expected a path, found an empty cell")
 	}
 	path, err = s.opts.imagePath(s.folder, path)
 	if err != nil {

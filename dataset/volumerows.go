@@ -3,14 +3,12 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"credence/internal/array"
 	"credence/internal/budget"
-	"credence/internal/words"
 )
 
 // volumeRows are the volumes at paths. They are held in memory in their compact
@@ -93,15 +91,6 @@ func (r *volumeRows) Len() int { return len(r.paths) }
 
 // Width returns the number of voxels of the grid.
 func (r *volumeRows) Width() int { return r.feature.Width() }
-
-// warning returns a warning about files whose orientation was guessed, or nil.
-func (r *volumeRows) warning() error {
-	if len(r.unoriented) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
-		words.Plural(len(r.unoriented), "volume"), words.Few(r.unoriented))
-}
 
 // ReadRow fills dst with volume i.
 func (r *volumeRows) ReadRow(i int, dst []float32) error {

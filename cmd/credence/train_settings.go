@@ -190,7 +190,7 @@ func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
-	case err != nil && strings.Contains(err.Error(), "is not one of"):
+	case err != nil && (strings.Contains(err.Error(), "expected a label among") || strings.Contains(err.Error(), "one of the classes")):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "a model with other classes has to be trained from the beginning, without --from")
 	case err != nil:
 		return err
