@@ -30,7 +30,7 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 	return arrayFeatures(ctx, a, opts)
 }
 
-// arrayPart is the name of a feature that is read from an array.
+// arrayFeature is the name of a feature that is read from an array.
 const arrayFeature = "x"
 
 // arrayFeatures returns the features of an array, whose items are numbered from 0.
@@ -50,12 +50,12 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	if err != nil {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: err.Error()}, b.Close())
 	}
-	part := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
+	feature := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
-		part.Name = opts.Schema[0].Name
+		feature.Name = opts.Schema[0].Name
 	}
-	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Feature: part}}
-	f := &features{Dataset: Dataset{Features: []Feature{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
+	columns := []ColumnInfo{{Name: feature.Name, role: roleFeature, Feature: feature}}
+	f := &features{Dataset: Dataset{Features: []Feature{feature}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
 		// Lost precision is known only for rows that were read.

@@ -66,8 +66,8 @@ type cacheKey struct {
 }
 
 // newSink returns a sink for n rows of the given features, which are read from files.
-func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *reading) (*sink, error) {
-	s := &sink{n: n, w: totalWidth(parts)}
+func newSink(ctx context.Context, n int, schema []Feature, files []string, opts *reading) (*sink, error) {
+	s := &sink{n: n, w: totalWidth(schema)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}
 		return s, nil
@@ -79,7 +79,7 @@ func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *
 	if s.keys, err = fileKeys(ctx, files); err != nil {
 		return nil, err
 	}
-	key := cacheKey{Version: rowsVersion, Parts: parts, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
+	key := cacheKey{Version: rowsVersion, Parts: schema, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
 	for i := range s.keys {
 		key.Files = append(key.Files, s.keys[i].sum[:])
 	}

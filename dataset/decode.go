@@ -22,7 +22,7 @@ type decoder struct {
 	keep    bool // texts are stored for longer than a batch
 }
 
-// partColumn is the column of a feature, with its texts or levels and counters for warnings.
+// featureDecoder is the column of a feature, with its texts or levels and counters for warnings.
 type featureDecoder struct {
 	Feature
 	col    int // in the table
@@ -40,9 +40,9 @@ type featureDecoder struct {
 }
 
 // newDecoder returns a decoder for the columns named like the given features.
-func newDecoder(t table.Table, parts []Feature, opts *TableOptions) (*decoder, error) {
-	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
-	for _, p := range parts {
+func newDecoder(t table.Table, schema []Feature, opts *TableOptions) (*decoder, error) {
+	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(schema)}
+	for _, p := range schema {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
 			return nil, err
@@ -167,10 +167,10 @@ func (d *decoder) text(c *featureDecoder, cell string, to []float32) error {
 
 // moveTexts moves the texts decoded so far into the Texts of their features and
 // resets the decoder.
-func (d *decoder) moveTexts(parts []Feature) {
+func (d *decoder) moveTexts(schema []Feature) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
-			parts[k].Texts, c.texts = c.texts, nil
+			schema[k].Texts, c.texts = c.texts, nil
 		}
 	}
 	d.size = 0

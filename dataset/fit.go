@@ -203,7 +203,7 @@ type Watch struct {
 	t      *Transform
 	items  int
 	unlike Unlike
-	seen   []watched // one per part
+	seen   []watched // one per feature
 }
 
 // Unlike counts items that differ from the training items.

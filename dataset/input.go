@@ -49,11 +49,11 @@ func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
 	return in, nil
 }
 
-func (t *Transform) bind(parts []Feature) (*InputRows, error) {
-	at := make(map[string]int, len(parts))
-	offset := make([]int, len(parts))
+func (t *Transform) bind(schema []Feature) (*InputRows, error) {
+	at := make(map[string]int, len(schema))
+	offset := make([]int, len(schema))
 	w := 0
-	for i, p := range parts {
+	for i, p := range schema {
 		at[p.Name], offset[i] = i, w
 		w += p.Width()
 	}
@@ -65,7 +65,7 @@ func (t *Transform) bind(parts []Feature) (*InputRows, error) {
 		if !ok {
 			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
 		}
-		q := parts[j]
+		q := schema[j]
 		if q.Kind != p.Kind {
 			return nil, fmt.Errorf("feature %q: expected %v as in training, found %v", p.Name, p.Kind, q.Kind)
 		}

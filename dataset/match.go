@@ -231,9 +231,9 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
 // with the files of opts.Beside joined to them.
-func openJoined(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
+func openJoined(ctx context.Context, path string, t table.Table, schema []Feature, opts StreamOptions) (*Stream, error) {
 	fo := opts.FeatureOptions
-	fo.Schema = parts
+	fo.Schema = schema
 	matches, err := matchFiles(ctx, slices.Concat([]string{path}, opts.Beside), t, &fo)
 	if err != nil {
 		if t != nil {

@@ -99,7 +99,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 		case name == opts.GroupColumn:
 			s.group, c.role = i, roleGroup
 		case name == opts.SplitColumn:
-			s.split, c.role = i, roleSplitPart
+			s.split, c.role = i, roleSplit
 		case name == opts.WeightColumn:
 			s.weight, c.role = i, roleWeight
 		case slices.Contains(opts.votes, name):

@@ -74,8 +74,8 @@ type Stream struct {
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
-// model ([Transform.Parts]); other columns are skipped.
-func OpenStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
+// model ([Transform.Schema]); other columns are skipped.
+func OpenStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	paths := append([]string{path}, opts.Beside...)
 	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
@@ -89,15 +89,15 @@ func OpenStream(ctx context.Context, path string, parts []Feature, opts StreamOp
 	if err != nil {
 		return nil, err
 	}
-	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
-		return openJoined(ctx, path, t, parts, opts)
+	if len(opts.Beside) > 0 || t == nil && len(schema) > 1 {
+		return openJoined(ctx, path, t, schema, opts)
 	}
-	return newStream(ctx, path, t, parts, opts)
+	return newStream(ctx, path, t, schema, opts)
 }
 
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
 // name is used in messages.
-func NewStream(ctx context.Context, r io.Reader, name string, parts []Feature, opts StreamOptions) (*Stream, error) {
+func NewStream(ctx context.Context, r io.Reader, name string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
@@ -106,32 +106,32 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Feature, o
 		return nil, errors.Join(err, t.Close())
 	}
 	if len(opts.Beside) > 0 {
-		return openJoined(ctx, name, t, parts, opts)
+		return openJoined(ctx, name, t, schema, opts)
 	}
-	return newStream(ctx, name, t, parts, opts)
+	return newStream(ctx, name, t, schema, opts)
 }
 
 // newStream reads the items of a table or, if that is nil, of the array or folder at path.
-func newStream(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
+func newStream(ctx context.Context, path string, t table.Table, schema []Feature, opts StreamOptions) (*Stream, error) {
 	if t == nil {
-		return newArrayStream(ctx, path, parts, opts)
+		return newArrayStream(ctx, path, schema, opts)
 	}
 	if opts.Inline {
 		opts.ImageColumn = ""
 	} else if opts.ImageColumn == "" {
-		opts.ImageColumn = schemaImage(parts, t)
+		opts.ImageColumn = schemaImage(schema, t)
 	}
-	s := &Stream{ctx: ctx, features: parts, opts: opts, t: t, image: -1, decoding: budget.NewShared(budget.Of(opts.Memory))}
+	s := &Stream{ctx: ctx, features: schema, opts: opts, t: t, image: -1, decoding: budget.NewShared(budget.Of(opts.Memory))}
 	var err error
-	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
-	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
+	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(schema))...)
+	if err == nil && s.item < 0 && len(schema) == 0 && len(t.Header()) == 1 {
 		s.item = 0 // the model needs nothing of it but ids
 	}
-	plain := parts
-	if i := featureNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
+	plain := schema
+	if i := featureNamed(schema, opts.ImageColumn); i >= 0 && schema[i].Kind == Tensor && err == nil {
 		s.image, err = featureColumn(t, opts.ImageColumn)
-		s.grid, s.folder = parts[i], folderOf(t.Name())
-		plain = slices.Delete(slices.Clone(parts), i, i+1)
+		s.grid, s.folder = schema[i], folderOf(t.Name())
+		plain = slices.Delete(slices.Clone(schema), i, i+1)
 		s.features = append(slices.Clone(plain), s.grid)
 	}
 	if err == nil {
@@ -145,9 +145,9 @@ func newStream(ctx context.Context, path string, t table.Table, parts []Feature,
 }
 
 // newArrayStream reads an array or a folder of images.
-func newArrayStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
+func newArrayStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	o := newReading(opts.FeatureOptions)
-	o.Schema, o.lazy, o.counted = parts, true, opts.Known == nil && len(opts.Beside) == 0
+	o.Schema, o.lazy, o.counted = schema, true, opts.Known == nil && len(opts.Beside) == 0
 	f, err := o.features(ctx, path)
 	if err != nil {
 		return nil, err
@@ -207,12 +207,12 @@ func (s *Stream) Next() (*Batch, error) {
 	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
-	parts := s.allFeatures()
-	own, w := totalWidth(s.features), totalWidth(parts)
+	schema := s.allFeatures()
+	own, w := totalWidth(s.features), totalWidth(schema)
 	size = min(size, max(1, batchValues/max(1, w)))
 	room := s.room(size)
 	m := &Memory{W: w, Values: make([]float32, 0, room*w)}
-	b := &Batch{Dataset: &Dataset{Features: parts, Rows: m, Items: make([]string, 0, room)}, First: s.row}
+	b := &Batch{Dataset: &Dataset{Features: schema, Rows: m, Items: make([]string, 0, room)}, First: s.row}
 	row := make([]float32, w)
 	errs, later := make([]error, 0, room), make([]func(row []float32) error, 0, room)
 	if s.block > 0 {
@@ -247,7 +247,7 @@ func (s *Stream) Next() (*Batch, error) {
 		return nil, err
 	}
 	if s.dec != nil {
-		s.dec.moveTexts(parts)
+		s.dec.moveTexts(schema)
 	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {

@@ -248,8 +248,8 @@ const (
 )
 
 // StreamOf returns a stream of the items of a source. Closing the stream closes s.
-func StreamOf(ctx context.Context, s Source, parts []Feature, opts StreamOptions) (*Stream, error) {
-	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
+func StreamOf(ctx context.Context, s Source, schema []Feature, opts StreamOptions) (*Stream, error) {
+	return newStream(ctx, s.Name(), tableFrom(s), schema, opts)
 }
 
 // tableFrom returns s itself if it is a table, else a table that reads it.

@@ -92,7 +92,7 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 		return fmt.Errorf("expected the folds of %d items, found %d", len(rows), len(folds))
 	}
 	raw := make([]float32, ds.Rows.Width())
-	at := make(map[string]int) // of a part in a raw row
+	at := make(map[string]int) // of a feature in a raw row
 	texts := make(map[string][]string)
 	w := 0
 	for _, p := range ds.Features {
@@ -216,7 +216,7 @@ func (t *Transform) Arrays() []Array {
 	return list
 }
 
-func textArray(part int, name string) string { return fmt.Sprintf("text%d.%s", part, name) }
+func textArray(feature int, name string) string { return fmt.Sprintf("text%d.%s", feature, name) }
 
 // SetArrays sets the arrays of a transform that was read from JSON. take returns
 // the array with a name, or nil if there is none.
@@ -262,9 +262,9 @@ func textAt(x float32, n int) (int, error) {
 
 // hashTexts hashes the texts of a raw row and sets their indices in it to 0,
 // because they depend on how the data were read.
-func hashTexts(h io.Writer, parts []Feature, row []float32) error {
+func hashTexts(h io.Writer, schema []Feature, row []float32) error {
 	at := 0
-	for _, p := range parts {
+	for _, p := range schema {
 		if p.Kind == Text && row[at] == row[at] {
 			i, err := textAt(row[at], len(p.Texts))
 			if err != nil {

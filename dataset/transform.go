@@ -146,14 +146,14 @@ func (t *Transform) Clone() *Transform {
 // categorical ones: the schema for reading new items. Other columns of a file
 // are not needed.
 func (t *Transform) Schema() []Feature {
-	parts := make([]Feature, len(t.features))
+	schema := make([]Feature, len(t.features))
 	for i, p := range t.features {
-		parts[i] = p.Feature
+		schema[i] = p.Feature
 		if p.Kind == Numeric && len(p.Min) == 1 {
-			parts[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
+			schema[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
 		}
 	}
-	return parts
+	return schema
 }
 
 // InputKind is the type of a block of the network input.

@@ -77,7 +77,7 @@ func (p Preparation) normalization() volume.Normalization {
 	return volume.Normalization{Scale: volume.Scale(p.Scale), Low: p.Low, High: p.High}
 }
 
-// volumePart returns the feature of volumes, from the schema or else from the options.
+// volumeFeature returns the feature of volumes, from the schema or else from the options.
 func volumeFeature(opts *FeatureOptions) (Feature, error) {
 	if i := featureNamed(opts.Schema, opts.ImageColumn); i >= 0 && opts.Schema[i].Volume != nil {
 		return opts.Schema[i], nil
@@ -90,8 +90,8 @@ func volumeFeature(opts *FeatureOptions) (Feature, error) {
 	if err != nil {
 		return Feature{}, err
 	}
-	part := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
-	return part, checkFeatures([]Feature{part})
+	feature := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
+	return feature, checkFeatures([]Feature{feature})
 }
 
 // checkVolume returns an error if the feature is of volumes and not one that a reader makes.
@@ -128,17 +128,17 @@ func sameVolumes(trained, here Feature) error {
 }
 
 // prepareVolume reads the volume at path and fills dst, of shape [1,X,Y,Z] with
-// z fastest, the layout of nibabel's arrays. The memory it uses is taken from the
-// pool.
-func prepareVolume(ctx context.Context, path string, part *Feature, pool *budget.Shared, dst []float32) error {
+// z fastest, the layout of nibabel's arrays. The bytes it uses are taken from
+// the shared memory.
+func prepareVolume(ctx context.Context, path string, feature *Feature, memory *budget.Shared, dst []float32) error {
 	format := volumeReader(path)
 	h, err := format.Header(path)
 	if err != nil {
 		return err
 	}
-	prep := part.Volume
-	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
-	giveBack, err := pool.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", volume.Dims(h.Dim))
+	prep := feature.Volume
+	x, y, z := feature.Shape[1], feature.Shape[2], feature.Shape[3]
+	giveBack, err := memory.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", volume.Dims(h.Dim))
 	if err != nil {
 		return err
 	}
@@ -215,12 +215,12 @@ type volumeKey struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func newVolumeCache(dir string, part *Feature) (*volumeCache, error) {
+func newVolumeCache(dir string, feature *Feature) (*volumeCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("creating a folder for prepared volumes: %w", err)
 	}
 	_ = atomicfile.Clean(dir, "volume-*.bin") // leftover files only waste space
-	return &volumeCache{dir: dir, feature: part}, nil
+	return &volumeCache{dir: dir, feature: feature}, nil
 }
 
 // key returns the hash of the volume at path.

@@ -29,8 +29,8 @@ type volumeRows struct {
 // newVolumeRows prepares the volumes at paths, on all cores: in memory if they fit,
 // and in the cache if one is requested or they do not fit. With opts.lazy, they are
 // prepared when they are read.
-func newVolumeRows(ctx context.Context, paths []string, part Feature, opts *reading) (*volumeRows, error) {
-	r := &volumeRows{paths: paths, feature: part, decoding: opts.decoding, ctx: context.Background()}
+func newVolumeRows(ctx context.Context, paths []string, feature Feature, opts *reading) (*volumeRows, error) {
+	r := &volumeRows{paths: paths, feature: feature, decoding: opts.decoding, ctx: context.Background()}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()

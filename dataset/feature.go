@@ -43,10 +43,10 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // UnknownLevel is the raw value of a categorical cell whose level is not in
-// [Part].Levels. (A missing cell is NaN.)
+// [Feature].Levels. (A missing cell is NaN.)
 const UnknownLevel = -1
 
-// Part describes a feature block: its name, its kind and the layout of its raw values in a row.
+// Feature describes a feature block: its name, its kind and the layout of its raw values in a row.
 type Feature struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
@@ -94,24 +94,24 @@ func kindOf(p Feature) string {
 	return p.Kind.String()
 }
 
-// partNamed returns the index of the feature with a name, or −1.
-func featureNamed(parts []Feature, name string) int {
-	return slices.IndexFunc(parts, func(p Feature) bool { return p.Name == name })
+// featureNamed returns the index of the feature with a name, or −1.
+func featureNamed(schema []Feature, name string) int {
+	return slices.IndexFunc(schema, func(p Feature) bool { return p.Name == name })
 }
 
 // totalWidth returns the length W of a raw row.
-func totalWidth(parts []Feature) int {
+func totalWidth(schema []Feature) int {
 	w := 0
-	for _, p := range parts {
+	for _, p := range schema {
 		w += p.Width()
 	}
 	return w
 }
 
-// checkParts returns an error for invalid kinds or shapes and for duplicate names.
-func checkFeatures(parts []Feature) error {
+// checkFeatures returns an error for invalid kinds or shapes and for duplicate names.
+func checkFeatures(schema []Feature) error {
 	seen := map[string]bool{}
-	for _, p := range parts {
+	for _, p := range schema {
 		if seen[p.Name] {
 			return fmt.Errorf("two features have the name %q", p.Name)
 		}
@@ -143,12 +143,12 @@ func checkFeatures(parts []Feature) error {
 type role uint8
 
 const (
-	roleFeature   role = iota
-	roleItem           // the ids
-	roleGroup          // the group of an item, for splits
-	roleSplitPart      // train, validation or test
-	roleWeight         // the weight of an item in training
-	roleVote           // votes, in a file of features and votes
+	roleFeature role = iota
+	roleItem         // the ids
+	roleGroup        // the group of an item, for splits
+	roleSplit        // train, validation or test
+	roleWeight       // the weight of an item in training
+	roleVote         // votes, in a file of features and votes
 	roleIgnored
 )
 
