@@ -81,6 +81,7 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 	return nil
 }
 
+// value fills to with the raw values of a cell.
 func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error {
 	missing := d.opts.missing(cell, table.FeatureNA)
 	if c.Kind == Tensor {

@@ -208,6 +208,7 @@ func (ds *Dataset) AlikeRaters() error {
 	return fmt.Errorf("%w: %s; if they are one person, use one name", ErrRaterNames, words.Few(pairs))
 }
 
+// warnRaters adds the warning of AlikeRaters, if there is one.
 func (ds *Dataset) warnRaters() {
 	if err := ds.AlikeRaters(); err != nil {
 		ds.Warnings = append(ds.Warnings, err)

@@ -101,6 +101,7 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	return nil
 }
 
+// read reads the ids and the cells of the vote columns.
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	ids := newIDSet(g.t)
 	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*maxReserve))

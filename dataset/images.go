@@ -194,7 +194,8 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (F
 
 // imageShape returns the shape [C,H,W] from the schema, the options or the first image.
 func imageShape(first string, opts *reading) ([]int, error) {
-	if i := featureNamed(opts.Schema, opts.ImageColumn); i >= 0 && opts.Schema[i].Kind == Tensor && len(opts.Schema[i].Shape) == 3 {
+	i := featureNamed(opts.Schema, opts.ImageColumn)
+	if i >= 0 && opts.Schema[i].Kind == Tensor && len(opts.Schema[i].Shape) == 3 {
 		return opts.Schema[i].Shape, nil
 	}
 	file, err := fault.OpenFile(first)

@@ -145,7 +145,8 @@ func stratum(ds *Dataset, items []int, sums []float64) int32 {
 	return int32(1 + top*64 + min(step, 63))
 }
 
-// distribute distributes the units over subsets with the given shares and returns the items of each, in ascending order.
+// distribute distributes the units over subsets with the given shares and returns the items of each,
+// in ascending order.
 // It assigns units stratum by stratum, shuffled within, each to the subset that is
 // furthest below its share of the items assigned so far. If a subset with a positive share
 // stays empty, it returns an error that ends in goal.
