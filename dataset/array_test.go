@@ -148,7 +148,7 @@ func TestLayout(t *testing.T) {
 	if got := rowsOf(t, rows); !slices.Equal(got, []float32{0, 2, 4, 6, 8, 1, 3, 5, 7, 9}) {
 		t.Errorf("channels first: %v", got)
 	}
-	if _, _, err := HW.arrange([]int{5}, nil); err == nil || err.Error() != "layout HW takes items of 2 axes, but these have 1: shape 5" {
+	if _, _, err := HW.arrange([]int{5}, nil); err == nil || err.Error() != "layout HW: expected items with 2 axes, found 1: shape 5" {
 		t.Error(err)
 	}
 }

@@ -271,7 +271,7 @@ func TestErrors(t *testing.T) {
 		"two forms":      {"/invocations", asJSON, `{"instances":[],"inputs":[]}`, 400, "both"},
 		"kind":           {"/invocations", "text/html", "x", 415, "expected application/json or text/csv"},
 		"no column":      {"/invocations", asJSON, `{"instances":[{"age":3}]}`, 400, `no column \"sex\"`},
-		"no number":      {"/invocations", asJSON, `{"instances":[{"age":"old","sex":"f"}]}`, 400, `row 1, column \"age\": \"old\" is not a number`},
+		"no number":      {"/invocations", asJSON, `{"instances":[{"age":"old","sex":"f"}]}`, 400, `row 1, column \"age\": expected a number, found \"old\"`},
 		"an object":      {"/invocations", asJSON, `{"instances":[{"age":{},"sex":"f"}]}`, 400, "found an object"},
 		"twice":          {"/invocations", asJSON, `{"instances":[{"age":1,"age":2}]}`, 400, "twice"},
 		"lengths":        {"/invocations", asJSON, `{"inputs":{"age":[1,2],"sex":["f"]}}`, 400, "has 1 values"},

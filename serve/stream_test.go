@@ -42,7 +42,7 @@ func TestParameters(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	_, url := start(t, Options{Limits: Limits{Rows: 3000}})
 	bad := "age,sex\nold,f\n"
-	if status, _, text := ask(t, "POST", url+predictPath+"?format=csv", "text/csv", bad); status != 400 || !strings.Contains(text, "is not a number") {
+	if status, _, text := ask(t, "POST", url+predictPath+"?format=csv", "text/csv", bad); status != 400 || !strings.Contains(text, "expected a number") {
 		t.Error(status, text)
 	}
 	status, _, text := ask(t, "POST", url+predictPath+"?format=jsonl&partial=true", "text/csv", "item,age,sex\na,old,f\nb,30,m\nc,40,f\nd,x,f\n")

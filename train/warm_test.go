@@ -151,7 +151,7 @@ func TestFromRefused(t *testing.T) {
 		{other(func(ds *dataset.Dataset) {
 			ds.Features[1].Kind = dataset.Categorical
 			ds.Features[1].Levels = []string{"u"}
-		}), Options{}, `feature "y" is categorical here, but the model was trained with it as numeric`},
+		}), Options{}, `feature "y": expected numeric as in training, found categorical`},
 		{other(func(ds *dataset.Dataset) {
 			ds.Features = append(ds.Features, dataset.Feature{Name: "new", Kind: dataset.Numeric})
 			ds.Rows = &dataset.Memory{N: 100, W: 4, Values: make([]float32, 400)}
