@@ -21,7 +21,7 @@ import (
 // arrowTable reads an Arrow stream, one message at a time.
 type arrowTable struct {
 	ctx context.Context
-	rowBase
+	base
 	r      *bufio.Reader
 	leaves []arrowLeaf
 	fields int // nodes per message, one for each field
@@ -59,7 +59,7 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 
 // newArrow reads the schema of a stream.
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
-	t := &arrowTable{ctx: ctx, rowBase: newRowBase(file), r: r, memory: memory}
+	t := &arrowTable{ctx: ctx, base: newRows(file), r: r, memory: memory}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
 	kind, header, err := t.message()
 	if err == io.EOF || err == nil && kind != arrowSchema {

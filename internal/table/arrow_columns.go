@@ -232,7 +232,9 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 		}
 		c.Vec = c.Vec[:0]
 		for j := from; j < to; j++ {
-			c.Vec = append(c.Vec, l.element.number(buffers, int(j)))
+			var one Cell
+			l.element.cell(buffers, int(j), &one)
+			c.Vec = append(c.Vec, listNumber(&one))
 		}
 		if to > from {
 			c.Kind = VectorCell
@@ -248,21 +250,6 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 	default:
 		l.scalar(buffers[l.first+1][i*l.width:][:l.width], c)
 	}
-}
-
-// number returns element i of a list.
-func (l *arrowLeaf) number(buffers [][]byte, i int) float32 {
-	if !l.has(buffers, i) {
-		return float32(math.NaN())
-	}
-	b := buffers[l.first+1]
-	if l.typ == arrowBool {
-		return float32(b[i/8] >> (i % 8) & 1)
-	}
-	var one Cell
-	l.scalar(b[i*l.width:][:l.width], &one)
-	x, _ := one.Number(false)
-	return float32(x)
 }
 
 // scalar sets a cell to a number.

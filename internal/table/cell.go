@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,6 +22,18 @@ const (
 	VectorCell  = record.VectorCell
 	MissingCell = record.MissingCell
 )
+
+// listNumber returns a cell as an element of a list of numbers: NaN if it is missing, and 1 or 0 for true or false.
+func listNumber(c *Cell) float32 {
+	switch {
+	case c.Kind == MissingCell:
+		return float32(math.NaN())
+	case c.Kind == TextCell && c.Text == "true":
+		return 1
+	}
+	x, _ := c.Number(false) // 0 if it is not a number
+	return float32(x)
+}
 
 // Common spellings of a missing value, in addition to an empty cell: in votes, and in
 // features.

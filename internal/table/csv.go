@@ -223,8 +223,9 @@ func (t *csvTable) take() csvRecord {
 	}
 	if len(t.blanks) > 0 {
 		first := &t.blanks[0]
-		r := first.next()
-		if first.n == 0 {
+		r := csvRecord{fields: make([]string, first.fields), line: first.line}
+		first.line++
+		if first.n--; first.n == 0 {
 			t.blanks = t.blanks[1:]
 		}
 		return r
@@ -286,9 +287,6 @@ func (t *csvTable) Next() ([]Cell, error) {
 var ErrRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e
-	}
 	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
@@ -365,14 +363,6 @@ func (l *recordLimit) Read(b []byte) (int, error) {
 // of fields, one per line, starting at line.
 type blanks struct {
 	line, fields, n int
-}
-
-// next removes and returns the first record.
-func (b *blanks) next() csvRecord {
-	r := csvRecord{fields: make([]string, b.fields), line: b.line}
-	b.line++
-	b.n--
-	return r
 }
 
 // counter counts the bytes read from r.

@@ -26,18 +26,18 @@ import (
 // be any number, but all are checked first, so that an incompatible file is rejected before
 // any records are returned.
 type folder struct {
-	rowBase // names are the columns in files, then those in names of subfolders
-	ctx     context.Context
-	files   []folderFile
-	own     int // number of columns in files
-	first   *parquetTable
-	now     *parquetTable // the open file; nil before the first record and between files
-	at      int           // its index
-	only    []bool        // columns to read, or nil for all
-	memory  int64
+	base   // names are the columns in files, then those in names of subfolders
+	ctx    context.Context
+	files  []folderFile
+	own    int // number of columns in files
+	first  *parquetTable
+	now    *parquetTable // the open file; nil before the first record and between files
+	at     int           // its index
+	only   []bool        // columns to read, or nil for all
+	memory int64
 }
 
-// folderPart is a file in a folder.
+// folderFile is a file in a folder.
 type folderFile struct {
 	path   string
 	keys   []string // from the names of its subfolders
@@ -79,7 +79,7 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
-	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
+	f := &folder{ctx: ctx, base: newRows(dir), memory: memory}
 	var size int64
 	// A few at a time: a file with many pages takes memory.
 	for some := range slices.Chunk(files, 64) {
@@ -203,11 +203,9 @@ func (f *folder) open() error {
 		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
 	}
 	if f.only != nil {
-		var columns []int
+		columns := make([]bool, len(p.to))
 		for i, to := range p.to {
-			if f.only[to] {
-				columns = append(columns, i)
-			}
+			columns[i] = f.only[to]
 		}
 		f.now.only(columns)
 	}
@@ -225,10 +223,7 @@ func (f *folder) Next() ([]Cell, error) {
 		}
 		rec, err := f.now.Next()
 		if err == io.EOF && f.at+1 < len(f.files) {
-			err := f.now.Close()
-			f.now = nil
-			f.at++
-			if err != nil {
+			if err := f.advance(); err != nil {
 				return nil, err
 			}
 			continue
@@ -263,14 +258,18 @@ func (f *folder) skip(n int) (skipped int, err error) {
 		if skipped == n || f.at+1 == len(f.files) {
 			return skipped, nil
 		}
-		if f.now != nil {
-			if err := f.now.Close(); err != nil {
-				return skipped, err
-			}
-			f.now = nil
+		if err := f.advance(); err != nil {
+			return skipped, err
 		}
-		f.at++
 	}
+}
+
+// advance closes the open file, if any, and goes on to the next.
+func (f *folder) advance() error {
+	err := f.Close()
+	f.now = nil
+	f.at++
+	return err
 }
 
 // Rows returns the number of records.

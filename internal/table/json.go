@@ -82,18 +82,17 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.survey(); err != nil {
+	if err := t.survey(false); err != nil {
 		return nil, err
 	}
 	again, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.begin(ctx, again); err != nil {
+	if err := t.start(ctx, again); err != nil {
 		again.Close()
 		return nil, err
 	}
-	t.cells = make([]Cell, len(t.names))
 	t.flavor.notes() // drops the warnings, which the second pass repeats
 	return t, nil
 }
@@ -102,22 +101,12 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	t, err := newJSON(ctx, src, file, false, opts)
 	if err == nil {
-		if t.first, err = t.read(); err == nil {
-			err = t.add(t.first)
-		}
-		if err == io.EOF {
-			err = t.empty()
-		}
-	}
-	if err == nil {
-		t.flavor.settle(t)
-		err = checkHeader(file, 0, t.names)
+		err = t.survey(true)
 	}
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	t.src, t.cells = src, make([]Cell, len(t.names))
 	return t, nil
 }
 
@@ -125,11 +114,11 @@ func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, op
 	t := &jsonTable{base: base{file: file}, lines: lines, itemsOnly: opts.Items, at: map[string]int{}}
 	t.kept = "what is kept of the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
-	return t, t.begin(ctx, src)
+	return t, t.start(ctx, src)
 }
 
-// begin starts reading the text from src.
-func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
+// start starts reading the text from src.
+func (t *jsonTable) start(ctx context.Context, src io.ReadCloser) error {
 	raw := &counter{r: fault.Reader(ctx, src)}
 	t.meter.Read = func() int64 { return raw.n }
 	buf, _, err := plainText(raw, t.file)
@@ -141,8 +130,8 @@ func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
 	return nil
 }
 
-// survey reads all items for their columns.
-func (t *jsonTable) survey() error {
+// survey reads all items for their columns, or only the first item of a stream.
+func (t *jsonTable) survey(stream bool) error {
 	seen := map[string]int{}
 	for {
 		it, err := t.read()
@@ -154,6 +143,10 @@ func (t *jsonTable) survey() error {
 		}
 		if err != nil {
 			return err
+		}
+		if stream {
+			t.first = it
+			break
 		}
 		if t.items.shape != '{' {
 			continue
@@ -167,14 +160,10 @@ func (t *jsonTable) survey() error {
 		}
 	}
 	if t.items.n == 0 {
-		return t.empty()
+		return &fault.Error{File: t.file, Msg: "there are no items"}
 	}
 	t.flavor.settle(t)
-	return checkHeader(t.file, 0, t.names)
-}
-
-func (t *jsonTable) empty() error {
-	return &fault.Error{File: t.file, Msg: "there are no items"}
+	return t.begin(0)
 }
 
 // read reads an item. The first item determines the flavor.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 
 	"credence/internal/fault"
@@ -188,15 +187,8 @@ func (v *jsonValue) cell() (c Cell, unread string) {
 				return Cell{Kind: MissingCell}, fmt.Sprintf("it holds lists of %s", map[jsonKind]string{
 					jsonText: "texts", jsonBool: "truth values", jsonList: "lists", jsonObject: "objects"}[kid.kind])
 			}
-			x, ok := math.NaN(), true
-			if kid.kind == jsonNumber {
-				one := numberCell(kid.text)
-				x, ok = one.Number(false)
-			}
-			if !ok {
-				x = math.NaN()
-			}
-			c.Vec[i] = float32(x)
+			one, _ := kid.cell()
+			c.Vec[i] = listNumber(&one)
 		}
 		return c, ""
 	}

@@ -208,10 +208,7 @@ func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 			case parquet.Double:
 				to.kinds[at+j], to.nums[at+j] = NumberCell, v.Double()
 			default:
-				cell.Kind = MissingCell
-				if !v.IsNull() {
-					leaf.scalar(&cell, v)
-				}
+				leaf.scalar(&cell, v)
 				to.put(at+j, &cell)
 			}
 		}
@@ -232,6 +229,7 @@ func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 	if to.lists == nil {
 		to.lists = make([][]float32, blockRows)
 	}
+	var one Cell
 	for at := range rows {
 		to.kinds[at], to.lists[at] = MissingCell, to.lists[at][:0]
 		for begun := false; ; begun = true {
@@ -253,7 +251,8 @@ func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 				continue
 			}
 			to.kinds[at] = VectorCell
-			to.lists[at] = append(to.lists[at], leaf.number(v))
+			leaf.scalar(&one, v)
+			to.lists[at] = append(to.lists[at], listNumber(&one))
 		}
 	}
 	return nil
@@ -290,15 +289,13 @@ func (t *parquetTable) pause() (rows int, err error) {
 }
 
 // only restricts reading to the given columns, unless reading has begun.
-func (t *parquetTable) only(columns []int) {
+func (t *parquetTable) only(columns []bool) {
 	if t.ready != nil {
 		return
 	}
-	keep := make([]bool, len(t.wanted))
-	for _, i := range columns {
-		keep[i] = t.wanted[i]
+	for i := range t.wanted {
+		t.wanted[i] = t.wanted[i] && columns[i]
 	}
-	t.wanted = keep
 }
 
 // skip skips up to n rows, and returns the number skipped.
