@@ -77,6 +77,16 @@ func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*A
 	return a, nil
 }
 
+// use opens a file, returns the result of read, and closes the file.
+func use[T any](path string, read func(f io.ReaderAt, size int64) (T, error)) (result T, err error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return result, err
+	}
+	defer f.Close()
+	return read(f, size)
+}
+
 // newArray returns the array with elements at the given offset of src, after checking that src is large enough.
 func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Array, error) {
 	need, err := h.bytes(file)
@@ -201,18 +211,12 @@ func (a *Array) writeRows(ctx context.Context, out io.Writer) error {
 	n, w, size := a.Len(), a.Width(), a.dt.size
 	// Position in a row in C order of element j in Fortran order.
 	place := make([]int, w)
-	index := make([]int, len(a.Shape)-1)
 	for j := range place {
-		p := 0
-		for k, s := range a.Shape[1:] {
-			p = p*s + index[k]
-		}
-		place[j] = p
-		for k := range index {
-			if index[k]++; index[k] < a.Shape[1+k] {
-				break
-			}
-			index[k] = 0
+		rest, stride := j, w
+		for _, s := range a.Shape[1:] {
+			stride /= s
+			place[j] += rest % s * stride
+			rest /= s
 		}
 	}
 	block := max(1, min(n, (4<<20)/(w*size)))

@@ -237,50 +237,39 @@ type Entry struct {
 // EntriesNPZ returns the arrays of an NPZ file, sorted by name. An array with an invalid
 // header has no shape. Opening it returns the reason.
 func EntriesNPZ(path string) ([]Entry, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, entries, err := npzEntries(path, f, size)
-	if err != nil {
-		return nil, err
-	}
-	var list []Entry
-	for _, name := range names {
-		e := Entry{Name: name}
-		if r, h, err := openEntry(path, entries[name]); err == nil {
-			e.Shape, e.Text = h.shape, h.dt.text()
-			r.Close()
+	return use(path, func(f io.ReaderAt, size int64) (list []Entry, err error) {
+		names, entries, err := npzEntries(path, f, size)
+		for _, name := range names {
+			e := Entry{Name: name}
+			if r, h, err := openEntry(path, entries[name]); err == nil {
+				e.Shape, e.Text = h.shape, h.dt.text()
+				r.Close()
+			}
+			list = append(list, e)
 		}
-		list = append(list, e)
-	}
-	return list, nil
+		return list, err
+	})
 }
 
 // ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts. They may
 // take at most opts.Memory bytes.
 func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	_, entries, err := npzEntries(path, f, size)
-	if err != nil {
-		return nil, err
-	}
-	e := entries[name]
-	file := path + "/" + name + ".npy"
-	if e == nil {
-		return nil, fault.Malformed(path, "no array %q", name)
-	}
-	r, h, err := openEntry(file, e)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return h.texts(ctx, file, r, opts)
+	return use(path, func(f io.ReaderAt, size int64) ([]string, error) {
+		_, entries, err := npzEntries(path, f, size)
+		if err != nil {
+			return nil, err
+		}
+		if entries[name] == nil {
+			return nil, fault.Malformed(path, "no array %q", name)
+		}
+		file := path + "/" + name + ".npy"
+		r, h, err := openEntry(file, entries[name])
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return h.texts(ctx, file, r, opts)
+	})
 }
 
 // texts reads the elements that follow the header.

@@ -291,12 +291,7 @@ const maxFields = 64
 
 // ReadRecords reads an NPY file of records whose fields are float64.
 func ReadRecords(path string) (*Records, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readRecords(path, f, size)
+	return use(path, func(f io.ReaderAt, size int64) (*Records, error) { return readRecords(path, f, size) })
 }
 
 func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
