@@ -24,7 +24,7 @@ type Type int16
 
 // Types that can be read. Those with a ✓ can also be written.
 const (
-	Uint8   Type = 2 // ✓
+	Uint8   Type = 2
 	Int16   Type = 4 // ✓
 	Int32   Type = 8
 	Float32 Type = 16 // ✓
@@ -96,9 +96,9 @@ const (
 
 // Header describes the volume in a file.
 type Header struct {
-	Version int   // 1 or 2, of NIfTI
-	Pair    bool  // the voxels are in an .img file
-	Dim     []int // lengths of the file's axes
+	Version int    // 1 or 2, of NIfTI
+	Pair    bool   // the voxels are in an .img file
+	Dim     [3]int // of the first volume, along the axes of the file
 	Type    Type
 	Offset  int64 // of the first voxel, in its file
 	// Slope and Inter define the values: slope·voxel + inter. They are 1 and 0 if
@@ -140,7 +140,7 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 // parseHeader parses a header of the size that headerSize returned.
 func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	f := fields{b, order}
-	h := &Header{order: order, Version: 1}
+	h := &Header{order: order, Version: 1, Dim: [3]int{1, 1, 1}}
 	// In version 2 fields have other offsets, and numbers are twice as wide.
 	at := func(one, _ int) int { return one }
 	whole, real, code, width := f.i16, f.f32, f.i16, 1
@@ -202,7 +202,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		}
 	}
 	var err error
-	h.Affine, h.Oriented, err = place.affine(h.first())
+	h.Affine, h.Oriented, err = place.affine(h.Dim)
 	return h, err
 }
 
@@ -215,7 +215,7 @@ func (h *Header) size(dim [8]int64) error {
 	}
 	n := int64(1)
 	for i := 1; i <= int(dim[0]); i++ {
-		if dim[i] < 1 {
+		if dim[i] < 1 || dim[i] > math.MaxInt32 {
 			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
 		}
 		if i > 4 && dim[i] > 1 {
@@ -226,11 +226,8 @@ func (h *Header) size(dim [8]int64) error {
 				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], volume.MaxVoxels)
 			}
 			n *= dim[i]
+			h.Dim[i-1] = int(dim[i])
 		}
-		if dim[i] > math.MaxInt32 {
-			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
-		}
-		h.Dim = append(h.Dim, int(dim[i]))
 	}
 	if h.Type.size() == 0 {
 		return fmt.Errorf("voxels of type %v: only integers of 8 to 64 bits, float32 and float64 are read", h.Type)
@@ -253,13 +250,6 @@ func (h *Header) place(offset float64, header int) error {
 		return fmt.Errorf("its header says that voxels begin at byte %d, within the header: the file is damaged", h.Offset)
 	}
 	return nil
-}
-
-// first returns the dimensions of the first volume.
-func (h *Header) first() [3]int {
-	d := [3]int{1, 1, 1}
-	copy(d[:], h.Dim)
-	return d
 }
 
 // orientation is the position of a volume in space, as given in a header.

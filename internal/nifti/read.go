@@ -20,13 +20,7 @@ var extensions = []string{".nii", ".hdr", ".img"}
 
 // Format is the volume format NIfTI.
 var Format = volume.Format{Name: "NIfTI", Extensions: extensions, Voxels: ".img", Read: Read, Files: files,
-	Header: func(path string) (volume.Header, error) {
-		h, err := ReadHeader(path)
-		if err != nil {
-			return volume.Header{}, err
-		}
-		return volume.Header{Dim: h.first(), Oriented: h.Oriented}, nil
-	}}
+	Header: readHeader}
 
 // files returns the files of a volume: one, or header and voxels.
 func files(path string) ([]string, error) {
@@ -52,14 +46,18 @@ func files(path string) ([]string, error) {
 	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
 }
 
-// ReadHeader reads the header of the volume at path.
-func ReadHeader(path string) (*Header, error) {
+// readHeader reads the header of the volume at path.
+func readHeader(path string) (volume.Header, error) {
 	_, src, err := openFirst(context.Background(), path)
 	if err != nil {
-		return nil, err
+		return volume.Header{}, err
 	}
 	defer src.Close()
-	return src.header()
+	h, err := src.header()
+	if err != nil {
+		return volume.Header{}, err
+	}
+	return volume.Header{Dim: h.Dim, Oriented: h.Oriented}, nil
 }
 
 // openFirst opens the header file of the volume at path, and returns the names of
@@ -202,7 +200,7 @@ func (s *source) header() (*Header, error) {
 
 // volume reads the first volume, from the present position.
 func (s *source) volume(h *Header) (*Volume, error) {
-	dim := h.first()
+	dim := h.Dim
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)

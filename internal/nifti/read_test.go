@@ -257,8 +257,8 @@ func TestFiles(t *testing.T) {
 		if err != nil || !slices.Equal(v.Data, []float32{1, 2, 3, 4}) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
-		h, err := ReadHeader(filepath.Join(dir, name))
-		if err != nil || h.Type != Uint8 || !slices.Equal(h.Dim, []int{2, 1, 2}) {
+		h, err := Format.Header(filepath.Join(dir, name))
+		if err != nil || h.Dim != [3]int{2, 1, 2} || !h.Oriented {
 			t.Errorf("%s: %+v, %v", name, h, err)
 		}
 	}
@@ -374,7 +374,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d := h.first()
+		d := h.Dim
 		if d[0]*d[1]*d[2] < 1 || d[0]*d[1]*d[2] > volume.MaxVoxels || h.Type.size() == 0 || h.Offset < 0 || h.Slope == 0 {
 			t.Fatalf("accepted: %+v", h)
 		}
