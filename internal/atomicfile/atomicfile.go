@@ -11,6 +11,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -320,10 +321,7 @@ type HeldError struct {
 
 // Error returns a message with the path and the holder.
 func (e *HeldError) Error() string {
-	if e.Holder == "" {
-		return e.Path + " is held by another process"
-	}
-	return e.Path + " is held by " + e.Holder
+	return e.Path + " is held by " + cmp.Or(e.Holder, "another process")
 }
 
 // patience is the maximum waiting time for a lock. A process that cleans up holds

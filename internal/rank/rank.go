@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Rank is the index of one process among Count, from 0.
@@ -23,8 +25,10 @@ var ErrRank = errors.New("expected INDEX/COUNT, such as 0/5 for the first of fiv
 // most is the maximum number of processes.
 const most = 1_000_000
 
-// sources are the variables that launchers set: the index, and the number of processes if there is one.
-var sources = []struct{ index, count string }{
+// variables are the environment variables that a launcher sets: the index, and the number of processes if there is one.
+type variables struct{ index, count string }
+
+var sources = []variables{
 	{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"},
 	{"JOB_COMPLETION_INDEX", ""},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -87,10 +91,7 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 		found, from = r, s.index
 	}
 	if from == "" {
-		var names []string
-		for _, s := range sources {
-			names = append(names, s.index)
-		}
+		names := words.Each(sources, func(s variables) string { return s.index })
 		return Rank{}, fmt.Errorf("none of %s is set: give the rank itself, such as 0/5", strings.Join(names, ", "))
 	}
 	return found, nil

@@ -51,30 +51,24 @@ var unread = []struct {
 	{[]string{".npz", ".idx", ".feather", ".arrow", ".rds", ".sav", ".dta"}, "%s is not a format for tables: use CSV, TSV, .xlsx, JSON or Parquet"},
 }
 
-// formatOf returns the format of an extension, or nil.
-func formatOf(extension string) *fileFormat {
-	for i := range formats {
-		if slices.Contains(formats[i].extensions, extension) {
-			return &formats[i]
+// formatOf returns the format of an extension, or one without open if there is none.
+func formatOf(extension string) (none fileFormat) {
+	for _, f := range formats {
+		if slices.Contains(f.extensions, extension) {
+			return f
 		}
 	}
-	return nil
+	return none
 }
 
 // IsTable reports whether a file is a table, judging by its name.
-func IsTable(path string) bool { return formatOf(fault.Extension(path)) != nil }
+func IsTable(path string) bool { return formatOf(fault.Extension(path)).open != nil }
 
 // IsLines reports whether a file is uncompressed text with one record per line, judging by its name.
-func IsLines(path string) bool {
-	f := formatOf(strings.ToLower(filepath.Ext(path)))
-	return f != nil && f.lines
-}
+func IsLines(path string) bool { return formatOf(strings.ToLower(filepath.Ext(path))).lines }
 
 // MayBeCollection reports whether a file may be a collection of labeled items, judging by its name.
-func MayBeCollection(path string) bool {
-	f := formatOf(fault.Extension(path))
-	return f != nil && f.votes
-}
+func MayBeCollection(path string) bool { return formatOf(fault.Extension(path)).votes }
 
 // IsParquet reports whether a file is a Parquet file, judging by its name.
 func IsParquet(name string) bool {
@@ -96,7 +90,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 		return openFolder(ctx, path, budget.Of(opts.Memory))
 	}
 	ext := fault.Extension(path)
-	if f := formatOf(ext); f != nil {
+	if f := formatOf(ext); f.open != nil {
 		return f.open(ctx, input{name: path, lines: f.lines}, opts)
 	}
 	for _, u := range unread {
