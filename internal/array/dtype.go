@@ -205,10 +205,14 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 		if v >= -1<<24 && v <= 1<<24 && a.dt.size == 4 {
 			continue
 		}
-		if text, exact := a.dt.exact(v, b[a.dt.size*j:], order); !exact {
-			if lost.rounded++; lost.rounded == 1 {
-				lost.whole = text
-			}
+		x := float64(v) // whole, and no larger than 2⁶⁴
+		u := a.dt.whole(b[a.dt.size*j:], order)
+		exact := a.dt.kind == 'u' && x < 1<<64 && uint64(x) == u || a.dt.kind == 'i' && x < 1<<63 && int64(x) == int64(u)
+		if lost.rounded == 0 && !exact {
+			lost.whole = a.dt.digits(u)
+		}
+		if !exact {
+			lost.rounded++
 		}
 	}
 	if lost.rounded+lost.vanished == 0 {
@@ -221,15 +225,4 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 	l.rounded += lost.rounded
 	l.vanished += lost.vanished
 	return nil
-}
-
-// exact reports whether v equals the integer at the beginning of b. If not, it returns the
-// integer as text.
-func (d dtype) exact(v float32, b []byte, order binary.ByteOrder) (string, bool) {
-	x := float64(v) // whole, and no larger than 2⁶⁴
-	u := d.whole(b, order)
-	if d.kind == 'u' && x < 1<<64 && uint64(x) == u || d.kind == 'i' && x < 1<<63 && int64(x) == int64(u) {
-		return "", true
-	}
-	return d.digits(u), false
 }

@@ -90,24 +90,26 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 func (h *header) parse(s string, records bool) error {
 	p := &literal{s: s}
 	var descr, order, shape bool
-	err := p.each('{', '}', "a dictionary is expected", "brace", func() error {
+	err := p.each('{', '}', func() error {
 		key, err := p.quoted()
 		if err != nil {
 			return err
 		}
 		if !p.skip(':') {
-			return errors.New("a colon is expected")
+			return p.expected("a colon")
 		}
 		switch key {
 		case "descr":
 			var text string
 			descr = true
 			if records {
-				h.fields, err = p.fields()
+				if h.fields, err = p.fields(); err != nil {
+					err = fmt.Errorf("expected an array of records: %w", err)
+				}
 				return err
 			}
 			if text, err = p.quoted(); err != nil {
-				return errors.New("elements are not plain numbers")
+				return fmt.Errorf("expected an array of plain numbers: %w", err)
 			}
 			h.dt, err = parseDtype(text)
 		case "fortran_order":
@@ -125,9 +127,9 @@ func (h *header) parse(s string, records bool) error {
 	case err != nil:
 		return err
 	case strings.TrimSpace(p.s) != "":
-		return errors.New("text after the dictionary")
+		return p.expected("the end")
 	case !descr || !order || !shape:
-		return errors.New("descr, fortran_order and shape are expected")
+		return errors.New("expected descr, fortran_order and shape")
 	}
 	return nil
 }
@@ -157,14 +159,18 @@ func (p *literal) quoted() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("a string is expected")
+	return "", p.expected("a string")
 }
 
-// each parses comma-separated values between two brackets, with an optional comma after the last. none is the
-// error message for a missing first bracket, and closing is the name of the last bracket in messages.
-func (p *literal) each(from, to byte, none, closing string, value func() error) error {
+// expected returns an error about the text that comes next.
+func (p *literal) expected(what string) error {
+	return fmt.Errorf("expected %s, found %.20q", what, p.s)
+}
+
+// each parses comma-separated values between two brackets, with an optional comma after the last.
+func (p *literal) each(from, to byte, value func() error) error {
 	if !p.skip(from) {
-		return errors.New(none)
+		return p.expected(string(from))
 	}
 	for !p.skip(to) {
 		if err := value(); err != nil {
@@ -174,7 +180,7 @@ func (p *literal) each(from, to byte, none, closing string, value func() error) 
 			if p.skip(to) {
 				break
 			}
-			return fmt.Errorf("a comma or %s is expected", closing)
+			return p.expected("a comma or " + string(to))
 		}
 	}
 	return nil
@@ -188,16 +194,16 @@ func (p *literal) boolean() (bool, error) {
 			return v == "True", nil
 		}
 	}
-	return false, errors.New("a truth value is expected")
+	return false, p.expected("True or False")
 }
 
 func (p *literal) tuple() (shape []int, err error) {
-	err = p.each('(', ')', "a tuple is expected", "parenthesis", func() error {
+	err = p.each('(', ')', func() error {
 		p.blanks()
 		end := len(p.s) - len(strings.TrimLeft(p.s, "0123456789"))
 		n, err := strconv.ParseInt(p.s[:end], 10, 56)
 		if err != nil || n > math.MaxInt {
-			return errors.New("the shape is not a tuple of whole numbers")
+			return p.expected("a whole number")
 		}
 		p.s = strings.TrimPrefix(p.s[end:], "L") // written by Python 2
 		if shape = append(shape, int(n)); len(shape) > maxDims {
@@ -344,7 +350,7 @@ func (r *Records) Append(dst []float64, i, field int) []float64 {
 //	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
 func (p *literal) fields() ([]Field, error) {
 	var list []Field
-	err := p.each('[', ']', "elements are not records: expected an array whose type has fields", "bracket", func() error {
+	err := p.each('[', ']', func() error {
 		f, err := p.field()
 		if err == nil && len(list) == maxFields {
 			err = fmt.Errorf("more than %d fields", maxFields)
@@ -359,7 +365,7 @@ func (p *literal) fields() ([]Field, error) {
 }
 
 func (p *literal) field() (f Field, err error) {
-	bad := errors.New("a field is expected as ('name', '<f8', (2,))")
+	bad := p.expected("a field such as ('name', '<f8', (2,))")
 	opened := p.skip('(')
 	if f.Name, err = p.quoted(); err != nil || !opened || !p.skip(',') {
 		return f, bad

@@ -75,14 +75,9 @@ func IsStream(path string) bool {
 	if err != nil || info.IsDir() {
 		return false
 	}
-	return !info.Mode().IsRegular() || isDescriptor(path)
-}
-
-// isDescriptor reports whether a path names an open file of the process.
-func isDescriptor(path string) bool {
 	path = filepath.Clean(path)
 	dir := filepath.Dir(path)
-	return dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
+	return !info.Mode().IsRegular() || dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
 }
 
 // writeThrough writes to a file that cannot be replaced. It appends, so that output that a shell redirects to the end

@@ -140,15 +140,6 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	return s, nil
 }
 
-// maxBytes returns the largest possible number of bytes after decompression. Deflate
-// expands one byte to at most 1,032.
-func (s *source) maxBytes() int64 {
-	if s.packed {
-		return 1032*s.size + 1032
-	}
-	return s.size
-}
-
 // read fills b. Errors mention what is read and its size need.
 func (s *source) read(b []byte, what string, need int64) error {
 	n, err := io.ReadFull(s.r, b)
@@ -204,11 +195,11 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
-	if need > s.maxBytes() {
-		found := fmt.Sprint(s.size)
-		if s.packed {
-			found += " compressed ones"
-		}
+	most, found := s.size, fmt.Sprint(s.size)
+	if s.packed { // Deflate expands one byte to at most 1,032
+		most, found = 1032*s.size+1032, found+" compressed ones"
+	}
+	if need > most {
 		return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %s", what, need, found)
 	}
 	if skip := h.Offset - s.at; skip > 0 {

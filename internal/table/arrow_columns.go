@@ -205,13 +205,13 @@ func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
 }
 
-// bitSet reports whether bit i is set. An empty bitmap means that all are.
-func bitSet(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
+// bitSet reports whether bit i is set.
+func bitSet(bits []byte, i int) bool { return bits[i/8]>>(i%8)&1 != 0 }
 
-// has reports whether row i has a value, not a null.
+// has reports whether row i has a value, not a null. An empty bitmap means that all have.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
 	for _, b := range l.valid {
-		if !bitSet(buffers[b], i) {
+		if len(buffers[b]) > 0 && !bitSet(buffers[b], i) {
 			return false
 		}
 	}
@@ -246,7 +246,7 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 			c.Text = unsafe.String(&buffers[l.first+2][from], to-from)
 		}
 	case l.typ == arrowBool:
-		c.Kind, c.Text = TextCell, strconv.FormatBool(buffers[l.first+1][i/8]>>(i%8)&1 != 0)
+		c.Kind, c.Text = TextCell, strconv.FormatBool(bitSet(buffers[l.first+1], i))
 	default:
 		l.scalar(buffers[l.first+1][i*l.width:][:l.width], c)
 	}

@@ -191,7 +191,8 @@ func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	case isLabelStudio(v):
 		return &labelStudio{file: file}, nil
 	case isLeWiDi(v, items.shape == '{'):
-		return newLeWiDi(file), nil
+		return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
+			examples: map[string]softExample{}, softClasses: map[string]bool{}}, nil
 	case isMinimal(v):
 		return &minimal{plain: plain{file: file}}, nil
 	}

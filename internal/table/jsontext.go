@@ -132,7 +132,7 @@ func (s *jsonScanner) problem(p jsontext.Problem) error {
 		s.At++
 		return s.errorf("%q does not follow a backslash in JSON", s.Text[s.At])
 	case jsontext.BadHex:
-		for s.At += 2; isHex(s.Text[s.At]); s.At++ {
+		for s.At += 2; strings.IndexByte("0123456789abcdefABCDEF", s.Text[s.At]) >= 0; s.At++ {
 		}
 		return s.errorf(`\u is not followed by four hexadecimal digits`)
 	case jsontext.NoString:
@@ -147,8 +147,6 @@ func (s *jsonScanner) problem(p jsontext.Problem) error {
 	_, err := s.must() // the text ends within an escape
 	return err
 }
-
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // found quotes the text at the next byte, for messages.
 func (s *jsonScanner) found() string {

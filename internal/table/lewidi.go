@@ -21,7 +21,7 @@ import (
 // cutting the scale. The class of each label is then inferred from the items.
 type lewidi struct {
 	plain
-	values      map[string]string // first value of each column that may be constant
+	values      map[string]string // value of each column that may be constant
 	varied      map[string]bool   // columns that are not
 	examples    map[string]softExample
 	softClasses map[string]bool   // classes of soft labels
@@ -40,11 +40,6 @@ type softExample struct {
 
 // maxExamples limits the number of examples, which are kept in memory.
 const maxExamples = 10_000
-
-func newLeWiDi(file string) *lewidi {
-	return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
-		examples: map[string]softExample{}, softClasses: map[string]bool{}}
-}
 
 // isLeWiDi reports whether an item has annotations together with the fields that belong to
 // them, or only the latter, as in test sets.

@@ -266,12 +266,9 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 			_, err = snappy.Decode(dst, src)
 		}
 	case format.Zstd:
-		var d *zstd.Decoder
-		if d, err = zstdDecoder(); err == nil {
-			var out []byte
-			out, err = d.DecodeAll(src, dst[:0:len(dst)])
-			n = len(out)
-		}
+		var out []byte
+		out, err = zstdDecoder().DecodeAll(src, dst[:0:len(dst)])
+		n = len(out)
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 			err = tooLong(len(dst))
 		}
@@ -315,7 +312,9 @@ func unpackStream(dst []byte, r io.Reader) (int, error) {
 	return n, nil
 }
 
-// zstdDecoder returns a decoder that stops at the capacity of the destination.
-var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+// zstdDecoder returns a decoder that stops at the capacity of the destination. Its options are valid, so that there
+// is no error.
+var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+	return d
 })

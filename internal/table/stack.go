@@ -130,17 +130,12 @@ func (s *stack) compare(ctx context.Context, paths []string, opts Options) error
 
 // name sets the prefixes of ids: base names of the files if they are distinct, else paths.
 func (s *stack) name(paths []string) {
-	for k, path := range paths {
-		base := filepath.Base(path)
-		s.prefix[k] = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), filepath.Ext(strings.TrimSuffix(base, ".gz"))) + "/"
-	}
-	for k := range paths {
-		if slices.Index(s.prefix, s.prefix[k]) != k {
-			for k, path := range paths {
-				s.prefix[k] = filepath.ToSlash(path) + "/"
-			}
-			return
-		}
+	s.prefix = words.Each(paths, func(path string) string {
+		base := strings.TrimSuffix(filepath.Base(path), ".gz")
+		return strings.TrimSuffix(base, filepath.Ext(base)) + "/"
+	})
+	if len(slices.Compact(slices.Sorted(slices.Values(s.prefix)))) < len(paths) {
+		s.prefix = words.Each(paths, func(path string) string { return filepath.ToSlash(path) + "/" })
 	}
 }
 
