@@ -24,7 +24,7 @@ type dtype struct {
 
 // parseDtype parses numpy's short form, such as <f4 or |u1.
 func parseDtype(s string) (dtype, error) {
-	bad := fmt.Errorf("elements of type %q: only bool, integers and float16, 32 and 64 are read", s)
+	bad := fmt.Errorf("expected elements of type bool, integer, float16, float32 or float64, found %q", s)
 	if len(s) < 2 {
 		return dtype{}, bad
 	}
@@ -34,7 +34,7 @@ func parseDtype(s string) (dtype, error) {
 		s = s[1:]
 	}
 	if s == "O" {
-		return dtype{}, errors.New("objects of Python are not read: save the array with a type of its own, as dtype=str for texts")
+		return dtype{}, errors.New("Python objects are not supported: save the array with a native type, such as dtype=str for texts")
 	}
 	n, err := strconv.Atoi(s[1:])
 	if err != nil {
@@ -172,10 +172,10 @@ func (a *Array) Lost() error {
 	defer a.lossMu.Unlock()
 	switch l := &a.loss; {
 	case l.rounded > 0:
-		return fmt.Errorf("%s: %s with more digits than the seven that are kept, such as %s: rounded",
+		return fmt.Errorf("%s: %s rounded to seven digits, such as %s",
 			a.file, words.Plural(int(l.rounded), "whole number"), l.whole)
 	case l.vanished > 0:
-		return fmt.Errorf("%s: %s closer to 0 than 1e-45, such as %g: taken as 0", a.file, words.Plural(int(l.vanished), "value"), l.small)
+		return fmt.Errorf("%s: %s closer to 0 than 1e-45 set to 0, such as %g", a.file, words.Plural(int(l.vanished), "value"), l.small)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 			x := math.Float64frombits(order.Uint64(b[8*j:]))
 			switch {
 			case math.IsInf(float64(v), 0) && !math.IsInf(x, 0):
-				return fault.Malformed(a.file, "row %d: %g is too large: values lie within ±3.4e38", i, x)
+				return fault.Malformed(a.file, "row %d: expected values within ±3.4e38, found %g", i, x)
 			case v == 0 && x != 0:
 				if lost.vanished++; lost.vanished == 1 {
 					lost.small = x

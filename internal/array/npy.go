@@ -41,7 +41,7 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 // numbers returns an error if the elements are texts.
 func (h *header) numbers(file string) error {
 	if h.dt.text() {
-		return fault.Malformed(file, "an array of texts, but one of numbers is expected")
+		return fault.Malformed(file, "expected an array of numbers, found texts")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 		if n == 0 {
 			return fail("the file is empty")
 		}
-		return fail("the file is cut short: %d bytes of a header", n)
+		return fail("the file is truncated: %d bytes of a header", n)
 	}
 	if string(head[:6]) != npyMagic {
 		return fail("this is not an NPY file: it begins with %q", head[:6])
@@ -64,18 +64,18 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return fail("the header is cut short")
+			return fail("the header is truncated")
 		}
 		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return fail("NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+		return fail("expected NPY version 1 to 3, found %d.%d", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return fail("a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
+		return fail("expected a header of at most %s bytes, found %s", words.Thousands(maxNPYHeader), words.Thousands(int(length)))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return fail("the header is cut short")
+		return fail("the header is truncated")
 	}
 	h := &header{size: size + length}
 	if err := h.parse(string(text), records); err != nil {
@@ -308,7 +308,7 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	}
 	r := &Records{Fields: h.fields}
 	if len(h.shape) != 1 {
-		return nil, fault.Malformed(file, "records of shape %s: expected one after the other", tuple(h.shape))
+		return nil, fault.Malformed(file, "expected a vector of records, found shape %s", tuple(h.shape))
 	}
 	for i := range r.Fields {
 		r.offsets = append(r.offsets, r.size)
@@ -318,10 +318,10 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	}
 	r.N = h.shape[0]
 	if r.size == 0 {
-		return nil, fault.Malformed(file, "records that hold nothing")
+		return nil, fault.Malformed(file, "empty records")
 	}
 	if left := size - h.size; int64(r.N) > left/int64(r.size) {
-		return nil, fault.Malformed(file, "the file is cut short: %s of %s bytes, but %s are there",
+		return nil, fault.Malformed(file, "the file is truncated: expected %s of %s bytes, found %s bytes",
 			words.Plural(r.N, "record"), words.Thousands(r.size), words.Thousands(int(max(0, left))))
 	}
 	r.data = make([]byte, r.N*r.size)
@@ -375,7 +375,7 @@ func (p *literal) field() (f Field, err error) {
 		return f, bad
 	}
 	if kind != "<f8" {
-		return f, fmt.Errorf("field %q has the type %q: expected float64, <f8", f.Name, kind)
+		return f, fmt.Errorf("field %q: expected type <f8 (float64), found %q", f.Name, kind)
 	}
 	if p.skip(',') {
 		if f.Shape, err = p.tuple(); err != nil {

@@ -65,8 +65,8 @@ numpy.save(sys.argv[1] + '-2.npy', b)`, path)
 func TestRecordsRefused(t *testing.T) {
 	for descr, want := range map[string]string{
 		"'<f8'":                                "expected an array of records",
-		"[('a', '<f4')]":                       `field "a" has the type "<f4": expected float64`,
-		"[('a', '<f8', (9,))]":                 "the file is cut short: 2 records of 72 bytes",
+		"[('a', '<f4')]":                       `field "a": expected type <f8 (float64), found "<f4"`,
+		"[('a', '<f8', (9,))]":                 "the file is truncated: expected 2 records of 72 bytes",
 		"[]":                                   "records without fields",
 		"[('a', [('b', '<f8')])]":              "expected a field such as",
 		"[('a', '<f8', (99999999, 99999999))]": "has more than",

@@ -134,7 +134,7 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 			return int(n), order, nil
 		}
 	}
-	return 0, nil, fmt.Errorf("this is not a NIfTI file: it begins with the bytes % x, but a header of 348 (NIfTI-1) or 540 bytes (NIfTI-2) is expected", b[:4])
+	return 0, nil, fmt.Errorf("expected a NIfTI header of 348 (NIfTI-1) or 540 bytes (NIfTI-2), found the bytes % x", b[:4])
 }
 
 // parseHeader parses a header of the size that headerSize returned.
@@ -175,9 +175,9 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		h.Pair = true
 	default:
 		if h.Version == 1 && magic[:2] != "n+" && magic[:2] != "ni" {
-			return nil, errors.New("an Analyze 7.5 header, which does not say where left and right are: convert the volume to NIfTI")
+			return nil, errors.New("an Analyze 7.5 header does not define left and right: convert the volume to NIfTI")
 		}
-		return nil, fmt.Errorf("the magic bytes of its header are %q: the file is damaged", magic)
+		return nil, fmt.Errorf("unknown magic bytes %q in the header: the file is damaged", magic)
 	}
 	if err := h.size(dim); err != nil {
 		return nil, err
@@ -211,26 +211,26 @@ func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 // size checks the dimensions and the type.
 func (h *Header) size(dim [8]int64) error {
 	if dim[0] < 1 || dim[0] > 7 {
-		return fmt.Errorf("its header says that it has %d axes, but 1 to 7 are possible: the file is damaged", dim[0])
+		return fmt.Errorf("expected 1 to 7 axes, found %d: the file is damaged", dim[0])
 	}
 	n := int64(1)
 	for i := 1; i <= int(dim[0]); i++ {
 		if dim[i] < 1 || dim[i] > math.MaxInt32 {
-			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
+			return fmt.Errorf("according to its header axis %d has %d voxels: the file is damaged", i, dim[i])
 		}
 		if i > 4 && dim[i] > 1 {
-			return fmt.Errorf("a volume with %d values along axis %d: volumes with one value a voxel are read", dim[i], i)
+			return fmt.Errorf("expected one value per voxel, found %d values along axis %d", dim[i], i)
 		}
 		if i <= 3 {
 			if n > volume.MaxVoxels/dim[i] {
-				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], volume.MaxVoxels)
+				return fmt.Errorf("expected at most %d voxels, found %v", volume.MaxVoxels, dim[1:4])
 			}
 			n *= dim[i]
 			h.Dim[i-1] = int(dim[i])
 		}
 	}
 	if h.Type.size() == 0 {
-		return fmt.Errorf("voxels of type %v: only integers of 8 to 64 bits, float32 and float64 are read", h.Type)
+		return fmt.Errorf("expected voxels that are integers of 8 to 64 bits, float32 or float64, found %v", h.Type)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (h *Header) size(dim [8]int64) error {
 // place sets the offset of the voxels, after checking it.
 func (h *Header) place(offset float64, header int) error {
 	if notFinite(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
-		return fmt.Errorf("its header says that voxels begin at byte %v: the file is damaged", offset)
+		return fmt.Errorf("according to its header voxels begin at byte %v: the file is damaged", offset)
 	}
 	h.Offset = int64(offset)
 	if h.Pair {
@@ -247,7 +247,7 @@ func (h *Header) place(offset float64, header int) error {
 	least := int64(header + 4)
 	h.Offset = cmp.Or(h.Offset, least)
 	if h.Offset < least {
-		return fmt.Errorf("its header says that voxels begin at byte %d, within the header: the file is damaged", h.Offset)
+		return fmt.Errorf("according to its header voxels begin at byte %d, within the header: the file is damaged", h.Offset)
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err er
 	for _, row := range m {
 		for _, x := range row {
 			if notFinite(x) {
-				return m, oriented, fmt.Errorf("the matrix of its orientation has the element %v: the file is damaged", x)
+				return m, oriented, fmt.Errorf("the orientation matrix has the element %v: the file is damaged", x)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func files(path string) ([]string, error) {
 			return pair, nil
 		}
 	}
-	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
+	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("expected %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
 }
 
 // readHeader reads the header of the volume at path.
@@ -88,7 +88,7 @@ func Read(ctx context.Context, path string) (*Volume, error) {
 		return src.volume(h)
 	}
 	if len(files) == 1 {
-		return nil, fault.Malformed(path, "its header says that the voxels are in an .img file, but its name is not that of a pair")
+		return nil, fault.Malformed(path, "according to its header the voxels are in an .img file, but its name is not that of a pair")
 	}
 	img, err := open(ctx, files[1])
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *source) advance(n int64, err error, what string, need int64) error {
 	case err == nil:
 		return nil
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %d", what, need, s.at)
+		return fault.Malformed(s.file, "the file is truncated: expected %d bytes for %s, found %d", need, what, s.at)
 	}
 	return s.damaged(err)
 }
@@ -200,7 +200,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 		most, found = 1032*s.size+1032, found+" compressed ones"
 	}
 	if need > most {
-		return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %s", what, need, found)
+		return nil, fault.Malformed(s.file, "the file is truncated: expected %d bytes for %s, found %s", need, what, found)
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)

@@ -46,7 +46,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 		}
 	}
 	if len(o.Description) > 79 {
-		return fmt.Errorf("writing a volume: a description of %d bytes: at most 79 fit", len(o.Description))
+		return fmt.Errorf("writing a volume: expected a description of at most 79 bytes, found %d", len(o.Description))
 	}
 	if !o.Gzip {
 		return write(w, v, o)
@@ -70,7 +70,7 @@ func check(v *Volume) error {
 		}
 		n *= d
 		if !(v.Spacing[axis] > 0) || math.IsInf(v.Spacing[axis], 0) {
-			return fmt.Errorf("voxels of %v: sizes are positive", v.Spacing)
+			return fmt.Errorf("expected positive sizes of voxels, found %v", v.Spacing)
 		}
 	}
 	if len(v.Data) != n {
@@ -91,7 +91,7 @@ func check(v *Volume) error {
 func WriteFile(path string, v *Volume, o WriteOptions) error {
 	low := strings.ToLower(path)
 	if !strings.HasSuffix(low, ".nii") && !strings.HasSuffix(low, ".nii.gz") {
-		return fmt.Errorf("writing %s: the name of a volume ends in .nii or .nii.gz", path)
+		return fmt.Errorf("writing %s: expected a name that ends in .nii or .nii.gz", path)
 	}
 	o.Gzip = strings.HasSuffix(low, ".gz")
 	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, v, o) })

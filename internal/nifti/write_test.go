@@ -92,13 +92,13 @@ func TestWriteRefused(t *testing.T) {
 	for want, change := range map[string]func(*Volume, *WriteOptions){
 		"writing a volume: 2 values for a volume of 1×1×3 voxels":                        func(v *Volume, _ *WriteOptions) { v.Dim[2] = 3 },
 		"writing a volume: a volume of 1×0×2 voxels: at most 536870912 are written":      func(v *Volume, _ *WriteOptions) { v.Dim[1] = 0 },
-		"writing a volume: voxels of [0 1 1]: sizes are positive":                        func(v *Volume, _ *WriteOptions) { v.Spacing[0] = 0 },
+		"writing a volume: expected positive sizes of voxels, found [0 1 1]":             func(v *Volume, _ *WriteOptions) { v.Spacing[0] = 0 },
 		"writing a volume: an affine with the element NaN":                               func(v *Volume, _ *WriteOptions) { v.Affine[1][1] = math.NaN() },
 		"writing a volume: expected voxels of type float32 or int16, found RGB24":        func(_ *Volume, o *WriteOptions) { o.Type = 128 },
 		"writing a volume: expected a whole number within int16, found 0.5 in voxel 1":   func(v *Volume, o *WriteOptions) { v.Data, o.Type = []float32{-32768, 0.5}, Int16 },
 		"writing a volume: expected a whole number within int16, found 32768 in voxel 0": func(v *Volume, o *WriteOptions) { v.Data, o.Type = []float32{32768, 1}, Int16 },
 		"writing a volume: expected a whole number within int16, found NaN in voxel 1":   func(v *Volume, o *WriteOptions) { v.Data, o.Type = []float32{32767, float32(math.NaN())}, Int16 },
-		"writing a volume: a description of 80 bytes: at most 79 fit":                    func(_ *Volume, o *WriteOptions) { o.Description = string(make([]byte, 80)) },
+		"writing a volume: expected a description of at most 79 bytes, found 80":         func(_ *Volume, o *WriteOptions) { o.Description = string(make([]byte, 80)) },
 		"writing a volume: 40000×1×1 voxels: an axis of NIfTI-1 has at most 32767":       func(v *Volume, _ *WriteOptions) { v.Dim, v.Data = [3]int{40000, 1, 1}, make([]float32, 40000) },
 		"writing a volume: gzip: invalid compression level: 12":                          func(_ *Volume, o *WriteOptions) { o.Gzip, o.Level = true, 12 },
 	} {

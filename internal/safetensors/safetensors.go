@@ -79,7 +79,7 @@ func (f *File) header(data string) ([]byte, error) {
 	meta := map[string]string{dataSum: data, headerSum: ""}
 	for k, v := range f.Metadata {
 		if _, ours := meta[k]; ours {
-			return nil, fmt.Errorf("safetensors: metadata key %q is taken", k)
+			return nil, fmt.Errorf("safetensors: metadata key %q is reserved", k)
 		}
 		meta[k] = v
 	}
@@ -90,7 +90,7 @@ func (f *File) header(data string) ([]byte, error) {
 	at := 0
 	for _, t := range f.Tensors {
 		if seen[t.Name] {
-			return nil, fmt.Errorf("safetensors: two tensors are called %q", t.Name)
+			return nil, fmt.Errorf("safetensors: duplicate tensor %q", t.Name)
 		}
 		seen[t.Name] = true
 		if n, ok := product(t.Shape); !ok || n != len(t.Values) {
@@ -170,7 +170,7 @@ var (
 	ErrCorrupt = errors.New("the file is corrupt")
 	// ErrForeign means that the file has another format, or was written by
 	// another program.
-	ErrForeign = errors.New("the file is of another kind")
+	ErrForeign = errors.New("the file has another format")
 )
 
 // ReadFile reads the file at path. Its errors contain the path.
@@ -207,7 +207,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 	n := binary.LittleEndian.Uint64(head[:])
 	switch {
 	case n < 2 || n > 100<<20: // the limit of the format
-		return nil, fmt.Errorf("%w: it begins with %q, and a safetensors file with the length of its header", ErrForeign, head)
+		return nil, fmt.Errorf("%w: expected the length of a header, found %q", ErrForeign, head)
 	case int64(n) > size-8:
 		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d, or not a safetensors file", ErrTruncated, n, size)
 	}
@@ -224,7 +224,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-		return nil, fmt.Errorf("%w: the checksum of the values is %x, not %s", ErrCorrupt, sum, want)
+		return nil, fmt.Errorf("%w: expected checksum %s of the values, found %x", ErrCorrupt, want, sum)
 	}
 	f := &File{Metadata: meta}
 	for _, t := range tensors {
@@ -248,7 +248,7 @@ type tensor struct {
 func parse(header []byte, size int64) (meta map[string]string, tensors []tensor, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil, nil, "", fmt.Errorf("%w: no JSON object at byte 8 where a safetensors file has one", ErrForeign)
+		return nil, nil, "", fmt.Errorf("%w: expected a JSON object at byte 8", ErrForeign)
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -322,7 +322,7 @@ func checkSeal(text []byte, sum string) error {
 	full, _ := json.Marshal(sum)
 	open := bytes.Replace(text, append([]byte(`"`+headerSum+`":`), full...), []byte(empty), 1)
 	if got := sha256.Sum256(open); hex.EncodeToString(got[:]) != sum {
-		return fmt.Errorf("%w: the checksum of the header is %x, not %s", ErrCorrupt, got, sum)
+		return fmt.Errorf("%w: expected checksum %s of the header, found %x", ErrCorrupt, sum, got)
 	}
 	return nil
 }

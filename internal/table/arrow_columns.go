@@ -60,16 +60,16 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
 	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
-		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
+		return t.malformed("column %s is dictionary-encoded, which is not supported: write plain values", strconv.Quote(l.name))
 	}
 	buffers, ok := arrowBuffers[l.typ]
 	switch {
 	case field.buffer.damaged:
 		return t.damaged()
 	case !ok:
-		return t.malformed("column %s has a type (%d) that is not known", strconv.Quote(l.name), l.typ)
+		return t.malformed("column %s has the unknown type %d", strconv.Quote(l.name), l.typ)
 	case depth > arrowDeepest, t.fields == arrowMostFields:
-		return t.malformed("more than %d fields, or fields more than %d deep within others", arrowMostFields, arrowDeepest)
+		return t.malformed("more than %d fields, or fields nested deeper than %d levels", arrowMostFields, arrowDeepest)
 	}
 	// Fields may share the strings they refer to, so a few bytes could define many long names.
 	if err := t.Keep(len(l.name)); err != nil {
@@ -126,10 +126,10 @@ func (l *arrowLeaf) describe(details flatTable) {
 	case arrowFixedList:
 		l.size = details.int32(0, 0)
 	case arrowInterval, arrowFixedBinary, arrowMap:
-		l.unread = errors.New("values of its type are not read")
+		l.unread = errors.New("values of its type are not supported")
 	}
 	if widths := arrowWidths[l.typ]; widths != nil && !slices.Contains(widths, l.width) || l.size < 0 || l.size > arrowMostListItems {
-		l.unread = errors.New("values of its type are not read")
+		l.unread = errors.New("values of its type are not supported")
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 		return
 	}
 	if len(inner) != 1 || inner[0].node != l.node+1 {
-		l.unread = errors.New("lists of structures are not read")
+		l.unread = errors.New("lists of structures are not supported")
 		return
 	}
 	e := inner[0]
@@ -151,9 +151,9 @@ func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 	case e.unread != nil:
 		l.unread = e.unread
 	case e.element != nil:
-		l.unread = errors.New("lists of lists are not read")
+		l.unread = errors.New("lists of lists are not supported")
 	case e.texts:
-		l.unread = errors.New("lists of text are not read")
+		l.unread = errors.New("lists of text are not supported")
 	}
 }
 

@@ -83,12 +83,12 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	var size int64
 	// A few at a time: a file with many pages takes memory.
 	for some := range slices.Chunk(files, 64) {
-		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
-		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
+		tables, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
+		par.For(len(some), func(i int) { tables[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
-				err = f.add(path, parts[i])
+				err = f.add(path, tables[i])
 			}
 			if err != nil {
 				return nil, err
@@ -116,38 +116,38 @@ func readMetadata(ctx context.Context, path string, memory int64) (*parquetTable
 
 // add adds a file, which must have the same columns as the first.
 func (f *folder) add(path string, t *parquetTable) error {
-	part := folderFile{path: path, rows: t.Rows()}
-	if err := f.partition(&part); err != nil {
+	file := folderFile{path: path, rows: t.Rows()}
+	if err := f.partition(&file); err != nil {
 		return err
 	}
 	if f.first == nil {
 		f.first, f.own = t, len(t.names)
-		f.names = append(slices.Clone(t.names), part.keys...)
+		f.names = append(slices.Clone(t.names), file.keys...)
 	} else {
-		part.before = f.Rows()
+		file.before = f.Rows()
 	}
 	first := f.files
-	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
-		return &fault.Error{File: path, Msg: fmt.Sprintf("it lies in subfolders for [%s], but %s in such for [%s]", strings.Join(part.keys, ", "), first[0].path, strings.Join(first[0].keys, ", "))}
+	if len(first) > 0 && !slices.Equal(file.keys, first[0].keys) {
+		return &fault.Error{File: path, Msg: fmt.Sprintf("expected subfolders for [%s], as for %s, found [%s]", strings.Join(first[0].keys, ", "), first[0].path, strings.Join(file.keys, ", "))}
 	}
 	for i, name := range t.names {
 		to := slices.Index(f.names[:f.own], name)
 		if to < 0 {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q is not in %s, which has [%s]", name, f.first.file, words.Few(f.first.names))}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("unexpected column %q: %s has [%s]", name, f.first.file, words.Few(f.first.names))}
 		}
 		if found, want := t.leaves[i].kind(), f.first.leaves[to].kind(); found != want && found != "" && want != "" {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q holds %s, but in %s %s", name, found, f.first.file, want)}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q: expected %s, as in %s, found %s", name, want, f.first.file, found)}
 		} else if want == "" && found != "" {
 			f.first.leaves[to] = t.leaves[i]
 		}
-		part.to = append(part.to, to)
+		file.to = append(file.to, to)
 	}
 	for _, name := range f.names[:f.own] {
 		if !slices.Contains(t.names, name) {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("no column %q, which %s has", name, f.first.file)}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("expected column %q, as in %s", name, f.first.file)}
 		}
 	}
-	f.files = append(f.files, part)
+	f.files = append(f.files, file)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (f *folder) partition(p *folderFile) error {
 			value, err = url.PathUnescape(value)
 		}
 		if !ok || key == "" || err != nil {
-			return &fault.Error{File: p.path, Msg: fmt.Sprintf("it lies in the subfolder %q, whose name is not of the form key=value", name)}
+			return &fault.Error{File: p.path, Msg: fmt.Sprintf("expected a subfolder of the form key=value, found %q", name)}
 		}
 		cell := Cell{Kind: TextCell, Text: value}
 		if value == nullPartition {
@@ -200,7 +200,7 @@ func (f *folder) open() error {
 	}
 	f.now = t.(*parquetTable)
 	if names := f.now.names; len(names) != len(p.to) || f.now.Rows() != p.rows {
-		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
+		return &fault.Error{File: p.path, Msg: "the file changed while it was being read: try again once nothing writes to it"}
 	}
 	if f.only != nil {
 		columns := make([]bool, len(p.to))

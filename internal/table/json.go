@@ -112,7 +112,7 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
 	t := &jsonTable{base: base{file: file}, lines: lines, itemsOnly: opts.Items, at: map[string]int{}}
-	t.kept = "what is kept of the items up to line %d"
+	t.kept = "keeping the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.start(ctx, src)
 }
@@ -152,7 +152,7 @@ func (t *jsonTable) survey(stream bool) error {
 			continue
 		}
 		if line, ok := seen[it.id]; ok {
-			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("item %q is there already, on line %d", it.id, line)}
+			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("duplicate item %q: already on line %d", it.id, line)}
 		}
 		seen[it.id] = it.line
 		if err := t.meter.Keep(int64(96+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
@@ -160,7 +160,7 @@ func (t *jsonTable) survey(stream bool) error {
 		}
 	}
 	if t.items.n == 0 {
-		return &fault.Error{File: t.file, Msg: "there are no items"}
+		return &fault.Error{File: t.file, Msg: "no items"}
 	}
 	t.flavor.settle(t)
 	return t.begin(0)
@@ -235,7 +235,7 @@ func (t *jsonTable) column(f *jsonField) error {
 		t.names, t.roles, t.unread = append(t.names, f.name), append(t.roles, f.role), append(t.unread, nil)
 	}
 	if t.roles[at] != f.role {
-		return &fault.Error{File: t.file, Msg: fmt.Sprintf("%q names both a value of the items and something else: rename one", f.name)}
+		return &fault.Error{File: t.file, Msg: fmt.Sprintf("%q names both a value of the items and something else: rename one of them", f.name)}
 	}
 	if f.unread != "" && t.unread[at] == nil {
 		t.unread[at] = fmt.Errorf("%s", f.unread)
@@ -308,10 +308,10 @@ func (t *jsonTable) fill(it *jsonItem) error {
 func (t *jsonTable) put(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
-		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("%q is not in the first item, whose names are the columns where input can be read only once: give it there too, perhaps as null", f.name)}
+		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("unexpected key %q: the columns of a stream are the keys of its first item; add it there, for example as null", f.name)}
 	}
 	if f.unread != "" && t.unread[at] == nil {
-		return t.ErrorAt(at, "%s, other than in the first item", f.unread)
+		return t.ErrorAt(at, "%s, unlike in the first item", f.unread)
 	}
 	t.cells[at] = f.cell
 	return nil

@@ -158,7 +158,7 @@ func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 	}
 	l.several.add(several, "on item %s, line %d", it.id, given.line)
 	if len(raters) != len(labels) && len(raters) > 0 {
-		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: %s by %s: expected as many", it.id,
+		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: expected one annotator per annotation, found %s and %s", it.id,
 			words.Plural(len(labels), "annotation"), words.Plural(len(raters), "annotator"))}
 	}
 	for i, label := range labels {
@@ -295,7 +295,7 @@ func (l *lewidi) classes() map[string]string {
 		k := slices.Index(two, found[0][label])
 		of[k] = append(of[k], label)
 	}
-	l.mapped = fmt.Sprintf("soft_label is for the classes %s and %s, and follows from annotations of %s for %s and of %s for %s, which is how they are counted",
+	l.mapped = fmt.Sprintf("soft_label has the classes %s and %s: annotations of %s count as %s, and those of %s as %s",
 		two[0], two[1], words.Few(of[0]), two[0], words.Few(of[1]), two[1])
 	return found[0]
 }
@@ -325,6 +325,6 @@ func (l *lewidi) notes() []error {
 	if l.mapped != "" {
 		list = append(list, fmt.Errorf("%s", l.mapped))
 	}
-	list = l.miscounted.note(list, "item", "%s with another number of annotations than stated: %s")
-	return l.several.note(list, "answer", severalChoices)
+	list = l.miscounted.note(list, "item", "%s with a wrong stated number of annotations: %s")
+	return l.several.note(list, "response", severalChoices)
 }

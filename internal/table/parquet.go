@@ -141,7 +141,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 		return 0, fault.Of(file, err)
 	}
 	if string(end[4:]) != "PAR1" {
-		return 0, fault.Malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
+		return 0, fault.Malformed(file, "this is not a Parquet file, or it is truncated: it ends with %q", end[4:])
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
@@ -155,7 +155,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 func (l *parquetLeaf) check(nesting int) error {
 	kind, logical := l.typ.Kind(), l.typ.LogicalType()
 	if nesting > 1 {
-		return errors.New("lists of lists are not read")
+		return errors.New("lists of lists are not supported")
 	}
 	if logical != nil {
 		switch v := logical.Value.(type) {
@@ -169,9 +169,9 @@ func (l *parquetLeaf) check(nesting int) error {
 	}
 	switch {
 	case kind == parquet.Int96, kind == parquet.FixedLenByteArray && !l.half && !l.uuid && l.scale == 0:
-		return fmt.Errorf("values of type %v are not read", l.typ)
+		return fmt.Errorf("values of type %v are not supported", l.typ)
 	case l.list && (l.uuid || kind == parquet.ByteArray && l.scale == 0):
-		return errors.New("lists of text are not read")
+		return errors.New("lists of text are not supported")
 	}
 	return nil
 }

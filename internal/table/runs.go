@@ -94,7 +94,7 @@ func (l *pageLevels) rows(src []byte, most int64) error {
 			l.inRow = 1
 		}
 		if l.inRow > l.mostInRow {
-			return fmt.Errorf("a list of more than %d values, which would take more memory than is allowed", l.mostInRow)
+			return fmt.Errorf("a list of more than %d values, which exceeds the memory limit", l.mostInRow)
 		}
 		return nil
 	})

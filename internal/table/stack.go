@@ -82,7 +82,7 @@ func (s *stack) add(t Table) error {
 			role = DataRole
 		}
 		if s.roles[at] != role {
-			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q is something else here than in %s", name, s.tables[0].Name())}
+			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q has another meaning than in %s", name, s.tables[0].Name())}
 		}
 		to = append(to, at)
 	}

@@ -58,7 +58,7 @@ func newRows(file string) base {
 	return base{file: file, rows: true, kept: rowsKept, traits: Traits{Lists: true}}
 }
 
-const rowsKept = "what is kept of the rows up to row %d"
+const rowsKept = "keeping the rows up to row %d"
 
 func (b *base) Name() string     { return b.file }
 func (b *base) Header() []string { return b.names }
@@ -150,7 +150,7 @@ func checkHeader(file string, line int, names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("column %q is there already, as column %d", n, j+1)}
+			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("duplicate column %q: already column %d", n, j+1)}
 		}
 		seen[n] = i
 	}
@@ -235,7 +235,7 @@ func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {
 
 func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
 	if len(a.Shape) != 2 {
-		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row per item", words.Shape(a.Shape))
+		return nil, fault.Malformed(a.File(), "expected a matrix of votes with one row per item, found an array of %s", words.Shape(a.Shape))
 	}
 	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
 		return nil, err
@@ -246,7 +246,7 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	}
 	w := a.Width()
 	if w > maxMatrix {
-		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
+		return nil, fault.Malformed(a.File(), "expected at most %s columns of votes, found %s", words.Thousands(maxMatrix), words.Thousands(w))
 	}
 	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, kept: rowsKept, cells: make([]Cell, w)}}
 	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
