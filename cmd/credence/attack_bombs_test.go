@@ -132,7 +132,7 @@ var bombs = []struct {
 		_, err := w.Write(append(head, make([]byte, 9_000_000)...))
 		return err
 	}},
-	{"lists on a line", "x.yaml", "nest deeper than", func(w io.Writer) error {
+	{"lists on a line", "x.yaml", "nested deeper than", func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("- ", 80_000))
 		return err
 	}},
