@@ -25,7 +25,7 @@ type arrowTable struct {
 	r      *bufio.Reader
 	leaves []arrowLeaf
 	fields int // nodes per message, one for each field
-	parts  int // buffers per message
+	slots  int // buffers per message
 
 	body    []byte   // of the present message
 	buffers [][]byte // in body
@@ -161,12 +161,12 @@ func (t *arrowTable) batch() error {
 	f := header.buffer
 	rows := header.int64(0)
 	nodes, fields := header.vector(1, 16)
-	places, parts := header.vector(2, 16)
-	if f.damaged || rows < 0 || rows > 1<<31-1 || fields != t.fields || parts != t.parts {
+	places, slots := header.vector(2, 16)
+	if f.damaged || rows < 0 || rows > 1<<31-1 || fields != t.fields || slots != t.slots {
 		return t.damaged()
 	}
 	t.buffers = t.buffers[:0]
-	for i := range parts {
+	for i := range slots {
 		from, size := f.int64(places+16*i), f.int64(places+16*i+8)
 		if from < 0 || size < 0 || from > int64(len(t.body)) || size > int64(len(t.body))-from {
 			return t.damaged()

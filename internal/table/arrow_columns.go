@@ -58,7 +58,7 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 
 // add adds the columns of a field. prefix has the names of the structures around it, above their validity bitmaps.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
-	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
+	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.slots, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
 		return t.malformed("column %s is dictionary-encoded, which is not supported: write plain values", strconv.Quote(l.name))
 	}
@@ -76,7 +76,7 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 		return err
 	}
 	t.fields++
-	t.parts += buffers
+	t.slots += buffers
 	if buffers > 0 {
 		l.valid = append(slices.Clone(above), l.first)
 	}

@@ -49,11 +49,11 @@ func IsDate(s string) bool {
 		s = s[:at]
 	}
 	for _, sep := range []string{"-", "/", "."} {
-		part := strings.Split(s, sep)
-		if len(part) != 3 {
+		fields := strings.Split(s, sep)
+		if len(fields) != 3 {
 			continue
 		}
-		for i, p := range part {
+		for i, p := range fields {
 			if p == "" || !digits(p) || len(p) > 2 && !(len(p) == 4 && i != 1) {
 				return false
 			}

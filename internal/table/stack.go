@@ -20,13 +20,13 @@ import (
 // equal in two files is one item with the votes of both.
 type stack struct {
 	tables []Table
-	to     [][]int // column of the stack for each column of a part
+	to     [][]int // column of the stack for each column of a file
 	names  []string
 	roles  []Role
-	prefix []string // of ids by part, or ""
+	prefix []string // of ids by file, or ""
 	item   int      // column of ids
 	once   map[string]bool
-	at     int // index of the part of the last record
+	at     int // index of the file of the last record
 	ended  bool
 	cells  []Cell
 }
@@ -62,7 +62,7 @@ func IsCollection(t Table) bool {
 	return slices.Contains(roles, LabelRole) && slices.Contains(roles, ItemRole)
 }
 
-// add adds the columns of a part.
+// add adds the columns of a file.
 func (s *stack) add(t Table) error {
 	roles := t.Traits().Roles
 	var to []int
@@ -139,7 +139,7 @@ func (s *stack) name(paths []string) {
 	}
 }
 
-// Next returns the next record, going on to the next part if necessary.
+// Next returns the next record, going on to the next file if necessary.
 func (s *stack) Next() ([]Cell, error) {
 	for {
 		rec, err := s.tables[s.at].Next()
@@ -184,7 +184,7 @@ func (s *stack) Name() string {
 	return strings.Join(words.Each(s.tables, Table.Name), ", ")
 }
 
-// Traits returns the combined traits of all parts.
+// Traits returns the combined traits of all files.
 func (s *stack) Traits() Traits {
 	t := Traits{Roles: s.roles}
 	for _, p := range s.tables {
@@ -193,7 +193,7 @@ func (s *stack) Traits() Traits {
 	return t
 }
 
-// Notes returns the distinct warnings of all parts.
+// Notes returns the distinct warnings of all files.
 func (s *stack) Notes() []error {
 	var list []error
 	for _, p := range s.tables {
@@ -206,7 +206,7 @@ func (s *stack) Notes() []error {
 	return list
 }
 
-// Unread returns the reason why a part cannot read a column, or nil.
+// Unread returns the reason why a file cannot read a column, or nil.
 func (s *stack) Unread(col int) error {
 	for k, p := range s.tables {
 		if i := slices.Index(s.to[k], col); i >= 0 && p.Unread(i) != nil {
