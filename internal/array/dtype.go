@@ -34,7 +34,7 @@ func parseDtype(s string) (dtype, error) {
 		s = s[1:]
 	}
 	if s == "O" {
-		return dtype{}, errors.New("Python objects are not supported: save the array with a native type, such as dtype=str for texts")
+		return dtype{}, errors.New("elements that are Python objects are not supported: save the array with a native type, such as dtype=str for texts")
 	}
 	n, err := strconv.Atoi(s[1:])
 	if err != nil {

@@ -83,7 +83,7 @@ func TestReadTexts(t *testing.T) {
 	}
 	for descr, want := range map[string]string{
 		"<f4":    "expected texts or whole numbers as ids, found elements of type <f4",
-		"|O":     "Python objects are not supported: save the array with a native type, such as dtype=str for texts",
+		"|O":     "elements that are Python objects are not supported: save the array with a native type, such as dtype=str for texts",
 		"<U0":    "expected texts or whole numbers as ids",
 		"<U9999": "the file is truncated: expected 2 ids, found 0",
 		"|S2":    "the file is truncated: expected 2 ids, found 1",

@@ -186,6 +186,7 @@ func (p *literal) each(from, to byte, value func() error) error {
 	return nil
 }
 
+// boolean parses True or False.
 func (p *literal) boolean() (bool, error) {
 	p.blanks()
 	for _, v := range []string{"True", "False"} {
@@ -197,6 +198,7 @@ func (p *literal) boolean() (bool, error) {
 	return false, p.expected("True or False")
 }
 
+// tuple parses a shape, such as (3, 4).
 func (p *literal) tuple() (shape []int, err error) {
 	err = p.each('(', ')', func() error {
 		p.blanks()

@@ -198,6 +198,7 @@ type File struct {
 // owner may read it, unless its mode is changed before.
 func Create(path string) (*File, error) { return create(path, 0o600) }
 
+// create is Create with the permissions of the temporary file, which the umask restricts.
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Failure to remove leftovers does not prevent writing a file.

@@ -152,6 +152,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		offset = float64(f.i64(168))
 	}
 	magic := string(b[at(344, 4):at(348, 12)])
+	// dim[0] is the number of axes, and the sign of pixdim[0] that of the third axis.
 	var dim [8]int64
 	var pixdim [8]float64
 	for i := range dim {
@@ -206,6 +207,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	return h, err
 }
 
+// notFinite reports whether x is NaN or infinite.
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // size checks the dimensions and the type.

@@ -108,6 +108,7 @@ type source struct {
 	io.Closer
 }
 
+// open opens a file. The source closes it.
 func open(ctx context.Context, path string) (*source, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
@@ -196,7 +197,8 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
 	most, found := s.size, fmt.Sprint(s.size)
-	if s.packed { // Deflate expands one byte to at most 1,032
+	if s.packed {
+		// Deflate expands one byte to at most 1,032.
 		most, found = 1032*s.size+1032, found+" compressed ones"
 	}
 	if need > most {

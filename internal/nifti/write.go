@@ -97,6 +97,8 @@ func WriteFile(path string, v *Volume, o WriteOptions) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, v, o) })
 }
 
+// write writes the header and the voxels of a volume that was checked. An int16 that
+// differs from its value after conversion is an error.
 func write(to io.Writer, v *Volume, o WriteOptions) error {
 	w := bufio.NewWriterSize(to, 1<<16)
 	w.Write(headerBytes(v, o))
