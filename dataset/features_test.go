@@ -132,11 +132,11 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		want       string
 	}{
 		{"empty", "", FeatureOptions{}, "the file is empty"},
-		{"cut short", "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\xff\xcaL\xd1I", FeatureOptions{}, "the compressed file is cut short"},
+		{"cut short", "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\xff\xcaL\xd1I", FeatureOptions{}, "the compressed file is truncated"},
 		{"header only", "id,a\n", FeatureOptions{}, "there are no rows below the header"},
 		{"no features", "id\nx\n", FeatureOptions{}, "none of the columns [id] is a feature"},
-		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
-		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: column "a" is there already, as column 2`},
+		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: expected 3 fields, as in the header, found 2"},
+		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: duplicate column "a": already column 2`},
 		{"duplicate item", "id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (id): item "x" is there already, on line 2`},
 		{"group for an item", "patient_id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (patient_id): item "x" is there already, on line 2; does column "patient_id" contain the ids of the items?`},
 		{"no id", "id,a\n,1\n", FeatureOptions{}, "line 2, column 1 (id): the item has no id"},
@@ -232,7 +232,7 @@ func TestStream(t *testing.T) {
 	}
 	wantBad := []string{
 		`c: reading stdin: line 4, column 2 (age): expected a number, found "old"`,
-		`d: reading stdin: line 5, column 3: 2 fields, but the header has 4`,
+		`d: reading stdin: line 5, column 3: expected 4 fields, as in the header, found 2`,
 		`line 6: reading stdin: line 6, column 1 (id): the item has no id`,
 	}
 	if !slices.Equal(bad, wantBad) {

@@ -223,7 +223,7 @@ func TestEmbeddingsBad(t *testing.T) {
 		"blank.npz":              `reading blank.npz: array "ids", row 1: the item has no id`,
 		"short.npz":              `reading short.npz: 2 ids in array "ids", but array "x" has 3 rows`,
 		"uneven.npz":             `reading uneven.npz: array "v" has 2 rows, but "u" has 3`,
-		"which.npz":              `reading which.npz: which of the arrays [u, v]?`,
+		"which.npz":              `reading which.npz: expected one array, found [u, v]`,
 		"table.csv short.npz":    `reading short.npz: 2 ids in array "ids", but array "x" has 3 rows`,
 	} {
 		_, err := Load(t.Context(), LoadOptions{Data: strings.Fields(files), NoVotes: true})

@@ -173,11 +173,11 @@ func TestLostDigits(t *testing.T) {
 		want   string
 	}{
 		{"<i8", []uint64{1, 1 << 60, minus5}, ""},
-		{"<i8", []uint64{1, 1<<24 + 1}, "x.npy: 1 whole number with more digits than the seven that are kept, such as 16777217: rounded"},
-		{"<i8", []uint64{math.MaxInt64, ^uint64(1 << 40)}, "x.npy: 2 whole numbers with more digits than the seven that are kept, such as 9223372036854775807: rounded"},
-		{"<u8", []uint64{math.MaxUint64}, "x.npy: 1 whole number with more digits than the seven that are kept, such as 18446744073709551615: rounded"},
-		{"<f8", []uint64{bits(0.1), bits(-1e-300), bits(math.NaN())}, "x.npy: 1 value closer to 0 than 1e-45, such as -1e-300: taken as 0"},
-		{"<f8", []uint64{bits(1e39)}, "reading x.npy: row 0: 1e+39 is too large: values lie within ±3.4e38"},
+		{"<i8", []uint64{1, 1<<24 + 1}, "x.npy: 1 whole number rounded to seven digits, such as 16777217"},
+		{"<i8", []uint64{math.MaxInt64, ^uint64(1 << 40)}, "x.npy: 2 whole numbers rounded to seven digits, such as 9223372036854775807"},
+		{"<u8", []uint64{math.MaxUint64}, "x.npy: 1 whole number rounded to seven digits, such as 18446744073709551615"},
+		{"<f8", []uint64{bits(0.1), bits(-1e-300), bits(math.NaN())}, "x.npy: 1 value closer to 0 than 1e-45 set to 0, such as -1e-300"},
+		{"<f8", []uint64{bits(1e39)}, "reading x.npy: row 0: expected values within ±3.4e38, found 1e+39"},
 	} {
 		npy(c.descr, c.values...)
 		if got := strings.Join(read("x.npy"), "\n"); got != c.want {

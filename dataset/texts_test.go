@@ -273,9 +273,9 @@ func TestTextTransform(t *testing.T) {
 		edit func(a *Array)
 		want string
 	}{
-		{"text1.idf", func(a *Array) { a.Values[0] = float32(math.NaN()) }, `feature "c": term 0 has weight NaN, want one from 1 to 100`},
+		{"text1.idf", func(a *Array) { a.Values[0] = float32(math.NaN()) }, `feature "c": term 0: expected a weight from 1 to 100, found NaN`},
 		{"text1.weights", func(a *Array) { a.Values[3] = float32(math.Inf(1)) }, `feature "c": weight 3 is +Inf`},
-		{"text1.terms", func(a *Array) { a.Values[0] = 1e9 }, `feature "c": term 0 has hash 1e+09, want a whole number below 2097152`},
+		{"text1.terms", func(a *Array) { a.Values[0] = 1e9 }, `feature "c": term 0: expected ascending whole numbers below 2097152 as hashes, found 1e+09`},
 		{"text1.weights", func(a *Array) { a.Shape = []int{1} }, `feature "c": array text1.weights: expected shape [`},
 	} {
 		was := *arrays[c.name]

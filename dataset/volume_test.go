@@ -279,7 +279,7 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
 	_, err := readFeatures(t.Context(), "manifest.csv", o)
-	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: this is not a NIfTI file") {
+	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: expected a NIfTI header") {
 		t.Error(err)
 	}
 	if err := os.Remove("scans/1.nii.gz"); err != nil {

@@ -164,19 +164,19 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"blank lines", "\n\n  \n", VotesOptions{}, "the file is empty"},
 		{"header only, long", "item,label\n", VotesOptions{}, "there are no rows below the header"},
 		{"header only, wide", "item,r1,r2\n", VotesOptions{}, "there are no rows below the header"},
-		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, `the text is UTF-16: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
-		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
+		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, `the text is UTF-16: save it as "CSV UTF-8" in a spreadsheet, or convert it, for example with iconv`},
+		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8" in a spreadsheet, or convert it, for example with iconv`},
 		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `expected labels among the classes [0 1], found ["yes", "no"]`},
 		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `expected columns among the classes [0 1], found ["yes", "no"]`},
-		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV, TSV or JSON"},
-		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: column "item" is there already, as column 1`},
-		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
-		{"long row", "item,label\na,x\na,x,y\n", VotesOptions{}, "line 3, column 3: 3 fields, but the header has 2"},
-		{"row names of R without a header", "item,label\n1,a,x\n", VotesOptions{}, "line 2, column 3: 3 fields, but the header has 2: if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"},
-		{"lines of an old Macintosh", "item,label\ra,x\ra,y\r", VotesOptions{}, `its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as "CSV UTF-8"`},
-		{"a quote in a field", "sep=,\r\nitem,label\r\na,5\" tall\r\n", VotesOptions{}, `line 3: character 4: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`},
-		{"a quote left open", "item,label\na,\"x\nb,y\n", VotesOptions{}, `line 3: character 5: the quote (") that opens on line 2 is not closed, or not followed by a separator`},
-		{"quotes and blanks", "\"item\" \"label\"\na x\n", VotesOptions{}, `line 1: character 6: extraneous or missing " in quoted-field; fields are separated by commas, semicolons, tabs or bars, and its first line has none`},
+		{"binary", "PAR1\x00\x00", VotesOptions{}, "expected CSV, TSV or JSON, found binary data"},
+		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: duplicate column "item": already column 1`},
+		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: expected 3 fields, as in the header, found 2"},
+		{"long row", "item,label\na,x\na,x,y\n", VotesOptions{}, "line 3, column 3: expected 2 fields, as in the header, found 3"},
+		{"row names of R without a header", "item,label\n1,a,x\n", VotesOptions{}, "line 2, column 3: expected 2 fields, as in the header, found 3: if the first field is a row name, as R writes it, name that column (col.names = NA) or omit it (row.names = FALSE)"},
+		{"lines of an old Macintosh", "item,label\ra,x\ra,y\r", VotesOptions{}, `lines end in carriage returns only: save the file with line feeds, in a spreadsheet as "CSV UTF-8"`},
+		{"a quote in a field", "sep=,\r\nitem,label\r\na,5\" tall\r\n", VotesOptions{}, `line 3: character 4: unescaped quote ("): enclose the field in quotes and double the quotes inside it`},
+		{"a quote left open", "item,label\na,\"x\nb,y\n", VotesOptions{}, `line 3: character 5: the quote (") opened on line 2 is not closed, or not followed by a separator`},
+		{"quotes and blanks", "\"item\" \"label\"\na x\n", VotesOptions{}, `line 1: character 6: extraneous or missing " in quoted-field; expected fields separated by commas, semicolons, tabs or bars, found none of them in the first line`},
 		{"open quote", "item,label\na,\"x\n", VotesOptions{}, "line 2: character 6: extraneous or missing \" in quoted-field"},
 		{"wrong label", "item,label\na,0\nb,1\nb,3\n", VotesOptions{Classes: two}, `line 4: expected a label among [0 1], found "3"`},
 		{"one class", "item,label\na,x\n", VotesOptions{}, "expected votes for at least two classes, found 1: [x]"},
@@ -227,7 +227,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		t.Errorf("absent file: %v", err)
 	}
 	inDir(t, "votes.xlsx", "x")
-	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "this is not a workbook") {
+	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "expected a workbook") {
 		t.Errorf("spreadsheet: %v", err)
 	}
 }

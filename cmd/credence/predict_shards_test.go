@@ -207,7 +207,7 @@ func TestPredictPartsUsage(t *testing.T) {
 		"predict run - -o out.csv --resume":                    "--resume reads the items more than once, and standard input cannot be",
 		"predict run - -o out.csv --shard 0/2":                 "--shard reads the items more than once",
 		"predict run new.csv --shard 0/2":                      "give a file, such as -o predictions.csv",
-		"predict run new.csv -o out.csv --shard 2/2":           "the first of 2 is 0, the last 1",
+		"predict run new.csv -o out.csv --shard 2/2":           "expected an index from 0 to 1",
 		"predict run new.csv -o out.csv --shard auto":          "none of SLURM_ARRAY_TASK_ID",
 		"predict run new.csv -o o.csv --format table --resume": "--resume: expected the format csv, jsonl or parquet, found table",
 	} {

@@ -99,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 		{classes + "votes:\n  - {from: a, AD: }", `expected a plain value`},
 		{classes + "votes:\n  - {from: a, from: b}", `r:3:15: `},
 		{classes + "votes:\n  - from: a\n    AD: >= 1", "r:4:"},
-		{strings.Repeat("[", 200), "nest deeper"},
+		{strings.Repeat("[", 200), "nested deeper"},
 		{strings.Repeat(" ", 1<<21), "more than"},
 	} {
 		_, err := Parse("r", []byte(c.text))

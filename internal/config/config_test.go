@@ -83,9 +83,9 @@ func TestParseErrors(t *testing.T) {
 		{"network:\n  kind: mlp", `c.yaml:2:7: network: expected a plain value`, ""},
 		{"- epochs", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
 		{"item,label\na,b\n", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
-		{"a\x00b", `reading c.yaml: this is not a text in UTF-8`, ""},
-		{"data: \xff", `reading c.yaml: this is not a text in UTF-8`, ""},
-		{strings.Repeat("[", 100000), `reading c.yaml: brackets or lists nest deeper than 100`, ""},
+		{"a\x00b", `reading c.yaml: expected UTF-8 text`, ""},
+		{"data: \xff", `reading c.yaml: expected UTF-8 text`, ""},
+		{strings.Repeat("[", 100000), `reading c.yaml: brackets or lists nested deeper than 100 levels`, ""},
 	} {
 		_, err := parse("c.yaml", []byte(c.text))
 		e, ok := errors.AsType[*Error](err)
