@@ -187,10 +187,7 @@ func tallyAgreement(t *tally, s *sample, r *Result, bins int) {
 				continue
 			}
 			counts[b]++
-			at, u := first+b*columnsPerPairBin, s.unit[j]
-			t.add(u, at+pairItems, 1)
-			t.add(u, at+pairPredicted, agree[j])
-			t.add(u, at+pairObserved, PairAgreement(s.votes.Item(j)))
+			t.addAll(s.unit[j], first+b*columnsPerPairBin, 1, agree[j], PairAgreement(s.votes.Item(j)))
 		}
 		return first, counts
 	}
@@ -205,10 +202,9 @@ func tallyAgreement(t *tally, s *sample, r *Result, bins int) {
 }
 
 func agreementAt(t *tally, a *Agreement, at int) {
-	t.ratio(&a.Predicted, nil, at+pairPredicted, at+pairItems)
-	t.ratio(&a.Observed, nil, at+pairObserved, at+pairItems)
-	var difference Number
-	t.estimate(&difference, &a.SE, func(s []float64) float64 {
+	t.estimate(&a.Predicted, nil, ratio(at+pairPredicted, at+pairItems))
+	t.estimate(&a.Observed, nil, ratio(at+pairObserved, at+pairItems))
+	t.estimate(new(Number), &a.SE, func(s []float64) float64 {
 		return (s[at+pairObserved] - s[at+pairPredicted]) / s[at+pairItems]
 	})
 }

@@ -92,7 +92,7 @@ type level struct {
 
 // levels divides the items with two votes or more by the levels of a column.
 func (p *pairDists) levels(c Column) (levels []level, err error) {
-	paired := p.s.pairedItems()
+	paired := p.s.itemsWith(2)
 	if c.Values != nil && len(c.Values) != p.s.n {
 		return nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
 	}

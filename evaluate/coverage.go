@@ -3,7 +3,6 @@ package evaluate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"credence/mixture"
@@ -83,8 +82,8 @@ func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, insi
 		}
 		for b, name := range names {
 			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
-			t.ratioOf(counts[b], &c.Empirical, &c.SE, hits+b, items+b)
-			t.ratio(&c.Width, nil, widths+b, items+b)
+			t.estimateOf(counts[b], &c.Empirical, &c.SE, ratio(hits+b, items+b))
+			t.estimate(&c.Width, nil, ratio(widths+b, items+b))
 			t.then(func() { r.CoverageStrata = append(r.CoverageStrata, *c) })
 		}
 		return items, hits, widths
@@ -159,14 +158,8 @@ func (s *sample) checkTruth(truth []float64) error {
 		return fmt.Errorf("%d true probabilities for %d items of %d classes", len(truth), s.n, s.d)
 	}
 	for j := range s.n {
-		row := truth[j*s.d : (j+1)*s.d]
-		for i, p := range row {
-			if !(p >= 0 && p <= 1) {
-				return fmt.Errorf("true probability of item %d, class %s is %v: it lies between 0 and 1", j, s.names[i], p)
-			}
-		}
-		if t := sum(row); math.Abs(t-1) > 1e-6 {
-			return fmt.Errorf("true probabilities of item %d sum to %v", j, t)
+		if err := checkProbabilities(truth[j*s.d:(j+1)*s.d], s.d); err != nil {
+			return fmt.Errorf("true probabilities of item %d: %w", j, err)
 		}
 	}
 	return nil
@@ -212,10 +205,7 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 		r.Widths = append(r.Widths, WidthGroup{Group: "unanimous", Class: name})
 	}
 	members := make([][]int, len(r.Widths))
-	for j := range s.n {
-		if s.total[j] < 2 {
-			continue
-		}
+	for _, j := range s.itemsWith(2) {
 		votes := s.votes.Item(j)
 		if most := argmax(votes); votes[most] == s.total[j] {
 			members[0] = append(members[0], j)
@@ -228,12 +218,8 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 		w := &r.Widths[g]
 		w.Items = len(members[g])
 		w.Median = s.median(members[g], width, b)
-		items, total := t.column(1), t.column(1)
-		for _, j := range members[g] {
-			t.add(s.unit[j], items, 1)
-			t.add(s.unit[j], total, width[j])
-		}
-		t.ratioOf(w.Items, &w.Mean.Value, &w.Mean.SE, total, items)
+		mean := s.ratio(t, members[g], func(j int) (total, items float64) { return width[j], 1 })
+		t.estimateOf(w.Items, &w.Mean.Value, &w.Mean.SE, mean)
 	}
 }
 

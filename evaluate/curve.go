@@ -180,8 +180,8 @@ func (p *pairDists) point(m int, share float64, rank []int, losses []float64, b 
 		sums.add(u, votes, total)
 	}
 	var boot Number // over groups
-	sums.ratioOf(at.Items, &at.Ratio.Value, &boot, spread, variance)
-	sums.ratioOf(at.Items, &at.Loss.Value, &at.Loss.SE, loss, votes)
+	sums.estimateOf(at.Items, &at.Ratio.Value, &boot, ratio(spread, variance))
+	sums.estimateOf(at.Items, &at.Loss.Value, &at.Loss.SE, ratio(loss, votes))
 	sums.run(b)
 	at.Ratio.SE = Number(math.Sqrt(model) / predicted)
 	if s.units < s.n && boot > at.Ratio.SE {

@@ -135,13 +135,9 @@ func (p *pairDists) add(t *tally, into *Dispersion, items []int) (*mixture.Dispe
 	}
 	into.Observed = into.Variance * Number(model.Ratio)
 	if p.s.units < p.s.n && len(items) > 1 {
-		spread, variance := t.column(1), t.column(1)
-		for _, j := range items {
-			t.add(p.s.unit[j], spread, p.trace*p.shown[j])
-			t.add(p.s.unit[j], variance, p.variance(j))
-		}
-		var ratio Number
-		t.ratio(&ratio, &boot, spread, variance)
+		t.estimate(new(Number), &boot, p.s.ratio(t, items, func(j int) (spread, variance float64) {
+			return p.trace * p.shown[j], p.variance(j)
+		}))
 	}
 	t.then(func() { into.infer(model, float64(boot)) })
 	return model, nil
@@ -169,7 +165,7 @@ func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column)
 	if err != nil {
 		return err
 	}
-	all, paired := &Dispersion{}, s.pairedItems()
+	all, paired := &Dispersion{}, s.itemsWith(2)
 	if _, err := pairs.add(t, all, paired); err != nil {
 		return err
 	}
@@ -208,17 +204,6 @@ func (s *sample) spreads() []float64 {
 		list[j] = sum(s.variances(j))
 	}
 	return list
-}
-
-// pairedItems returns the items with two votes or more.
-func (s *sample) pairedItems() []int {
-	var items []int
-	for j, m := range s.total {
-		if m >= 2 {
-			items = append(items, j)
-		}
-	}
-	return items
 }
 
 // bins divides items by value into at most n bins of about equal size, in order

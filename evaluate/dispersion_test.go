@@ -135,7 +135,7 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		p.truth /= p.claimed
 		places = append(places, p)
 	}
-	paired := s.pairedItems()
+	paired := s.itemsWith(2)
 	pairs, err := s.allClasses()
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestDispersionOfMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := pairs.measure(s.pairedItems())
+	some, err := pairs.measure(s.itemsWith(2))
 	if err != nil {
 		t.Fatal(err)
 	}

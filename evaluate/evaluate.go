@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"credence/internal/words"
 )
 
 // Options configures [Evaluate]. The zero value is the default.
@@ -87,7 +89,7 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		r.meansAlone()
 		return r, nil
 	}
-	if len(s.pairedItems()) == 0 {
+	if len(s.itemsWith(2)) == 0 {
 		r.noPairs()
 		r.Warnings.add("no item has two votes: agreement and dispersion cannot be judged")
 	} else {
@@ -118,22 +120,15 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 // newResult returns a result with the counts of items and votes, and warns if there are few.
 func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
-		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
+		Items: s.n, VotedItems: len(s.itemsWith(anyVotes)), Votes: Number(sum(s.total)), Units: s.units,
 		Replicates: opt.Bootstrap.replicates(s.units), Seed: opt.Bootstrap.Seed, Level: opt.Level,
 		Warnings: Messages{},
-	}
-	for _, m := range s.total {
-		if m > 0 {
-			r.VotedItems++
-		}
 	}
 	switch {
 	case r.VotedItems == 0:
 		r.Warnings.add("no item has votes: nothing but coverage can be computed")
-	case r.VotedItems == 1:
-		r.Warnings.add("only one item has votes: every number is rough")
 	case r.VotedItems < fewItems:
-		r.Warnings.add("only %d items have votes: every number is rough", r.VotedItems)
+		r.Warnings.add("only %s with votes: every number is rough", words.Plural(r.VotedItems, "item"))
 	}
 	if s.units < 2 {
 		r.Warnings.add("fewer than two independent items or groups: there are no standard errors")
@@ -166,7 +161,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 			return nil, err
 		}
 	}
-	marginal := marginalLosses(s.mean, s.votes)
+	marginal := marginalLosses(s.means, s.votes)
 	var refs referenceLosses
 	if references != nil {
 		refs = references.losses

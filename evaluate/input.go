@@ -53,61 +53,47 @@ func NewInput(ds *dataset.Dataset) *Input {
 	return in
 }
 
-// dists returns the distributions of the predictions, nil if they have none, and an error if predictions
-// and votes do not match.
+// dists returns the distributions of the predictions, nil if they have none. It returns an error if the
+// means are not probabilities, if predictions and votes do not match, or if the input has data that can
+// only be compared with distributions.
 func (in *Input) dists() ([]*mixture.Dirichlet, error) {
+	if err := in.Votes.check(); err != nil {
+		return nil, err
+	}
+	n := in.Votes.Len()
+	if len(in.Predictions) != n {
+		return nil, fmt.Errorf("expected predictions for %d items with votes, found %d", n, len(in.Predictions))
+	}
 	var list []*mixture.Dirichlet
 	for j := range in.Predictions {
+		if err := checkProbabilities(in.Predictions[j].Mean, in.Votes.Classes); err != nil {
+			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
 		if dist := in.Predictions[j].ReportedDist(); dist != nil {
 			list = append(list, dist)
 		}
 	}
 	switch {
-	case list == nil && len(in.Predictions) > 0:
-		return nil, in.checkMeans()
-	case len(list) != len(in.Predictions):
-		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Predictions))
-	}
-	if err := in.Votes.check(); err != nil {
-		return nil, err
-	}
-	if len(list) != in.Votes.Len() {
-		return nil, fmt.Errorf("%d mixtures, but votes on %d items", len(list), in.Votes.Len())
-	}
-	for j, m := range list {
-		if m.Classes() != in.Votes.Classes {
-			return nil, fmt.Errorf("item %d: a mixture of %d classes, but votes on %d", j, m.Classes(), in.Votes.Classes)
-		}
+	case list == nil && in.Truth != nil:
+		return nil, errors.New("coverage of true probabilities requires distributions: found means only")
+	case list != nil && len(list) < n:
+		return nil, fmt.Errorf("expected distributions for all predictions or none, found %d of %d", len(list), n)
 	}
 	return list, nil
 }
 
-// checkMeans returns an error if means are not probabilities, or if the input
-// has data that can only be compared with distributions.
-func (in *Input) checkMeans() error {
-	if err := in.Votes.check(); err != nil {
-		return err
+// checkProbabilities returns an error unless p has a probability for each of d classes, and their sum is 1.
+func checkProbabilities(p []float64, d int) error {
+	if len(p) != d {
+		return fmt.Errorf("expected %d probabilities, found %d", d, len(p))
 	}
-	d := in.Votes.Classes
-	switch {
-	case in.Truth != nil:
-		return errors.New("coverage of true probabilities needs distributions, but only means are given")
-	case len(in.Predictions) != in.Votes.Len():
-		return fmt.Errorf("%d answers, but votes on %d items", len(in.Predictions), in.Votes.Len())
+	for i, x := range p {
+		if !(x >= 0 && x <= 1) {
+			return fmt.Errorf("class %d: expected a probability between 0 and 1, found %v", i, x)
+		}
 	}
-	for j := range in.Predictions {
-		p := in.Predictions[j].Mean
-		if len(p) != d {
-			return fmt.Errorf("item %d: %d probabilities for %d classes", j, len(p), d)
-		}
-		for i, x := range p {
-			if !(x >= 0 && x <= 1) {
-				return fmt.Errorf("item %d: class %d has probability %v", j, i, x)
-			}
-		}
-		if total := sum(p); math.Abs(total-1) > 1e-6 {
-			return fmt.Errorf("item %d: probabilities sum to %v", j, total)
-		}
+	if total := sum(p); math.Abs(total-1) > 1e-6 {
+		return fmt.Errorf("expected probabilities that sum to 1, found a sum of %v", total)
 	}
 	return nil
 }
@@ -172,13 +158,8 @@ func float64s(values []float32) []float64 {
 	return out
 }
 
-func sum(s []float64) float64 {
-	t := 0.0
-	for _, x := range s {
-		t += x
-	}
-	return t
-}
+// sum returns Σ s, added in order.
+func sum(s []float64) float64 { return special.Sum(s) }
 
 // argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
@@ -193,7 +174,6 @@ type sample struct {
 	votes       Votes
 	names       []string  // [d]
 	total       []float64 // [n] votes of each item
-	mean        []float64 // [n × d]
 	variance    []float64 // [n × d]
 	top         []int     // [n] predicted class
 	unit        []int     // [n] unit of resampling
@@ -203,12 +183,11 @@ type sample struct {
 }
 
 func newSample(ctx context.Context, in *Input) (*sample, error) {
-	votes, names := in.Votes, in.Classes
 	mixtures, err := in.dists()
 	if err != nil {
 		return nil, err
 	}
-	n, d := votes.Len(), votes.Classes
+	votes, names, n, d := in.Votes, in.Classes, in.Votes.Len(), in.Votes.Classes
 	if n == 0 {
 		return nil, errors.New("no items to evaluate")
 	}
@@ -222,8 +201,7 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 	}
 	s := &sample{
 		ctx: ctx, n: n, d: d, predictions: in.Predictions, mixtures: mixtures, votes: votes, names: names,
-		total: make([]float64, n), top: make([]int, n),
-		mean: make([]float64, n*d), variance: make([]float64, n*d),
+		total: make([]float64, n), top: make([]int, n), variance: make([]float64, n*d),
 	}
 	if in.RaterModel != nil && mixtures != nil {
 		if len(in.Ratings) != n {
@@ -236,7 +214,6 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 	}
 	for j := range in.Predictions {
 		a := &in.Predictions[j]
-		copy(s.means(j), a.Mean)
 		if a.Dist != nil {
 			copy(s.variances(j), a.Variance)
 		}
@@ -245,8 +222,22 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 	return s, nil
 }
 
+// anyVotes is the least number of votes on an item that has any: counts may be fractions.
+const anyVotes = math.SmallestNonzeroFloat64
+
+// itemsWith returns the items with at least the given number of votes.
+func (s *sample) itemsWith(votes float64) []int {
+	var items []int
+	for j, m := range s.total {
+		if m >= votes {
+			items = append(items, j)
+		}
+	}
+	return items
+}
+
 // means returns the mean probabilities of item j.
-func (s *sample) means(j int) []float64 { return s.mean[j*s.d : (j+1)*s.d] }
+func (s *sample) means(j int) []float64 { return s.predictions[j].Mean }
 
 // variances returns the variances of the probabilities of item j.
 func (s *sample) variances(j int) []float64 { return s.variance[j*s.d : (j+1)*s.d] }
@@ -260,10 +251,8 @@ func equalMass(values, mass []float64, bins int) (of []int, n int) {
 	order := ascending(values)
 	total := sum(mass)
 	before, last := 0.0, -1
-	n = 0
 	for i := 0; i < len(order); {
-		k := i
-		tied := 0.0
+		k, tied := i, 0.0
 		for ; k < len(order) && values[order[k]] == values[order[i]]; k++ {
 			tied += mass[order[k]]
 		}

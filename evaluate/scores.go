@@ -37,37 +37,33 @@ func MajorityCredit(class int, votes []float64) float64 {
 
 // tallyScores adds accuracy and the Brier score.
 func tallyScores(t *tally, s *sample, r *Result) {
-	items, credit := t.column(1), t.column(1)
-	votes, brier := t.column(1), t.column(1)
-	for j := range s.n {
-		if s.total[j] == 0 {
-			continue
-		}
-		u, v := s.unit[j], s.votes.Item(j)
-		t.add(u, items, 1)
-		t.add(u, credit, MajorityCredit(s.top[j], v))
-		t.add(u, votes, s.total[j])
-		t.add(u, brier, brierScore(s.means(j), v))
+	voted := s.itemsWith(anyVotes)
+	t.estimate(&r.Accuracy.Value, &r.Accuracy.SE, s.ratio(t, voted, func(j int) (credit, items float64) {
+		return MajorityCredit(s.top[j], s.votes.Item(j)), 1
+	}))
+	t.estimate(&r.Brier.Value, &r.Brier.SE, s.ratio(t, voted, func(j int) (score, votes float64) {
+		return brierScore(s.means(j), s.votes.Item(j)), s.total[j]
+	}))
+}
+
+// ratio returns the statistic Σa/Σb over items, for which of returns a and b.
+func (s *sample) ratio(t *tally, items []int, of func(j int) (a, b float64)) func(sums []float64) float64 {
+	first := t.column(2)
+	for _, j := range items {
+		a, b := of(j)
+		t.addAll(s.unit[j], first, a, b)
 	}
-	t.ratio(&r.Accuracy.Value, &r.Accuracy.SE, credit, items)
-	t.ratio(&r.Brier.Value, &r.Brier.SE, brier, votes)
+	return ratio(first, first+1)
 }
 
 // tallyLosses adds the loss per vote. losses, [N], are sums over each item's votes;
 // if they are nil, the loss is unknown.
 func tallyLosses(t *tally, s *sample, losses []float64, e *Estimate) {
 	*e = Estimate{unknown, unknown}
-	if losses == nil {
-		return
+	if losses != nil {
+		t.estimate(&e.Value, &e.SE,
+			s.ratio(t, s.itemsWith(anyVotes), func(j int) (loss, votes float64) { return losses[j], s.total[j] }))
 	}
-	votes, loss := t.column(1), t.column(1)
-	for j, l := range losses {
-		if s.total[j] > 0 {
-			t.add(s.unit[j], votes, s.total[j])
-			t.add(s.unit[j], loss, l)
-		}
-	}
-	t.ratio(&e.Value, &e.SE, loss, votes)
 }
 
 // jointLosses returns, for every item, minus the log-probability of its votes
@@ -101,10 +97,9 @@ func lossesOf(votes Votes, loss func(j int, s []float64) float64) []float64 {
 }
 
 // marginalLosses returns, for every item, the loss of its votes taken one by
-// one under the mean probabilities ([N × d], row-major): −Σ_i S_i ln μ_i.
-func marginalLosses(means []float64, votes Votes) []float64 {
-	d := votes.Classes
-	return lossesOf(votes, func(j int, s []float64) float64 { return independentLoss(means[j*d:(j+1)*d], s) })
+// one under its mean probabilities: −Σ_i S_i ln μ_i.
+func marginalLosses(means func(j int) []float64, votes Votes) []float64 {
+	return lossesOf(votes, func(j int, s []float64) float64 { return independentLoss(means(j), s) })
 }
 
 // floorLosses returns, for every item, the loss under its own vote shares,
@@ -171,12 +166,7 @@ type Difference struct {
 // first and second being summed over the votes of each item ([N] each, as
 // jointLosses returns them). Each replicate uses the same items for both models.
 func (s *sample) compare(t *tally, first, second []float64) *Difference {
-	loss, weight := t.column(1), t.column(1)
-	for j := range first {
-		t.add(s.unit[j], loss, first[j]-second[j])
-		t.add(s.unit[j], weight, s.total[j])
-	}
 	d := &Difference{}
-	t.difference(d, func(s []float64) float64 { return s[loss] / s[weight] })
+	t.difference(d, s.ratio(t, s.itemsWith(0), func(j int) (loss, votes float64) { return first[j] - second[j], s.total[j] }))
 	return d
 }
