@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -45,32 +44,24 @@ type AbstentionTarget struct {
 
 // uncertainty returns a number for every item that is larger the less certain its prediction
 // is, and the sign that converts it to a threshold.
-func (s *sample) uncertainty(by string, width []float64) (uncertain []float64, sign float64, err error) {
-	switch by {
-	case ByTop:
-		uncertain = make([]float64, s.n)
-		forItems(s.ctx, s.n, func(j int) { uncertain[j] = -s.mixtures[j].TopClass(nil)[s.top[j]] })
-		return uncertain, -1, nil
-	case ByWidth:
-		return width, 1, nil
+func (s *sample) uncertainty(by string, width []float64) (uncertain []float64, sign float64) {
+	if by == ByWidth {
+		return width, 1
 	}
-	return nil, 0, fmt.Errorf("abstaining by %q: expected %s or %s", by, ByTop, ByWidth)
+	uncertain = make([]float64, s.n)
+	forItems(s.ctx, s.n, func(j int) { uncertain[j] = -s.mixtures[j].TopClass(nil)[s.top[j]] })
+	return uncertain, -1
 }
 
 // tallyAbstention adds the curve of accuracy and loss against the share of items
 // that are not withheld, most certain first, in at most opt.Steps points, and the
 // threshold of a target accuracy.
-func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt Options) error {
-	uncertain, sign, err := s.uncertainty(opt.AbstainBy, width)
-	if err != nil {
-		return err
-	}
+func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt Options) {
+	uncertain, sign := s.uncertainty(opt.AbstainBy, width)
 	r.AbstentionBy = opt.AbstainBy
 	voted := make([]float64, s.n)
-	for j, m := range s.total {
-		if m > 0 {
-			voted[j] = 1
-		}
+	for _, j := range s.itemsWith(anyVotes) {
+		voted[j] = 1
 	}
 	all := sum(voted)
 	of, bins := equalMass(uncertain, voted, opt.Steps)
@@ -82,7 +73,7 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		}
 		u := s.unit[j]
 		t.add(u, items+b, 1)
-		t.add(u, credit+b, MajorityCredit(s.top[j], s.votes.Item(j)))
+		t.add(u, credit+b, MajorityCredit(s.top[j], s.Votes.Item(j)))
 		t.add(u, votes+b, s.total[j])
 		t.add(u, loss+b, joint[j])
 		count[b]++
@@ -107,20 +98,15 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 	if opt.Accuracy > 0 {
 		r.AbstentionTarget = s.abstentionTarget(uncertain, sign, opt)
 	}
-	return nil
 }
 
 // abstentionTarget returns the threshold that reaches the target accuracy.
 func (s *sample) abstentionTarget(uncertain []float64, sign float64, opt Options) *AbstentionTarget {
-	var order []int // of voted items, the most certain first
-	for _, j := range ascending(uncertain) {
-		if s.total[j] > 0 {
-			order = append(order, j)
-		}
-	}
+	// The voted items, the most certain first.
+	order := slices.DeleteFunc(ascending(uncertain), func(j int) bool { return s.total[j] == 0 })
 	credit := make([]float64, len(order))
 	for i, j := range order {
-		credit[i] = MajorityCredit(s.top[j], s.votes.Item(j))
+		credit[i] = MajorityCredit(s.top[j], s.Votes.Item(j))
 	}
 	// reach returns the position of the last item that is not withheld, −1 if there is
 	// none, the share of items up to it and their accuracy, with items weighted by weight.

@@ -187,7 +187,7 @@ func tallyAgreement(t *tally, s *sample, r *Result, bins int) {
 				continue
 			}
 			counts[b]++
-			t.addAll(s.unit[j], first+b*columnsPerPairBin, 1, agree[j], PairAgreement(s.votes.Item(j)))
+			t.addAll(s.unit[j], first+b*columnsPerPairBin, 1, agree[j], PairAgreement(s.Votes.Item(j)))
 		}
 		return first, counts
 	}

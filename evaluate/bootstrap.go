@@ -74,7 +74,7 @@ func unitsOf[G comparable](items int, groups []G) (of []int, n int, err error) {
 		return of, items, nil
 	}
 	if len(groups) != items {
-		return nil, 0, fmt.Errorf("%d groups for %d items", len(groups), items)
+		return nil, 0, fmt.Errorf("expected groups of %d items, found %d", items, len(groups))
 	}
 	number := map[G]int{}
 	for j, g := range groups {

@@ -212,12 +212,12 @@ func tallyClasses(t *tally, s *sample, r *Result) {
 	}
 	for i := range r.ClassCalibration {
 		c := &r.ClassCalibration[i]
-		c.Class = s.names[i]
+		c.Class = s.Classes[i]
 		observed, expected := t.column(1), t.column(1)
 		variance, total := 0.0, 0.0
 		for j, m := range s.total {
 			mu := s.means(j)[i]
-			t.add(s.unit[j], observed, s.votes.Item(j)[i])
+			t.add(s.unit[j], observed, s.Votes.Item(j)[i])
 			t.add(s.unit[j], expected, m*mu)
 			// Var S = m μ(1 − μ) + m(m−1) Var p.
 			variance += m*mu*(1-mu) + m*(m-1)*s.variances(j)[i]

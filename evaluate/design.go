@@ -7,6 +7,7 @@ import (
 
 	"credence/internal/kernel"
 	"credence/internal/special"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -66,32 +67,22 @@ func supportOf(votes Votes, by *designer) Support {
 	}
 	s.Intervals = "yes"
 	s.judgeRatio(votes, by)
-	if s.PairedItems < enoughItems {
-		s.weaken()
-		if s.PairedItems == 1 {
-			say("only one item has two votes or more: the spread is learned from it alone")
-		} else {
-			say("only %d items have two votes or more: the spread is learned from them alone", s.PairedItems)
-		}
-	}
-	if s.MixedItems == 0 {
-		s.weaken()
-		say("votes never differ on an item: intervals would rest on the shape of the distribution assumed")
-	}
-	if 2*s.PairedItems < voted {
-		say("%d of %d items have a single vote: the spread is learned from the others, which must be like them", voted-s.PairedItems, voted)
-	}
-	if s.Order >= 2 {
-		say("items with %d votes or more are enough to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
-	}
-	return s
-}
-
-// weaken changes "yes" to "weak".
-func (s *Support) weaken() {
-	if s.Intervals == "yes" {
+	if s.Intervals == "yes" && (s.PairedItems < enoughItems || s.MixedItems == 0) {
 		s.Intervals = "weak"
 	}
+	if s.PairedItems < enoughItems {
+		say("only %s with two votes or more: the spread is learned from these alone", words.Plural(s.PairedItems, "item"))
+	}
+	if s.MixedItems == 0 {
+		say("votes on an item never differ: intervals would depend on the assumed shape of the distribution")
+	}
+	if 2*s.PairedItems < voted {
+		say("%d of %d items have a single vote: the spread is learned from the others, which must be similar", voted-s.PairedItems, voted)
+	}
+	if s.Order >= 2 {
+		say("enough items have %d votes or more to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
+	}
+	return s
 }
 
 // noSpread is the correlation between votes on an item below which they are considered
@@ -108,13 +99,13 @@ func (s *Support) judgeRatio(votes Votes, by *designer) {
 	switch {
 	case s.Intervals == "yes":
 	case by.correlation() < noSpread:
-		s.Reasons.add("votes on an item agree hardly more than votes on different items: " +
+		s.Reasons.add("votes on the same item hardly agree more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
-		s.Reasons.add("so few votes do not determine the variance that intervals rest on: " +
+		s.Reasons.add("there are too few votes to determine the variance that intervals depend on: " +
 			"more items, or more votes per item, help")
 	default:
-		s.Reasons.add("the variance that intervals rest on would be known to about ±%.0f%%: "+
+		s.Reasons.add("the variance that intervals depend on would be known to about ±%.0f%%: "+
 			"more items, or more votes per item, help", 100*se)
 	}
 }
@@ -177,10 +168,10 @@ func newDesigner(votes Votes) *designer {
 		return nil
 	}
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{fit.Alpha})
-	if err != nil {
-		return nil
+	if err == nil {
+		dist, err = dist.Rescale(1 - explained)
 	}
-	if dist, err = dist.Rescale(1 - explained); err != nil {
+	if err != nil {
 		return nil
 	}
 	return &designer{alpha: fit.Alpha, left: dist, trace: sum(dist.Variance(nil))}
@@ -247,12 +238,12 @@ func (d *designer) designs(items, votes []int) []Design {
 func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 	for _, n := range o.Items {
 		if n < 1 {
-			return nil, nil, fmt.Errorf("a plan for %d items: expected at least 1", n)
+			return nil, nil, fmt.Errorf("plan: expected at least 1 item, found %d", n)
 		}
 	}
 	for _, m := range o.Votes {
 		if m < 2 || m > MaxPlannedVotes {
-			return nil, nil, fmt.Errorf("a plan for %d votes per item: expected 2 to %d", m, MaxPlannedVotes)
+			return nil, nil, fmt.Errorf("plan: expected 2 to %d votes per item, found %d", MaxPlannedVotes, m)
 		}
 	}
 	items, votes = o.Items, o.Votes

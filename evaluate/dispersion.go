@@ -49,7 +49,7 @@ type pairDists struct {
 
 // allClasses returns the distributions of the predictions.
 func (s *sample) allClasses() (*pairDists, error) {
-	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
+	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.Votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
 	return p, p.compute()
 }
@@ -69,7 +69,7 @@ func (s *sample) oneClass(i int) (*pairDists, error) {
 		}
 		return dist
 	}
-	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
+	votes := func(j int) []float64 { return []float64{s.Votes.Item(j)[i], s.total[j] - s.Votes.Item(j)[i]} }
 	p := &pairDists{s: s, dist: dist, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
 	return p, p.compute()
 }
@@ -160,7 +160,7 @@ func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
 
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,
 // for every class and by the levels of columns.
-func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) error {
+func tallyDispersion(t *tally, s *sample, r *Result, bins int) error {
 	pairs, err := s.allClasses()
 	if err != nil {
 		return err
@@ -177,14 +177,14 @@ func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column)
 			return err
 		}
 	}
-	if err := pairs.addColumns(t, r, all, columns); err != nil {
+	if err := pairs.addColumns(t, r, all); err != nil {
 		return err
 	}
 	if s.d == 2 { // both classes have the ratio of the whole
 		return nil
 	}
 	r.DispersionClasses = make([]Dispersion, s.d)
-	for i, name := range s.names {
+	for i, name := range s.Classes {
 		r.DispersionClasses[i].Name = name
 		one, err := s.oneClass(i)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/special"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -54,20 +55,29 @@ func NewInput(ds *dataset.Dataset) *Input {
 }
 
 // dists returns the distributions of the predictions, nil if they have none. It returns an error if the
-// means are not probabilities, if predictions and votes do not match, or if the input has data that can
-// only be compared with distributions.
+// means or true probabilities are invalid, if predictions and votes do not match, or if the input has data
+// that can only be compared with distributions.
 func (in *Input) dists() ([]*mixture.Dirichlet, error) {
 	if err := in.Votes.check(); err != nil {
 		return nil, err
 	}
-	n := in.Votes.Len()
+	n, d := in.Votes.Len(), in.Votes.Classes
 	if len(in.Predictions) != n {
-		return nil, fmt.Errorf("expected predictions for %d items with votes, found %d", n, len(in.Predictions))
+		return nil, fmt.Errorf("expected predictions for %s with votes, found %d", words.Plural(n, "item"), len(in.Predictions))
+	}
+	if in.Truth != nil && len(in.Truth) != n*d {
+		return nil, fmt.Errorf("expected %d true probabilities of %s and %d classes, found %d",
+			n*d, words.Plural(n, "item"), d, len(in.Truth))
 	}
 	var list []*mixture.Dirichlet
 	for j := range in.Predictions {
-		if err := checkProbabilities(in.Predictions[j].Mean, in.Votes.Classes); err != nil {
+		if err := checkProbabilities(in.Predictions[j].Mean, d); err != nil {
 			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
+		if in.Truth != nil {
+			if err := checkProbabilities(in.Truth[j*d:(j+1)*d], d); err != nil {
+				return nil, fmt.Errorf("true probabilities of item %d: %w", j, err)
+			}
 		}
 		if dist := in.Predictions[j].ReportedDist(); dist != nil {
 			list = append(list, dist)
@@ -130,15 +140,15 @@ func (v Votes) Total(j int) float64 { return sum(v.Item(j)) }
 // check returns an error unless v is a matrix of counts of two or more classes.
 func (v Votes) check() error {
 	if v.Classes < 2 {
-		return fmt.Errorf("votes on %d classes: there are at least two", v.Classes)
+		return fmt.Errorf("expected votes on at least two classes, found %d", v.Classes)
 	}
 	if len(v.Counts)%v.Classes != 0 {
-		return fmt.Errorf("%d counts are no rows of %d classes", len(v.Counts), v.Classes)
+		return fmt.Errorf("expected counts of %d classes per item, found %d counts", v.Classes, len(v.Counts))
 	}
 	for k, c := range v.Counts {
 		if !(c >= 0) || math.IsInf(c, 1) {
-			return fmt.Errorf("item %d has %v votes for class %d: counts are finite and not negative",
-				k/v.Classes, c, k%v.Classes)
+			return fmt.Errorf("item %d, class %d: expected a finite number of votes that is not negative, found %v",
+				k/v.Classes, k%v.Classes, c)
 		}
 	}
 	return nil
@@ -167,48 +177,42 @@ func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 // sample is a set of predictions with their votes, and the quantities that metrics
 // share. n items, d classes.
 type sample struct {
-	ctx         context.Context // canceled if the result is no longer needed
-	n, d        int
-	predictions []head.Decoded
-	mixtures    []*mixture.Dirichlet // of the predictions, nil if they have none
-	votes       Votes
-	names       []string  // [d]
-	total       []float64 // [n] votes of each item
-	variance    []float64 // [n × d]
-	top         []int     // [n] predicted class
-	unit        []int     // [n] unit of resampling
-	raterModel  *head.RaterModel
-	ratings     [][]head.Rating // [n] if there is a rater model
-	units       int
+	Input
+	ctx      context.Context // canceled if the result is no longer needed
+	n, d     int
+	mixtures []*mixture.Dirichlet // of the predictions, nil if they have none
+	total    []float64            // [n] votes of each item
+	variance []float64            // [n × d]
+	top      []int                // [n] predicted class
+	unit     []int                // [n] unit of resampling
+	units    int
 }
 
-func newSample(ctx context.Context, in *Input) (*sample, error) {
+// newSample checks the input and fills in the names of classes.
+func newSample(ctx context.Context, in Input) (*sample, error) {
 	mixtures, err := in.dists()
 	if err != nil {
 		return nil, err
 	}
-	votes, names, n, d := in.Votes, in.Classes, in.Votes.Len(), in.Votes.Classes
-	if n == 0 {
-		return nil, errors.New("no items to evaluate")
-	}
-	if names == nil {
+	n, d := in.Votes.Len(), in.Votes.Classes
+	if in.Classes == nil {
 		for i := range d {
-			names = append(names, strconv.Itoa(i))
+			in.Classes = append(in.Classes, strconv.Itoa(i))
 		}
 	}
-	if len(names) != d {
-		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
+	if mixtures == nil {
+		in.RaterModel = nil
 	}
-	s := &sample{
-		ctx: ctx, n: n, d: d, predictions: in.Predictions, mixtures: mixtures, votes: votes, names: names,
-		total: make([]float64, n), top: make([]int, n), variance: make([]float64, n*d),
+	switch {
+	case n == 0:
+		return nil, errors.New("no items to evaluate")
+	case len(in.Classes) != d:
+		return nil, fmt.Errorf("expected names of %d classes, found %d", d, len(in.Classes))
+	case in.RaterModel != nil && len(in.Ratings) != n:
+		return nil, fmt.Errorf("expected ratings of %d items, found %d", n, len(in.Ratings))
 	}
-	if in.RaterModel != nil && mixtures != nil {
-		if len(in.Ratings) != n {
-			return nil, fmt.Errorf("ratings of %d items, but votes on %d", len(in.Ratings), n)
-		}
-		s.raterModel, s.ratings = in.RaterModel, in.Ratings
-	}
+	s := &sample{Input: in, ctx: ctx, n: n, d: d, mixtures: mixtures,
+		total: make([]float64, n), top: make([]int, n), variance: make([]float64, n*d)}
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err
 	}
@@ -217,7 +221,7 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 		if a.Dist != nil {
 			copy(s.variances(j), a.Variance)
 		}
-		s.top[j], s.total[j] = a.Top(), votes.Total(j)
+		s.top[j], s.total[j] = a.Top(), in.Votes.Total(j)
 	}
 	return s, nil
 }
@@ -237,7 +241,7 @@ func (s *sample) itemsWith(votes float64) []int {
 }
 
 // means returns the mean probabilities of item j.
-func (s *sample) means(j int) []float64 { return s.predictions[j].Mean }
+func (s *sample) means(j int) []float64 { return s.Predictions[j].Mean }
 
 // variances returns the variances of the probabilities of item j.
 func (s *sample) variances(j int) []float64 { return s.variance[j*s.d : (j+1)*s.d] }

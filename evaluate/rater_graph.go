@@ -44,7 +44,7 @@ type RaterGraph struct {
 	// there are none or if no rater is modelled; see [RaterGraph.Group].
 	Modelled int         `json:"modelled"`
 	Left     *LeftRaters `json:"left,omitempty"`
-	// Apart reports whether training may model raters: all votes are named, and there is a connected group
+	// Separable reports whether training may model raters: all votes are named, and there is a connected group
 	// that is large enough. Reasons explain why not, and note other facts about the raters.
 	Separable bool     `json:"apart"`
 	Reasons   Messages `json:"reasons"`
@@ -67,20 +67,8 @@ type ConstantRater struct {
 // EnoughVotes is the mean number of votes per rater that is required to model raters.
 const EnoughVotes = 30
 
-// NewRaterGraph returns the graph of the raters and items of ds.
-func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
-	if err := ds.Check(); err != nil {
-		return nil, err
-	}
-	votes := NewVotes(ds)
-	if err := votes.check(); err != nil {
-		return nil, err
-	}
-	return raterGraph(ds, votes, newDesigner(votes)), nil
-}
-
-// raterGraph is NewRaterGraph for a known spread between items.
-func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
+// newRaterGraph returns the graph of the raters and items of ds. by is nil if the spread between items is unknown.
+func newRaterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g := CountRaters(ds)
 	g.expectBias(ds, votes, by)
 	g.findConstant(ds, votes)
@@ -92,7 +80,7 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 }
 
 // CountRaters returns the graph with the counts of votes, raters and groups only. It takes far less
-// time than [NewRaterGraph]; Apart, Reasons and the standard errors are not set.
+// time than [Check]; Separable, Reasons and the standard errors are not set.
 func CountRaters(ds *dataset.Dataset) *RaterGraph {
 	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, BiasSE: unknown, BiasSEMost: unknown,
 		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: Messages{},
@@ -186,16 +174,16 @@ func (g *RaterGraph) judge(classes int) {
 	say := g.Reasons.add
 	switch {
 	case g.Votes == 0:
-		say("votes carry no raters' names")
+		say("votes have no rater names")
 		return
 	case g.Raters == 1:
-		say("there is one rater only, and nobody to compare with")
+		say("there is only one rater, and no other to compare with")
 	}
 	if g.Unnamed > 0 {
-		say("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
+		say("%s of %s have no rater name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
 	}
 	if g.MeanVotes < EnoughVotes && g.Modelled == 0 {
-		say("raters cast %.1f votes on average: it takes %d", float64(g.MeanVotes), EnoughVotes)
+		say("raters cast %.1f votes on average: at least %d are required", float64(g.MeanVotes), EnoughVotes)
 	}
 	if g.Components > 1 && g.Modelled == 0 {
 		say("raters fall into %s groups without a common item, such as %s: votes cannot show whether their raters or their items differ",
@@ -207,11 +195,11 @@ func (g *RaterGraph) judge(classes int) {
 	}
 	if g.groups > 1 {
 		say("raters fall into %s groups without a common item, such as %s, each with a mean bias of 0: "+
-			"what sets groups apart, raters or items, is left to the features",
+			"differences between groups are attributed to the features",
 			words.Thousands(g.groups), g.nameGroups())
 	}
 	if g.Separable && classes > 2 {
-		say("with more than two classes, raters differ by guess rate only; biases are modelled for two")
+		say("with more than two classes, raters are modelled by their guess rates only; biases require two classes")
 	}
 	// Raters for whom a constant vote has a probability below 5%, after Bonferroni's correction.
 	var unlikely []string
@@ -221,10 +209,6 @@ func (g *RaterGraph) judge(classes int) {
 		}
 	}
 	if len(unlikely) > 0 {
-		verb := "say"
-		if len(unlikely) == 1 {
-			verb = "says"
-		}
-		say("%s always %s the same, hardly by chance: %s", words.Plural(len(unlikely), "rater"), verb, words.Few(unlikely))
+		say("%s with the same vote on every item, which is unlikely by chance: %s", words.Plural(len(unlikely), "rater"), words.Few(unlikely))
 	}
 }

@@ -55,26 +55,22 @@ type RaterVotes struct {
 
 // String returns a sentence on how many raters are not modelled, and why, without their names.
 func (l *LeftRaters) String() string {
-	whom, verb := "this rater", "counts"
-	if l.Votes != 1 {
-		verb = "count"
-	}
-	if l.Raters > 1 {
-		whom = "these raters"
-	}
-	return fmt.Sprintf("%s by %s %s as cast by an average rater: no shared items connect %s with the others, "+
-		"and a separate group is modelled only from two raters with %d votes each on average",
-		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), verb, whom, EnoughVotes)
+	return fmt.Sprintf("%s by %s treated as cast by an average rater: no shared items connect them with the other raters, "+
+		"and a separate group is modelled only if it has at least two raters with %d votes each on average",
+		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), EnoughVotes)
 }
 
 // Names lists the first of the raters with their votes.
 func (l *LeftRaters) Names() string {
-	var list []string
-	for _, x := range l.First {
-		list = append(list, fmt.Sprintf("%q (%s)", x.Name, words.Plural(x.Votes, "vote")))
-	}
-	text := strings.Join(list, ", ")
-	if more := l.Raters - len(l.First); more > 0 {
+	return firstOf(words.Each(l.First, func(x RaterVotes) string {
+		return fmt.Sprintf("%q (%s)", x.Name, words.Plural(x.Votes, "vote"))
+	}), l.Raters)
+}
+
+// firstOf joins the first of a number of names.
+func firstOf(names []string, all int) string {
+	text := strings.Join(names, ", ")
+	if more := all - len(names); more > 0 {
 		text += fmt.Sprintf(" and %s more", words.Thousands(more))
 	}
 	return text
@@ -148,24 +144,20 @@ func (g *RaterGraph) findGroups(ds *dataset.Dataset) {
 // choose selects the groups that are large enough to be modelled; see Group. group is the index in list
 // of the group of each rater who voted.
 func (g *RaterGraph) choose(ds *dataset.Dataset, group []int32, list []RaterGroup) {
-	large := func(c RaterGroup) bool { return c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters }
-	votes := 0
-	for _, c := range list {
-		if large(c) {
-			votes += c.Votes
+	votes, raters, groups := 0, 0, 0                // of large groups
+	number := slices.Repeat([]int32{-1}, len(list)) // index among them
+	for k, c := range list {
+		if c.Raters >= 2 && c.Votes >= EnoughVotes*c.Raters {
+			number[k] = int32(groups)
+			votes, raters, groups = votes+c.Votes, raters+c.Raters, groups+1
 		}
 	}
 	if votes == 0 || 2*votes < g.Votes {
 		return
 	}
-	number := make([]int32, len(list)) // index among the modelled groups
+	g.Modelled, g.groups = raters, groups
 	for k := range list {
-		number[k] = -1
-		if c := &list[k]; large(*c) {
-			c.Modelled, number[k] = true, int32(g.groups)
-			g.groups++
-			g.Modelled += c.Raters
-		}
+		list[k].Modelled = number[k] >= 0
 	}
 	g.group = make([]int32, len(g.cast))
 	left := &LeftRaters{Raters: g.Raters - g.Modelled, Votes: g.Votes - votes}
@@ -189,11 +181,7 @@ func (g *RaterGraph) nameGroups() string {
 		if len(list) == 2 || g.Modelled > 0 && !c.Modelled {
 			continue
 		}
-		name := strings.Join(c.Names[:min(3, len(c.Names))], ", ")
-		if more := c.Raters - min(3, len(c.Names)); more > 0 {
-			name += fmt.Sprintf(" and %s more", words.Thousands(more))
-		}
-		list = append(list, "{"+name+"}")
+		list = append(list, "{"+firstOf(c.Names[:min(3, len(c.Names))], c.Raters)+"}")
 	}
 	return strings.Join(list, " and ")
 }

@@ -48,10 +48,8 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 		return nil, fmt.Errorf("references: %w", err)
 	}
 	s := &ReferenceScores{}
-	if s.losses, err = r.losses(d.x, d.votes); err != nil {
-		return nil, fmt.Errorf("references: %w", err)
-	}
-	return s, nil
+	s.losses, err = r.losses(d.x, d.votes)
+	return s, err
 }
 
 func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*References, error) {
@@ -76,7 +74,7 @@ func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, 
 		return l, err
 	}
 	if n := len(r.Constant.Probabilities); n != votes.Classes || len(r.ConstantDirichlet.Alpha) != n {
-		return l, fmt.Errorf("references of %d classes, but votes on %d", n, votes.Classes)
+		return l, fmt.Errorf("references: expected votes on %d classes, found %d", n, votes.Classes)
 	}
 	l[refConstant], l[refConstantDM] = r.Constant.losses(votes), r.ConstantDirichlet.losses(votes)
 	if r.Logistic != nil && x != nil {
@@ -198,26 +196,20 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 type referenceData struct {
 	x      *logistic.Dense // features; nil if there are none, or too many
 	votes  Votes
-	groups []int
+	groups []string // nil if there are none
 }
 
 // newReferenceData reads some items of ds, with features transformed by t. training
 // reports whether t was fitted to ds.
 func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
-	var groups []string
 	for _, j := range items {
 		d.votes.Counts = append(d.votes.Counts, float64s(ds.CountsOf(j))...)
 		if ds.Groups != nil {
-			groups = append(groups, ds.Groups[j])
+			d.groups = append(d.groups, ds.Groups[j])
 		}
 	}
 	var err error
-	if groups != nil {
-		if d.groups, _, err = unitsOf(len(items), groups); err != nil {
-			return nil, err
-		}
-	}
 	d.x, err = referenceFeatures(ctx, t, ds, items, training)
 	return d, err
 }

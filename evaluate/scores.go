@@ -39,10 +39,10 @@ func MajorityCredit(class int, votes []float64) float64 {
 func tallyScores(t *tally, s *sample, r *Result) {
 	voted := s.itemsWith(anyVotes)
 	t.estimate(&r.Accuracy.Value, &r.Accuracy.SE, s.ratio(t, voted, func(j int) (credit, items float64) {
-		return MajorityCredit(s.top[j], s.votes.Item(j)), 1
+		return MajorityCredit(s.top[j], s.Votes.Item(j)), 1
 	}))
 	t.estimate(&r.Brier.Value, &r.Brier.SE, s.ratio(t, voted, func(j int) (score, votes float64) {
-		return brierScore(s.means(j), s.votes.Item(j)), s.total[j]
+		return brierScore(s.means(j), s.Votes.Item(j)), s.total[j]
 	}))
 }
 
@@ -77,10 +77,10 @@ func (s *sample) jointLosses() ([]float64, error) {
 	losses := make([]float64, s.n)
 	return losses, tryItems(s.ctx, s.n, func(j int) (err error) {
 		l := 0.0
-		if s.raterModel != nil {
-			l, err = s.raterModel.LogVotes(s.predictions[j].Dist, s.ratings[j])
+		if s.RaterModel != nil {
+			l, err = s.RaterModel.LogVotes(s.Predictions[j].Dist, s.Ratings[j])
 		} else {
-			l, err = s.mixtures[j].LogVotes(s.votes.Item(j))
+			l, err = s.mixtures[j].LogVotes(s.Votes.Item(j))
 		}
 		losses[j] = -l
 		return err

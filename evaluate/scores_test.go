@@ -22,7 +22,7 @@ func dirichlet(t testing.TB, alpha ...float64) *mixture.Dirichlet {
 func TestLossesClosedForm(t *testing.T) {
 	v := votesOf(t, [][]float64{{2, 1}, {0, 0}, {0, 4}})
 	uniform := dirichlet(t, 1, 1)
-	sample, err := newSample(t.Context(), &Input{Predictions: predictionsOf([]*mixture.Dirichlet{uniform, uniform, uniform}), Votes: v})
+	sample, err := newSample(t.Context(), Input{Predictions: predictionsOf([]*mixture.Dirichlet{uniform, uniform, uniform}), Votes: v})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,18 +65,18 @@ type File struct{ Name, SHA256 string }
 func (in *Input) check() error {
 	d, n := len(in.Classes), len(in.Predictions)
 	if d < 2 {
-		return fmt.Errorf("%d classes: there are at least two", d)
+		return fmt.Errorf("expected at least two classes, found %d", d)
 	}
 	if in.Items != nil && len(in.Items) != n {
-		return fmt.Errorf("%d item names for %d predictions", len(in.Items), n)
+		return fmt.Errorf("expected names of %d items, found %d", n, len(in.Items))
 	}
 	if in.Votes.Classes != 0 && (in.Votes.Classes != d || in.Votes.Len() != n) {
-		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d",
-			in.Votes.Len(), in.Votes.Classes, n, d)
+		return fmt.Errorf("expected votes on %d items and %d classes, found %d and %d",
+			n, d, in.Votes.Len(), in.Votes.Classes)
 	}
 	for j := range in.Predictions {
 		if m := in.Predictions[j].Dist; m == nil || m.Classes() != d {
-			return fmt.Errorf("prediction %d is none of %d classes", j, d)
+			return fmt.Errorf("prediction %d: expected a distribution of %d classes", j, d)
 		}
 	}
 	return nil

@@ -277,10 +277,10 @@ func TestFewerNetworksThanParts(t *testing.T) {
 func TestErrors(t *testing.T) {
 	good := made(t, 60, []string{"a", "b"}, false)
 	for want, change := range map[string]func(in *Input){
-		"report: 0 classes: there are at least two":                                func(in *Input) { in.Classes = nil },
-		"report: 1 item names for 60 predictions":                                  func(in *Input) { in.Items = in.Items[:1] },
-		"report: prediction 0 is none of 3 classes":                                func(in *Input) { in.Classes, in.Votes = []string{"a", "b", "c"}, evaluate.Votes{} },
-		"report: votes on 30 items of 4 classes, but predictions of 60 items of 2": func(in *Input) { in.Votes.Classes = 4 },
+		"report: expected at least two classes, found 0":                   func(in *Input) { in.Classes = nil },
+		"report: expected names of 60 items, found 1":                      func(in *Input) { in.Items = in.Items[:1] },
+		"report: prediction 0: expected a distribution of 3 classes":       func(in *Input) { in.Classes, in.Votes = []string{"a", "b", "c"}, evaluate.Votes{} },
+		"report: expected votes on 60 items and 2 classes, found 30 and 4": func(in *Input) { in.Votes.Classes = 4 },
 		"report: configuration of the fit: invalid character 'n' looking for beginning of object key string": func(in *Input) {
 			p := *in.Provenance
 			p.Config = json.RawMessage("{nonsense")
