@@ -209,6 +209,6 @@ func (g *RaterGraph) judge(classes int) {
 		}
 	}
 	if len(unlikely) > 0 {
-		say("%s with the same vote on every item, which is unlikely by chance: %s", words.Plural(len(unlikely), "rater"), words.Few(unlikely))
+		say("%s with the same vote on every item, unlikely by chance: %s", words.Plural(len(unlikely), "rater"), words.Few(unlikely))
 	}
 }

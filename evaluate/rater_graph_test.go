@@ -78,7 +78,7 @@ func TestRaterGraphReasons(t *testing.T) {
 		"nobody":  {nobody, false, "votes have no rater names"},
 		"one":     {ratedBy(classes, one...), false, "there is only one rater, and no other to compare with"},
 		"unnamed": {unnamed, false, "3 of 80 votes have no rater name"},
-		"same":    {ratedBy(classes, pair...), true, "1 rater with the same vote on every item, which is unlikely by chance: bob"},
+		"same":    {ratedBy(classes, pair...), true, "1 rater with the same vote on every item, unlikely by chance: bob"},
 		"three":   {three, true, "with more than two classes, raters are modelled by their guess rates only; biases require two classes"},
 		"empty":   {&dataset.Dataset{Classes: classes}, false, "votes have no rater names"},
 	} {
