@@ -127,17 +127,16 @@ func itemsOf(in *Input, level float64) []item {
 // argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 
-// agreement classifies an item by how its votes agree about the class shown.
-type agreement int
-
+// How the votes on an item agree about the class shown.
 const (
-	allFor agreement = iota
+	allFor = iota
 	allAgainst
 	mixed
 	unknown // fewer than two votes
 )
 
-func (x *item) agreement() agreement {
+// agreement classifies the item by its votes.
+func (x *item) agreement() int {
 	if x.total < 2 {
 		return unknown
 	}
@@ -155,9 +154,6 @@ func (x *item) agreement() agreement {
 // disagreement. With two classes it returns one item for each predicted class, as far as
 // there are any.
 func certain(items []item) []item {
-	if len(items) == 0 {
-		return nil
-	}
 	narrowest := func(items []item) []item {
 		return first(items, 1, func(a, b item) int {
 			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.disagree, b.disagree))

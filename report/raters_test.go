@@ -56,7 +56,7 @@ func TestRaters(t *testing.T) {
 	in.Raters = raterReport(300, 3)
 	page = written(t, in)
 	checkPage(t, page)
-	for _, want := range []string{"those who differ most", "260 more are not in it", "the other 260"} {
+	for _, want := range []string{"who differ most", "260 more are not shown", "the other 260"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not in the page of many raters", want)
 		}
