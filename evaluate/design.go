@@ -38,7 +38,7 @@ const enoughItems = 100
 
 // supportOf returns the support by the votes; by is nil if the spread between items is unknown.
 func supportOf(votes Votes, by *designer) Support {
-	s := Support{RatioSE: unknown}
+	s := Support{Intervals: "no", RatioSE: unknown}
 	have, items := newHistogram(votes.Len(), votes.Total), 0.0
 	voted := votes.Len() - int(have.times[0])
 	for _, m := range slices.Backward(have.values) {
@@ -57,11 +57,9 @@ func supportOf(votes Votes, by *designer) Support {
 	say := s.Reasons.add
 	switch {
 	case voted == 0:
-		s.Intervals = "no"
 		say("there are no votes")
 		return s
 	case s.PairedItems == 0:
-		s.Intervals = "no"
 		say("no item has two votes: one vote per item shows the mean probability and nothing about its spread")
 		return s
 	}

@@ -41,22 +41,19 @@ func PlanVotes(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 	if err := checkPlan(dists, model, costs, o); err != nil {
 		return nil, err
 	}
+	left := o.Budget * (1 + 1e-9) // sums of costs are rounded
 	items := make([]plannedItem, len(dists))
 	err := tryItems(context.Background(), len(dists), func(j int) error {
 		items[j] = plannedItem{outcomes: []voteOutcome{{dist: dists[j], chance: 1}}, asked: make([]bool, len(costs))}
 		for k, c := range costs {
 			items[j].asked[k] = o.Voted != nil && o.Voted(j, c.Rater)
 		}
-		return items[j].value(model, costs, o.Most)
+		return items[j].value(model, costs, o.Most, left)
 	})
 	if err != nil {
 		return nil, err
 	}
 	var list []PlannedVote
-	left := o.Budget * (1 + 1e-9) // sums of costs are rounded
-	for j := range items {
-		items[j].choose(costs, left)
-	}
 	for {
 		best := -1
 		for j := range items {
@@ -75,10 +72,9 @@ func PlanVotes(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 		c := costs[x.best]
 		list = append(list, PlannedVote{best, c.Rater, c.Cost, x.gains[x.best]})
 		left = max(0, left-c.Cost)
-		if err := x.add(model, costs, o.Most); err != nil {
+		if err := x.add(model, costs, o.Most, left); err != nil {
 			return nil, fmt.Errorf("item %d: %w", best, err)
 		}
-		x.choose(costs, left)
 	}
 }
 
@@ -139,14 +135,11 @@ type voteOutcome struct {
 	chance float64
 }
 
-// value computes the gain of one more vote of each rater, the mean over outcomes.
-func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int) error {
+// value computes the gain of one more vote of each rater, the mean over outcomes, and chooses the best.
+func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int, left float64) error {
 	x.gains = make([]float64, len(costs))
-	if x.votes >= most {
-		return nil
-	}
 	for k, c := range costs {
-		if x.asked[k] {
+		if x.asked[k] || x.votes >= most {
 			continue
 		}
 		for _, o := range x.outcomes {
@@ -160,6 +153,7 @@ func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int) erro
 			return fmt.Errorf("gain of a vote of rater %d: expected a finite number, found %v", c.Rater, g)
 		}
 	}
+	x.choose(costs, left)
 	return nil
 }
 
@@ -174,7 +168,7 @@ func (x *plannedItem) choose(costs []Cost, left float64) {
 }
 
 // add adds the best vote: every outcome is split into one per class.
-func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int) error {
+func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int, left float64) error {
 	k := x.best
 	x.asked[k] = true
 	x.votes++
@@ -198,5 +192,5 @@ func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int) error 
 		}
 		x.outcomes = after
 	}
-	return x.value(model, costs, most)
+	return x.value(model, costs, most, left)
 }

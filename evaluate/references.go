@@ -53,9 +53,6 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 }
 
 func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*References, error) {
-	if err := d.votes.check(); err != nil {
-		return nil, err
-	}
 	r := &References{Constant: fitConstant(d.votes), ConstantDirichlet: fitConstantDirichlet(d.votes)}
 	if d.x == nil {
 		return r, nil
@@ -70,9 +67,6 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 // losses returns the losses of votes under each reference; those of the logistic
 // regression are nil without features.
 func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, err error) {
-	if err := votes.check(); err != nil {
-		return l, err
-	}
 	if n := len(r.Constant.Probabilities); n != votes.Classes || len(r.ConstantDirichlet.Alpha) != n {
 		return l, fmt.Errorf("references: expected votes on %d classes, found %d", n, votes.Classes)
 	}
@@ -209,7 +203,10 @@ func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Trans
 			d.groups = append(d.groups, ds.Groups[j])
 		}
 	}
-	var err error
+	err := d.votes.check()
+	if err != nil {
+		return nil, err
+	}
 	d.x, err = referenceFeatures(ctx, t, ds, items, training)
 	return d, err
 }

@@ -6,9 +6,11 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 // Verdict is the short answer to a question about a model, as shown on its page.
@@ -251,4 +253,84 @@ func further(r *evaluate.Result) []row {
 		{Name: "PIT p-value", Value: pValue(r.PITPValue),
 			Meaning: "Probability of votes at least this unusual if the predicted distributions are right. Below 0.01 they are unlikely to be."},
 	}
+}
+
+// dash is shown for a number that could not be computed.
+const dash = "—"
+
+// number formats x with the given number of decimals, or returns a dash.
+func number(x evaluate.Number, decimals int) string {
+	if !x.Known() {
+		return dash
+	}
+	s := strconv.FormatFloat(float64(x), 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// withError formats an estimate with its standard error, value ± se.
+func withError(e evaluate.Estimate, decimals int) string {
+	s := number(e.Value, decimals)
+	if e.Value.Known() && e.SE.Known() {
+		s += " ± " + number(e.SE, decimals)
+	}
+	return s
+}
+
+// pValue formats a p-value with three decimals, or as a bound.
+func pValue(x evaluate.Number) string {
+	switch {
+	case !x.Known():
+		return dash
+	case x < 0.001:
+		return "below 0.001"
+	}
+	return number(x, 3)
+}
+
+// count formats a count with commas between thousands.
+func count(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return dash
+	}
+	return words.Count(v)
+}
+
+// sentence returns s with a capital letter and a period.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = []rune(strings.ToUpper(string(r[:1])))[0]
+	s = string(r)
+	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// percent formats a level as a percentage.
+func percent(level float64) string { return strconv.FormatFloat(100*level, 'g', 4, 64) + "%" }
+
+// sigma is half the width of a 95% interval in standard errors.
+const sigma = 1.96
+
+// around returns the ends of the 95% interval x ± 1.96 se, clipped to [least, most].
+func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
+	if !x.Known() || !se.Known() {
+		return math.NaN(), math.NaN()
+	}
+	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
+}
+
+// some joins a list, with at most shown elements and the number of others.
+func some(things []string, shown int) string {
+	if n := len(things); n > shown+1 {
+		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
+	}
+	return words.List(things, "and")
 }
