@@ -191,7 +191,7 @@ func even(gains [][]float64, budget int) float64 {
 // with m_k the mean of a component and W_k the trace of its covariance.
 func Gains(dists []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 	if budget < 0 || most < 1 {
-		return nil, fmt.Errorf("expected a budget of at least 0 votes and at least 1 vote per item, found %d and %d", budget, most)
+		return nil, fmt.Errorf("expected a budget of at least 0 and at least 1 vote per item, found %d and %d", budget, most)
 	}
 	if len(dists) == 0 {
 		return nil, nil

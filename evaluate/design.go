@@ -328,12 +328,12 @@ func logRisings(a float64, m int) []float64 {
 // classes and the rest is most of the total, it is found by subtraction.
 func (c *voteCounts) rest(classes []int) float64 {
 	if len(c.alpha) > fewClasses {
-		part := 0.0
+		given := 0.0
 		for _, i := range classes {
-			part += c.alpha[i]
+			given += c.alpha[i]
 		}
-		if part <= c.sum/2 {
-			return c.sum - part
+		if given <= c.sum/2 {
+			return c.sum - given
 		}
 	}
 	rest := 0.0

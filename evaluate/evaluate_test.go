@@ -123,7 +123,7 @@ func TestEvaluateErrors(t *testing.T) {
 	}{
 		{Input{}, Options{}, "expected votes on at least two classes, found 0"},
 		{Input{Votes: Votes{Classes: 2}}, Options{}, "no items to evaluate"},
-		{Input{Votes: v}, Options{}, "expected predictions for 1 item with votes, found 0"},
+		{Input{Votes: v}, Options{}, "expected predictions for 1 item, found 0"},
 		{Input{Predictions: make([]head.Decoded, 1), Votes: v}, Options{}, "item 0: expected 2 probabilities, found 0"},
 		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0, class 1: expected a finite number of votes that is not negative, found -2"},
 		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: expected 3 probabilities, found 2"},

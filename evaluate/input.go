@@ -63,7 +63,7 @@ func (in *Input) dists() ([]*mixture.Dirichlet, error) {
 	}
 	n, d := in.Votes.Len(), in.Votes.Classes
 	if len(in.Predictions) != n {
-		return nil, fmt.Errorf("expected predictions for %s with votes, found %d", words.Plural(n, "item"), len(in.Predictions))
+		return nil, fmt.Errorf("expected predictions for %s, found %d", words.Plural(n, "item"), len(in.Predictions))
 	}
 	if in.Truth != nil && len(in.Truth) != n*d {
 		return nil, fmt.Errorf("expected %d true probabilities of %s and %d classes, found %d",

@@ -71,7 +71,7 @@ func (l *logisticModel) losses(x *logistic.Dense, votes Votes) (independent, dir
 		return nil, nil, err
 	}
 	if len(l.Weights) != l.Classes*l.Columns || len(l.Bias) != l.Classes {
-		return nil, nil, fmt.Errorf("logistic regression: expected weights and biases of %d classes and %d columns, found %d and %d",
+		return nil, nil, fmt.Errorf("logistic regression of %d classes and %d columns: found %d weights and %d biases",
 			l.Classes, l.Columns, len(l.Weights), len(l.Bias))
 	}
 	if x.Columns != l.Columns || votes.Classes != l.Classes {

@@ -56,7 +56,7 @@ func TestMeans(t *testing.T) {
 	}{
 		{Input{Predictions: append(predictionsOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "found 1 of 300"},
 		{Input{Predictions: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "requires distributions"},
-		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "predictions for 300 items with votes, found 299"},
+		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "predictions for 300 items, found 299"},
 		{Input{Predictions: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0: expected a probability between 0 and 1, found 2"},
 		{Input{Predictions: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "found a sum of 0"},
 	} {

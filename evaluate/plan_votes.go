@@ -93,7 +93,7 @@ func checkPlan(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 	case o.Most < 1:
 		return fmt.Errorf("expected at least 1 vote per item, found a limit of %d", o.Most)
 	case len(dists)*len(costs) > maxPairs:
-		return fmt.Errorf("expected at most %d pairs of items and raters, found %d items and %d raters", maxPairs, len(dists), len(costs))
+		return fmt.Errorf("expected at most %d pairs of items and raters, found %d × %d", maxPairs, len(dists), len(costs))
 	}
 	seen := make(map[int]bool, len(costs))
 	for _, c := range costs {

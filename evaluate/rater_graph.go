@@ -210,7 +210,8 @@ func (g *RaterGraph) judge(classes int) {
 		}
 	}
 	if len(unlikely) > 0 {
-		say("%s with the same vote on every item, unlikely by chance: %s", words.Plural(len(unlikely), "rater"), words.Few(unlikely))
+		say("%s with the same vote on every item, unlikely by chance: %s",
+			words.Plural(len(unlikely), "rater"), words.Few(unlikely))
 	}
 }
 
@@ -259,7 +260,7 @@ type RaterVotes struct {
 
 // String returns a sentence on how many raters are not modelled, and why, without their names.
 func (l *LeftRaters) String() string {
-	return fmt.Sprintf("%s by %s treated as cast by an average rater: no shared items connect them with the other raters, "+
+	return fmt.Sprintf("%s by %s treated as cast by an average rater: no shared items connect them with the others, "+
 		"and a separate group is modelled only if it has at least two raters with %d votes each on average",
 		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), EnoughVotes)
 }

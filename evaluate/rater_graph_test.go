@@ -143,7 +143,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 			}
 		}
 		if got := math.Sqrt(square / expected); math.Abs(got-1) > 4.5/math.Sqrt(float64(2*sets*(c.raters-1))) {
-			t.Errorf("%d raters, %d votes an item: the error of leans is %.3f of that expected, %.3f", c.raters, c.m, got, math.Sqrt(expected))
+			t.Errorf("%d raters, %d votes per item: the error of biases is %.3f of that expected, %.3f", c.raters, c.m, got, math.Sqrt(expected))
 		}
 	}
 }

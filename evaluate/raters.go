@@ -88,7 +88,8 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 	for _, id := range slices.Sorted(maps.Keys(of)) {
 		r := of[id]
 		n := float64(r.n)
-		x := Rater{Rater: int(id), Name: names[id], Votes: r.n, Agreement: Number(r.agree / n), Expected: Number(r.expected / n)}
+		x := Rater{Rater: int(id), Name: names[id], Votes: r.n,
+			Agreement: Number(r.agree / n), Expected: Number(r.expected / n)}
 		agreement, usage := math.NaN(), math.NaN()
 		if r.mixed >= informative {
 			if r.variance > 1e-9 {

@@ -168,7 +168,9 @@ type Difference struct {
 // jointLosses returns them). Each replicate uses the same items for both models.
 func (s *sample) compare(t *tally, first, second []float64) *Difference {
 	d := &Difference{}
-	t.difference(d, s.ratio(t, s.itemsWith(0), func(j int) (loss, votes float64) { return first[j] - second[j], s.total[j] }))
+	t.difference(d, s.ratio(t, s.itemsWith(0), func(j int) (loss, votes float64) {
+		return first[j] - second[j], s.total[j]
+	}))
 	return d
 }
 

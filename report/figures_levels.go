@@ -72,7 +72,7 @@ func (g *gallery) abstention(in *Input) []*figure {
 	}
 	accuracy := plot.Lines{Title: "Accuracy if uncertain items are referred to a person", XLabel: "share of items referred to a person (%), " + order,
 		YLabel: "accuracy (%)", Percent: true}
-	loss := plot.Lines{Title: "Loss of predicted and of referred items", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
+	loss := plot.Lines{Title: "Loss of both groups", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
 	add := func(d *plot.Lines, label string, of func(p *evaluate.AbstentionPoint) evaluate.Estimate) {
 		s := plot.LineSeries{Label: label}
 		for i := len(r.Abstention) - 1; i >= 0; i-- {
@@ -88,7 +88,7 @@ func (g *gallery) abstention(in *Input) []*figure {
 	add(&accuracy, "referred to a person", func(p point) evaluate.Estimate { return p.HandedAccuracy })
 	add(&loss, "predicted by the model", func(p point) evaluate.Estimate { return p.NLL })
 	add(&loss, "referred to a person", func(p point) evaluate.Estimate { return p.HandedNLL })
-	help := "Accuracy is that against the majority of votes. The farther apart the curves, the better the model recognizes its errors."
+	help := "Accuracy is against the majority of votes. The farther apart the curves, the better the model recognizes its errors."
 	if x := r.AbstentionTarget; x != nil {
 		accuracy.Target, accuracy.TargetLabel = x.Wanted, "target"
 		help += " " + reached(r)

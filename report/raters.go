@@ -18,7 +18,7 @@ import (
 const raterRows = 40
 
 // raterRow is a row of the table of raters.
-type raterRow struct{ Name, Votes, Lean, Guess, Agreement, Flags string }
+type raterRow struct{ Name, Votes, Bias, Guess, Agreement, Flags string }
 
 // WriteRaters draws the estimated parameters of raters as an SVG file: biases and guess rates with
 // their intervals.

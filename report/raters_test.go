@@ -62,11 +62,11 @@ func TestRaters(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(page), "bias towards") {
-		t.Error("a page of three classes has leans")
+		t.Error("a page of three classes has biases")
 	}
 	in.Raters.Modelled = false
 	if page = written(t, in); strings.Contains(string(page), "<h2>Raters</h2>") {
-		t.Error("raters who are not modelled have a part of the page")
+		t.Error("raters who are not modelled have a section of the page")
 	}
 	var b bytes.Buffer
 	if err := WriteRaters(&b, in.Raters); err == nil {

@@ -128,7 +128,7 @@ func newPage(in *Input) (*page, error) {
 	p.Reading = "The higher the curve, the more likely the true probability. The bar below it is the " + percent(level) + " interval, the dot the mean."
 	if p.Raters, p.RaterRows = g.raters(in); p.Raters != nil {
 		if more := len(in.Raters.Raters) - len(p.RaterRows); more > 0 {
-			p.RatersMore = fmt.Sprintf("The table lists the raters who differ most; %s more are not shown.", words.Thousands(more))
+			p.RatersMore = fmt.Sprintf("The table lists raters who differ most; %s more are not shown.", words.Thousands(more))
 		}
 		if in.Raters.Pseudonymous {
 			p.RatersNamed = "Names are pseudonyms."
@@ -301,15 +301,15 @@ func widths(r *evaluate.Result) []widthRow {
 
 // resolved returns sentences on the intervals that carry little information.
 func resolved(r *evaluate.Result, level float64) string {
-	var parts []string
+	var sentences []string
 	if r.AtLeast > 0 {
-		parts = append(parts, fmt.Sprintf("For %s of %s, the %s interval ends so close to 0 or 1 that the training votes cannot resolve a narrower one: "+
+		sentences = append(sentences, fmt.Sprintf("For %s of %s, the %s interval ends so close to 0 or 1 that the training votes cannot resolve a narrower one: "+
 			"its actual level is at least that high.", count(float64(r.AtLeast)), words.Plural(r.Items, "item"), percent(level)))
 	}
 	if r.Vacuous > 0 {
-		parts = append(parts, fmt.Sprintf("For %s it is [0, 1]: nothing is known about them.", words.Plural(r.Vacuous, "item")))
+		sentences = append(sentences, fmt.Sprintf("For %s it is [0, 1]: nothing is known about them.", words.Plural(r.Vacuous, "item")))
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(sentences, " ")
 }
 
 // runs returns the table of training runs.

@@ -293,7 +293,7 @@ func TestErrors(t *testing.T) {
 		if err := Write(&b, in); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		} else if b.Len() > 0 {
-			t.Errorf("wrote %d bytes beside the error", b.Len())
+			t.Errorf("wrote %d bytes in spite of the error", b.Len())
 		}
 	}
 }

@@ -92,7 +92,8 @@ func probabilities(r *evaluate.Result) Verdict {
 		return v
 	}
 	points := evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE}
-	average := "the average calibration error is " + withError(points, 1) + " percentage points, after removing sampling noise."
+	average := "the average calibration error is " + withError(points, 1) +
+		" percentage points, after removing sampling noise."
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
 		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, observed %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
