@@ -106,7 +106,7 @@ func (c calibration) gap(sums []float64, bin int) (delta, variance float64) {
 // "Verified uncertainty calibration", correct Δ² in the same way.)
 func (c calibration) ece(sums []float64) (corrected, plain float64) {
 	type gap struct{ weight, variance float64 }
-	var gaps []gap // with a known variance
+	gaps := make([]gap, 0, c.bins) // with a known variance
 	votes, tau2 := 0.0, 0.0
 	for b := range c.bins {
 		votes += sums[c.first+b*columnsPerBin+binVotes]
