@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -268,18 +269,9 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	clamped := int64(0)
 	for j := 0; j < len(out); j += width {
 		o, e := out[j:j+width], exps[j:j+width]
-		top := o[0]
-		for _, x := range o[1:k] {
-			if x > top {
-				top = x
-			}
-		}
+		top := slices.Max(o[:k])
 		for i, x := range o[:k] {
-			x -= top
-			if x < -80 {
-				x = -80 // below faintest, but not subnormal
-			}
-			e[i] = x
+			e[i] = max(x-top, -80) // below faintest, but not subnormal
 		}
 		e = e[k:]
 		for i, x := range o[k:] {
@@ -359,7 +351,7 @@ func (h *mixtureHead) longLoss(worker, p int) {
 		}
 		items[i].nll = w.nll(og, w.out, w.counts, h.components, float64(h.limit))
 		for i, x := range og {
-			g[i] = float32(math.Copysign(flush(math.Abs(x*h.scale)), x))
+			g[i] = flushed(x * h.scale)
 		}
 	}
 }

@@ -171,10 +171,6 @@ func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
 		}
 	}
-	if !(special.Sum(weights) > 0) {
-		return nil, errors.New("the votes are impossible under the distribution")
-	}
-	special.Normalize(weights)
 	return merge(weights, alpha)
 }
 
@@ -210,11 +206,16 @@ func (c *RaterModel) Gain(dist *mixture.Dirichlet, rater int) (float64, error) {
 	return max(0, gain), nil
 }
 
-// merge returns the mixture with components merged until there are at most maxComponents: repeatedly, the
+// merge returns the mixture of components with these weights, scaled to sum to one, merged until there are at most
+// maxComponents: repeatedly, the
 // lightest is merged with the one whose mean is nearest, and both become the Dirichlet distribution with
 // their mean and the trace of their covariance. Class means and Σ_i Var p_i of the mixture do not change,
 // and no probability changes by more than the weight of the merged components.
 func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
+	if !(special.Sum(weights) > 0) {
+		return nil, errors.New("the votes are impossible under the distribution")
+	}
+	special.Normalize(weights)
 	n := 0
 	for k, w := range weights {
 		if w > 0 {

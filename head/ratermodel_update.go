@@ -1,7 +1,6 @@
 package head
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -235,13 +234,9 @@ func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixtu
 			top = max(top, weights[len(weights)-1])
 		}
 	}
-	if math.IsInf(top, -1) {
-		return nil, errors.New("the votes are impossible under the distribution")
-	}
 	for k, l := range weights {
-		weights[k] = math.Exp(l - top)
+		weights[k] = math.Exp(l - top) // NaN if all are impossible
 	}
-	special.Normalize(weights)
 	return merge(weights, alpha)
 }
 

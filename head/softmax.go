@@ -56,9 +56,7 @@ func (h *softmax) Outputs() int { return h.classes }
 
 func (h *softmax) loss(grad, out, votes []float64, _ Step) float64 {
 	d := h.classes
-	if h.log == nil {
-		h.log = make([]float64, d)
-	}
+	h.log = room(h.log, d)
 	sum, n := 0.0, special.Sum(votes)
 	for j := 0; j < len(out); j += d {
 		s := votes[j : j+d]
@@ -230,9 +228,7 @@ func half(s *rng.Stream, labels float64) float64 {
 // their sum, the latter times λ.
 func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price float64) {
 	d, width := h.classes, h.Outputs()
-	if h.log == nil {
-		h.log = make([]float64, d)
-	}
+	h.log = room(h.log, d)
 	n := special.Sum(votes)
 	for j := range len(votes) / d {
 		o, s := out[j*width:(j+1)*width], votes[j*d:(j+1)*d]

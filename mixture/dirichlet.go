@@ -170,11 +170,15 @@ func dirichletLogPDF(a, p []float64) float64 {
 	return l
 }
 
+// extend appends n zeros to dst and returns it, and the values appended.
+func extend(dst []float64, n int) (all, added []float64) {
+	all = append(dst, make([]float64, n)...)
+	return all, all[len(dst):]
+}
+
 // Mean appends the d class means to dst and returns it.
 func (m *Dirichlet) Mean(dst []float64) []float64 {
-	from := len(dst)
-	dst = append(dst, make([]float64, m.Classes())...)
-	mean := dst[from:]
+	dst, mean := extend(dst, m.Classes())
 	for k, w := range m.weights {
 		a := m.alpha[k]
 		total := special.Sum(a)
@@ -188,10 +192,8 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 // Variance appends the d class variances to dst and returns it.
 func (m *Dirichlet) Variance(dst []float64) []float64 {
 	// As Beta.Moments of each marginal, without the constants of its density.
-	from := len(dst)
 	mean := m.Mean(nil)
-	dst = append(dst, make([]float64, len(mean))...)
-	variance := dst[from:]
+	dst, variance := extend(dst, len(mean))
 	for k, w := range m.weights {
 		total := special.Sum(m.alpha[k])
 		for i, a := range m.alpha[k] {
@@ -212,9 +214,7 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 func (m *Dirichlet) Covariance(dst []float64) []float64 {
 	d := m.Classes()
 	mean := m.Mean(nil)
-	n := len(dst)
-	dst = append(dst, make([]float64, d*d)...)
-	cov := dst[n:]
+	dst, cov := extend(dst, d*d)
 	mu := make([]float64, d)
 	for k, w := range m.weights {
 		a := m.alpha[k]

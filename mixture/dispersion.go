@@ -153,21 +153,26 @@ func (d *Dispersion) Interval(level float64) Interval {
 // Inflate returns d with standard errors multiplied by a factor, for items that are not
 // independent of each other.
 func (d *Dispersion) Inflate(factor float64) *Dispersion {
-	w := &Dispersion{Items: d.Items, Ratio: d.Ratio, SE: factor * d.SE, NullSE: factor * d.NullSE, at: d.at}
-	for _, v := range d.variance {
-		w.variance = append(w.variance, factor*factor*v)
-	}
+	w := d.scaled(factor * factor)
+	w.SE, w.NullSE = factor*d.SE, factor*d.NullSE
 	return w
+}
+
+// scaled returns a copy of d with the variances of R multiplied by a factor.
+func (d *Dispersion) scaled(factor float64) *Dispersion {
+	s := *d
+	s.variance = slices.Clone(d.variance)
+	for i := range s.variance {
+		s.variance[i] *= factor
+	}
+	return &s
 }
 
 // At returns the dispersion that a given number of similar items with the given ratio would have.
 func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	share := float64(d.Items) / float64(items)
-	e := &Dispersion{Items: items, Ratio: ratio, NullSE: d.NullSE * math.Sqrt(share), at: d.at}
-	for _, v := range d.variance {
-		e.variance = append(e.variance, v*share)
-	}
-	e.SE = e.StdErrAt(ratio)
+	e := d.scaled(share)
+	e.Items, e.Ratio, e.SE, e.NullSE = items, ratio, e.StdErrAt(ratio), d.NullSE*math.Sqrt(share)
 	return e
 }
 
@@ -184,10 +189,10 @@ func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	if !(q > 0 && q <= 1) {
 		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
 	}
-	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.StdErrAt(2/q-1) * q}
+	e := d.scaled(q).scaled(q)
+	e.Ratio, e.SE, e.NullSE, e.at = (d.Ratio+1)*q-1, d.SE*q, d.StdErrAt(2/q-1)*q, slices.Clone(d.at)
 	for i, x := range d.at {
-		e.at = append(e.at, (x+1)*q-1)
-		e.variance = append(e.variance, d.variance[i]*q*q)
+		e.at[i] = (x+1)*q - 1
 	}
 	return e, nil
 }

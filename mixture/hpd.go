@@ -84,10 +84,15 @@ func newLevelSet(ctx context.Context, m *Beta, sh shape, lo, hi end) *levelSet {
 
 // endAt returns the point with the logit z, which is finite.
 func (m *Beta) endAt(z float64) end {
-	e := end{z: z}
-	e.log, _, _ = m.logPDFCurve(z)
-	e.lower, e.upper = m.tailsAtLogit(z)
-	return e
+	log, _, _ := m.logPDFCurve(z)
+	return m.endWith(z, log)
+}
+
+// endWith returns the point with the logit z, which is finite, and the log-density there.
+func (m *Beta) endWith(z, log float64) end {
+	p := special.AtLogit(z)
+	lower, upper := m.tailsAt(&p)
+	return end{z, log, lower, upper}
 }
 
 // solve moves the threshold to where the set has the mass level and the rest of
@@ -256,8 +261,7 @@ func (s *levelSet) cross(b *branch, t float64) {
 		reach *= 2
 		z, last = next, math.Abs(h)
 	}
-	b.at = end{z: z, log: t}
-	b.at.lower, b.at.upper = s.m.tailsAtLogit(z)
+	b.at = s.m.endWith(z, t)
 }
 
 // inside returns a finite number between lo and hi.
@@ -282,17 +286,6 @@ func between(from, to *end) float64 {
 		return max(0, to.lower-from.lower)
 	}
 	return max(0, from.upper-to.upper)
-}
-
-func (m *Beta) tailsAtLogit(z float64) (lower, upper float64) {
-	switch {
-	case math.IsInf(z, -1):
-		return 0, 1
-	case math.IsInf(z, 1):
-		return 1, 0
-	}
-	p := special.AtLogit(z)
-	return m.tailsAt(&p)
 }
 
 // intervals returns the set as intervals of x, without pieces of at most the given

@@ -31,26 +31,24 @@ func (m *Beta) ComplementaryQuantile(q float64) (x, complement float64) {
 // QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays finite where x or 1 − x underflows: the
 // 2.5% quantile of Beta(0.001, 1) is about 10⁻¹⁶⁰².
 func (m *Beta) QuantileLogit(q float64) float64 {
-	switch {
-	case !(q >= 0 && q <= 1) || len(m.components) == 0:
-		return math.NaN()
-	case q == 0 || q == 1:
-		return math.Inf(2*int(q) - 1)
-	}
-	return m.solve(q, 1-q)
+	return m.logit(q, 1-q)
 }
 
-// quantile finds the point with mass q below and qc above it.
-func (m *Beta) quantile(q, qc float64) (x, y float64) {
+// quantile returns the point x with mass q below and qc above it, and 1 − x.
+func (m *Beta) quantile(q, qc float64) (x, y float64) { return special.Logistic(m.logit(q, qc)) }
+
+// logit returns the logit of the point with mass q below and qc above it, −Inf and +Inf for those without mass on one
+// side. It is NaN if a mass is negative.
+func (m *Beta) logit(q, qc float64) float64 {
 	switch {
 	case !(q >= 0 && qc >= 0) || len(m.components) == 0:
-		return math.NaN(), math.NaN()
+		return math.NaN()
 	case q == 0:
-		return 0, 1
+		return math.Inf(-1)
 	case qc == 0:
-		return 1, 0
+		return math.Inf(1)
 	}
-	return special.Logistic(m.solve(q, qc))
+	return m.solve(q, qc)
 }
 
 // solve returns the logit of the point with mass q below and qc above it. It solves for the smaller of the two.

@@ -106,9 +106,7 @@ func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 // VoteCounts appends to dst the distribution of the number of votes, out of n further ones, that go to the class of
 // m: n + 1 probabilities of a beta-binomial mixture.
 func (m *Beta) VoteCounts(dst []float64, n int) []float64 {
-	from := len(dst)
-	dst = append(dst, make([]float64, n+1)...)
-	pmf := dst[from:]
+	dst, pmf := extend(dst, n+1)
 	for i := range m.components {
 		c := &m.components[i]
 		whole := special.LogRising(c.A+c.B, float64(n))
