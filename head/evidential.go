@@ -10,7 +10,7 @@ import (
 
 // Evidential is evidential classification.
 type Evidential struct {
-	Anneal   int    `json:"anneal" default:"10" help:"epochs until the divergence term counts in full"`
+	Anneal   int    `json:"anneal" default:"10" help:"epochs until the divergence term has full weight"`
 	Evidence string `json:"evidence" default:"softplus" help:"softplus, relu or exp of the outputs"`
 }
 
@@ -21,7 +21,7 @@ func (Evidential) Name() string { return "evidential" }
 func (m Evidential) New(t Task) (Head, error) {
 	m = Complete(m).(Evidential)
 	if evidences[m.Evidence] == nil {
-		return nil, fmt.Errorf("method evidential: evidence %q, want one of [softplus relu exp]", m.Evidence)
+		return nil, fmt.Errorf("method evidential: evidence: expected one of [softplus relu exp], found %q", m.Evidence)
 	}
 	h := &evidential{classes: t.Classes, anneal: m.Anneal, evidence: evidences[m.Evidence]}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
@@ -75,9 +75,7 @@ func (h *evidential) Outputs() int { return h.classes }
 
 func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
-	if h.alpha == nil {
-		h.alpha, h.slope, h.dAlpha, h.tilde = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-	}
+	h.alpha, h.slope, h.dAlpha, h.tilde = room(h.alpha, d), room(h.slope, d), room(h.dAlpha, d), room(h.tilde, d)
 	share := min(1, float64(at.Epoch)/float64(h.anneal))
 	sum, n := 0.0, special.Sum(votes)
 	for j := 0; j < len(out); j += d {

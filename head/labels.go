@@ -38,13 +38,7 @@ type labels struct {
 
 // Loss implements [Head].
 func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
-	if grad != nil && len(grad) != len(out) {
-		panic(fmt.Sprintf("head: %d gradients for %d outputs", len(grad), len(out)))
-	}
-	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.Outputs() {
-		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
-			len(out), b.Items(), b.Counts.Classes, r.Outputs(), r.classes))
-	}
+	checkShape(grad, out, b.Counts, r.classes, r.Outputs())
 	r.out = append64(r.out[:0], out)
 	r.votes = appendVotes(r.votes[:0], b)
 	n := special.Sum(r.votes)
@@ -63,6 +57,16 @@ func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
 		grad[i] = float32(x)
 	}
 	return Loss{Mean: loss, Over: n, Votes: n}
+}
+
+// checkShape panics unless there are votes on the expected number of classes, and width outputs and gradients per
+// item; grad may be nil.
+func checkShape(grad, out []float32, votes Counts, classes, width int) {
+	n := votes.Items()
+	if votes.Classes != classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
+		panic(fmt.Sprintf("head: expected %d outputs per item of %d classes, found %d outputs and %d gradients for %d items of %d classes",
+			width, classes, len(out), len(grad), n, votes.Classes))
+	}
 }
 
 // appendVotes appends the counts of a batch times the weights of its items.

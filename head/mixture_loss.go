@@ -1,7 +1,6 @@
 package head
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -149,13 +148,9 @@ func (l *MixtureLoss) Loss() Loss {
 
 // mean returns the mean loss of a batch and the number of items that it is over.
 func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float64) {
-	n, width := votes.Items(), h.Outputs()
-	if votes.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
-		panic(fmt.Sprintf("mixture head: %d outputs, %d gradients for %d items of %d classes, want %d outputs per item of %d classes",
-			len(out), len(grad), n, votes.Classes, width, h.classes))
-	}
+	checkShape(grad, out, votes, h.classes, h.Outputs())
 	voted, long := 0, h.long[:0]
-	for j := range n {
+	for j := range votes.Items() {
 		m, whole := tally(votes.Item(j))
 		if m != 0 {
 			voted++

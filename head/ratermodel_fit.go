@@ -1,6 +1,7 @@
 package head
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,14 +19,14 @@ const maxFitSteps = 30
 // where networks disagree about a rater, the mean logit would be close to no guessing at all.
 func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	if len(own) == 0 || t.Raters < 1 {
-		return nil, fmt.Errorf("no network knows raters")
+		return nil, errors.New("expected networks with raters, found none")
 	}
 	c := newRaterModel(t)
 	guess := make([]float64, t.Raters)
 	n := float64(len(own))
 	for _, values := range own {
 		if len(values) != 4 || len(values[0]) != t.Raters {
-			return nil, fmt.Errorf("tensors of raters: %d, want 4 of %d raters", len(values), t.Raters)
+			return nil, fmt.Errorf("tensors of raters: expected 4 for %d raters, found %d", t.Raters, len(values))
 		}
 		for r, u := range values[0] {
 			guess[r] += special.Sigmoid(float64(u)) / n

@@ -32,7 +32,7 @@ func (Dropout) Name() string { return "dropout" }
 func (m Dropout) New(t Task) (Head, error) {
 	m = Complete(m).(Dropout)
 	if m.Passes < 2 || m.Passes > 10000 {
-		return nil, fmt.Errorf("method dropout: passes %d, want between 2 and 10000", m.Passes)
+		return nil, outOfRange(m, "passes", "a number from 2 to 10000", m.Passes)
 	}
 	return &labels{labeled: &softmax{classes: t.Classes, passes: m.Passes}, classes: t.Classes}, checked(m, t)
 }

@@ -65,23 +65,17 @@ func (s *cellSet) join(n int, pieces []Interval) ([]Interval, bool) {
 	e := s.c.resolution
 	// The ends of the middle are logits, which may round to a neighbour of ε or 1−ε.
 	const digits = 1e-12
-	low, high := false, false
-	for _, c := range s.cells[:n] {
-		low, high = low || !c.high, high || c.high
-	}
 	set := pieces
-	if low {
-		if len(set) > 0 && set[0].Lo <= e*(1+digits) {
-			set[0].Lo = 0
-		} else {
-			set = append([]Interval{{0, e}}, set...)
-		}
-	}
-	if high {
-		if last := len(set) - 1; last >= 0 && set[last].Hi >= (1-e)*(1-digits) {
+	for _, c := range s.cells[:n] {
+		switch last := len(set) - 1; {
+		case c.high && last >= 0 && set[last].Hi >= (1-e)*(1-digits):
 			set[last].Hi = 1
-		} else {
+		case c.high:
 			set = append(set, Interval{1 - e, 1})
+		case last >= 0 && set[0].Lo <= e*(1+digits):
+			set[0].Lo = 0
+		default:
+			set = append([]Interval{{0, e}}, set...)
 		}
 	}
 	return set, len(pieces) == 0

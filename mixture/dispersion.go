@@ -85,7 +85,7 @@ func NewDispersion(dists []*Dirichlet, votes func(j int) []float64) (*Dispersion
 		}
 	}
 	if !(total.claims > 0) {
-		return nil, errors.New("no item has a distribution and two votes or more")
+		return nil, errors.New("no item has a distribution and at least two votes")
 	}
 	d := &Dispersion{Items: total.items, Ratio: total.shown / total.claims, at: dispersionRatios, variance: total.variance}
 	for i := range d.variance {
@@ -187,7 +187,7 @@ func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 // claims V̄ + B, so that R′ = (R V̄ − B)/(V̄ + B).
 func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	if !(q > 0 && q <= 1) {
-		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
+		return nil, fmt.Errorf("share of the variance within members: expected a number above 0 and at most 1, found %v", q)
 	}
 	e := d.scaled(q).scaled(q)
 	e.Ratio, e.SE, e.NullSE, e.at = (d.Ratio+1)*q-1, d.SE*q, d.StdErrAt(2/q-1)*q, slices.Clone(d.at)

@@ -278,10 +278,10 @@ func (r BetaBatch) Len() int {
 
 func (r BetaBatch) check() error {
 	if r.K <= 0 {
-		return invalid("rows of %d components", r.K)
+		return invalid("expected at least 1 component per row, found %d", r.K)
 	}
 	if len(r.Weights)%r.K != 0 || len(r.A) != len(r.Weights) || len(r.B) != len(r.Weights) {
-		return invalid("rows of %d components, but %d weights, %d values of a and %d of b",
+		return invalid("expected rows of %d components, found %d weights, %d values of a and %d of b",
 			r.K, len(r.Weights), len(r.A), len(r.B))
 	}
 	return nil
@@ -299,10 +299,10 @@ func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) err
 	}
 	n := rows.Len()
 	if len(dst) < n {
-		return fmt.Errorf("room for %d intervals, but %d rows", len(dst), n)
+		return fmt.Errorf("expected room for %d intervals, one per row, found %d", n, len(dst))
 	}
 	if !(level > 0 && level < 1) {
-		return fmt.Errorf("level is %v: it lies between 0 and 1", level)
+		return fmt.Errorf("level: expected a number between 0 and 1, found %v", level)
 	}
 	errs := make([]error, (n+rowsPerPiece-1)/rowsPerPiece)
 	workers := make([]intervalWorker, par.Threads())

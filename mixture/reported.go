@@ -46,7 +46,7 @@ func DefaultResolution(votes float64) float64 {
 // NewReported returns the reported form of a distribution at a resolution.
 func NewReported(dist *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
-		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
+		return Reported{}, fmt.Errorf("resolution: expected a number from 0 to %v, found %v", maxResolution, resolution)
 	}
 	return Reported{Dist: dist, Resolution: resolution}, nil
 }

@@ -36,7 +36,7 @@ const widest = 0.95
 func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	switch {
 	case !(ratio > 0) || math.IsInf(ratio, 1):
-		return nil, fmt.Errorf("ratio of variances is %v: it is positive and finite", ratio)
+		return nil, fmt.Errorf("ratio of variances: expected a positive finite number, found %v", ratio)
 	case ratio == 1:
 		return m, nil
 	case ratio < 1:

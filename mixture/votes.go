@@ -46,14 +46,11 @@ const maxVotes = 1e12
 // checkVotes returns an error unless votes has a valid count for each class.
 func (m *Dirichlet) checkVotes(votes []float64) error {
 	if len(votes) != m.Classes() {
-		return fmt.Errorf("%d vote counts for %d classes", len(votes), m.Classes())
+		return fmt.Errorf("expected as many vote counts as classes (%d), found %d", m.Classes(), len(votes))
 	}
 	for i, v := range votes {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("vote count of class %d is %v: counts are finite and not negative", i, v)
-		}
-		if v > maxVotes {
-			return fmt.Errorf("vote count of class %d is %v: counts are at most %g", i, v, maxVotes)
+		if !(v >= 0 && v <= maxVotes) {
+			return fmt.Errorf("votes for class %d: expected a number from 0 to %g, found %v", i, maxVotes, v)
 		}
 	}
 	return nil
@@ -94,7 +91,7 @@ func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 	total := 0.0
 	for i, c := range counts {
 		if c != math.Floor(c) {
-			return 0, fmt.Errorf("count of class %d is %v: counts are whole numbers", i, c)
+			return 0, fmt.Errorf("votes for class %d: expected a whole number, found %v", i, c)
 		}
 		// The multinomial coefficient, one binomial at a time.
 		total += c
@@ -142,15 +139,15 @@ const maxCountVectors = 2_000_000
 func (m *Dirichlet) Gain(n int) (float64, error) {
 	switch {
 	case n < 0:
-		return 0, fmt.Errorf("gain of %d votes: their number is not negative", n)
+		return 0, fmt.Errorf("gain: expected a number of votes of at least 0, found %d", n)
 	case n == 0:
 		return 0, nil
 	case n == 1:
 		return m.firstGain(), nil
 	}
 	if v := countVectors(n, m.Classes()); v > maxCountVectors {
-		return 0, fmt.Errorf("gain of %d votes: %.3g ways to split them between %d classes, want at most %d",
-			n, v, m.Classes(), maxCountVectors)
+		return 0, fmt.Errorf("gain of %d votes: expected at most %d ways to split them between %d classes, found %.3g",
+			n, maxCountVectors, m.Classes(), v)
 	}
 	return newGain(m, n).walk(0, n), nil
 }
