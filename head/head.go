@@ -321,15 +321,11 @@ func (s *Setting) set(value string) error {
 	return nil
 }
 
-// SettingValue returns the value of the named setting in the form that WithSetting parses, or "" if there is no
+// SettingValue returns the value of the named setting in the form that WithSetting parses, or "" if the method has no
 // such setting.
 func SettingValue(m Method, name string) string {
 	for _, s := range Settings(m) {
-		switch {
-		case s.Name != name:
-		case s.value.Kind() == reflect.Float64:
-			return strconv.FormatFloat(s.value.Float(), 'g', -1, 64)
-		default:
+		if s.Name == name {
 			return fmt.Sprint(s.value.Interface())
 		}
 	}
@@ -340,11 +336,10 @@ func SettingValue(m Method, name string) string {
 func Complete(m Method) Method {
 	v, list := settings(m)
 	for _, s := range list {
-		if !s.value.IsZero() || s.Default == "" {
-			continue
-		}
-		if err := s.set(s.Default); err != nil {
-			panic(fmt.Sprintf("method %s: default of %s: %v", m.Name(), s.Name, err))
+		if s.value.IsZero() && s.Default != "" {
+			if err := s.set(s.Default); err != nil {
+				panic(fmt.Sprintf("method %s: default of %s: %v", m.Name(), s.Name, err))
+			}
 		}
 	}
 	return v.Interface().(Method)

@@ -79,13 +79,10 @@ func (h *mixtureHead) ResetClamped() { h.clamped, h.seen = 0, 0 }
 func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
 	loss := Loss{Votes: b.Counts.Votes()}
 	loss.Mean, loss.Over = h.mean(grad, out, b.Counts)
-	if grad == nil || b.Weights == nil {
-		return loss
-	}
-	width := h.Outputs()
 	for j, w := range b.Weights {
-		for i := range width {
-			grad[j*width+i] *= float32(w)
+		g := row(grad, j, h.Outputs())
+		for i := range g {
+			g[i] *= float32(w)
 		}
 	}
 	return loss

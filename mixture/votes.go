@@ -14,18 +14,13 @@ import (
 //
 // Votes may be fractional. A component whose weight underflows is dropped.
 func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
-	if err := m.checkVotes(votes); err != nil {
+	logs, total, err := m.logWeights(votes)
+	if err != nil {
 		return nil, err
-	}
-	logs := make([]float64, m.K())
-	var total logSum
-	for k := range logs {
-		logs[k] = math.Log(m.weights[k]) + logVotes(m.alpha[k], votes)
-		total.add(logs[k])
 	}
 	u := &Dirichlet{}
 	for k, l := range logs {
-		w := math.Exp(l - total.value())
+		w := math.Exp(l - total)
 		if w == 0 {
 			continue
 		}
@@ -71,14 +66,23 @@ func logVotes(a, votes []float64) float64 {
 // i, in one given order: the likelihood that mixtures are fitted with. The
 // probability of the next vote alone is [Dirichlet.Mean].
 func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
+	_, total, err := m.logWeights(votes)
+	return total, err
+}
+
+// logWeights returns the logarithm of each weight times the probability of votes under its component, and that of
+// their sum.
+func (m *Dirichlet) logWeights(votes []float64) (logs []float64, total float64, err error) {
 	if err := m.checkVotes(votes); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	var l logSum
+	logs = make([]float64, m.K())
+	var sum logSum
 	for k, w := range m.weights {
-		l.add(math.Log(w) + logVotes(m.alpha[k], votes))
+		logs[k] = math.Log(w) + logVotes(m.alpha[k], votes)
+		sum.add(logs[k])
 	}
-	return l.value(), nil
+	return logs, sum.value(), nil
 }
 
 // LogCounts returns the log-probability that Σ counts further votes are split between the classes as given, in any
