@@ -163,7 +163,7 @@ func (h *confidence) decode(outputs [][]float64) Decoded {
 func (h *confidence) Traits() Traits {
 	return Traits{
 		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to see " +
-			"the label while it was trained. It ranks items; it is no variance and has no unit.",
+			"the label while it was trained. It ranks items; it is not a variance and has no unit.",
 		Columns: func(int) []Column {
 			return []Column{{"confidence", func(a *Decoded, _ int) float64 { return 1 - a.Uncertainty }}}
 		},
@@ -359,8 +359,8 @@ func (h *evidential) decode(outputs [][]float64) Decoded {
 func (h *evidential) Traits() Traits {
 	return Traits{
 		Meaning: "The number of classes over the total evidence: 1 without any, near 0 with much. " +
-			"Its Dirichlet distribution says how much evidence the network sees for its mean; it is fitted to single labels " +
-			"by a regularized squared error, so it is no estimate of how the probability differs between items alike.",
+			"Its Dirichlet distribution shows how much evidence the network sees for its mean; it is fitted to single labels " +
+			"by a regularized squared error, so it does not estimate how the probability varies between similar items.",
 		Columns: func(int) []Column {
 			return []Column{
 				{"evidential_sd", sdOf},

@@ -127,11 +127,11 @@ func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
 	decoded := make([]Decoded, n)
 	par.Chunks(n, 64, func(lo, hi int) {
-		part := make([]Output, len(outputs))
+		chunk := make([]Output, len(outputs))
 		for i, out := range outputs {
-			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+			chunk[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
 		}
-		f(decoded[lo:hi], part)
+		f(decoded[lo:hi], chunk)
 	})
 	for j := range decoded {
 		if err := decoded[j].Err; err != nil {

@@ -292,13 +292,13 @@ func (h *softmax) Traits() Traits {
 	if h.passes > 0 {
 		t.Meaning = fmt.Sprintf("The variance of the probability between %d passes through the network with dropout on: "+
 			"how unsure the network is of its weights, which shrinks as the data grow. "+
-			"It is not how much the probability differs between items alike.", h.passes)
+			"It is not how much the probability varies between similar items.", h.passes)
 		t.Columns = func(int) []Column { return []Column{{"pass_sd", sdOf}} }
 		return t
 	}
 	t.Meaning = "With one network, the variance p(1 - p) of a single label, which the mean alone determines. " +
 		"With several, the variance of p between the networks: how much they disagree, " +
-		"not how much the probability differs between items alike."
+		"not how much the probability varies between similar items."
 	t.Columns = func(members int) []Column {
 		if members > 1 {
 			return []Column{{"member_sd", sdOf}}

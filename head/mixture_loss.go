@@ -40,7 +40,7 @@ type mixtureHead struct {
 	scale     float64
 }
 
-// lossPart is the result for a chunk of a batch: the largest raw output in absolute
+// lossBlock is the result for a block of a batch: the largest raw output in absolute
 // value, the number of values of log α outside the limits, and the sum of the losses of
 // items with few votes.
 type lossBlock struct {
@@ -49,7 +49,7 @@ type lossBlock struct {
 	sum     float64
 }
 
-// partItems is the number of items per chunk: some microseconds of work, and a power
+// blockItems is the number of items per block: some microseconds of work, and a power
 // of two, as batch sizes often are.
 func (h *mixtureHead) blockItems() int {
 	n := 64
@@ -59,7 +59,7 @@ func (h *mixtureHead) blockItems() int {
 	return n
 }
 
-// part returns the range of items of chunk p.
+// block returns the range of items of block p.
 func (h *mixtureHead) block(p int) (lo, hi int) {
 	per := h.blockItems()
 	return p * per, min((p+1)*per, len(h.out)/h.Outputs())
@@ -188,7 +188,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 // isFew reports whether the likelihood of m votes is multiplied out.
 func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 
-// fewLoss computes the exponentials of the items of chunk p, and the losses of those with
+// fewLoss computes the exponentials of the items of block p, and the losses of those with
 // few votes or none. Their likelihoods are multiplied, so that many share a logarithm.
 func (h *mixtureHead) fewLoss(worker, p int) {
 	h.exponentialsOf(p)
@@ -227,25 +227,25 @@ func (h *mixtureHead) survey(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
 	h.out, h.exps = out, exps
 	n, per := len(out)/h.Outputs(), h.blockItems()
-	parts := (n + per - 1) / per
-	for len(h.blocks) < parts {
+	count := (n + per - 1) / per
+	for len(h.blocks) < count {
 		h.blocks = append(h.blocks, lossBlock{})
 	}
-	h.blocks = h.blocks[:parts]
-	par.For(parts, h.each)
+	h.blocks = h.blocks[:count]
+	par.For(count, h.each)
 	h.inside = true
 	for _, p := range h.blocks {
 		h.inside = h.inside && !(p.top > h.limit)
 	}
 }
 
-// largestOf finds the largest raw output of chunk p.
+// largestOf finds the largest raw output of block p.
 func (h *mixtureHead) largestOf(p int) {
 	lo, hi := h.block(p)
 	h.blocks[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
-// exponentialsOf fills exps of the items of chunk p with the unnormalized weights and with α, and
+// exponentialsOf fills exps of the items of block p with the unnormalized weights and with α, and
 // counts the values of log α outside the limits. Nearly always all raw outputs
 // are within the limits, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {

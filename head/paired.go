@@ -309,8 +309,8 @@ func spread(x []float64) (mean, sd float64) {
 func (h *qd) Traits() Traits {
 	return Traits{
 		LeastBatch: leastQD, Coarse: true,
-		Meaning: "The width of an interval that is to hold a single label, 0 or 1, most of the time. " +
-			"Where both labels are plausible the right interval is [0, 1]; it says nothing of how far the probability " +
+		Meaning: "The width of an interval that should contain a single label, 0 or 1, most of the time. " +
+			"Where both labels are plausible the right interval is [0, 1]; it does not show how far the probability " +
 			"can be from the mean, which is the interval's midpoint.",
 		Columns: func(int) []Column {
 			return []Column{

@@ -140,8 +140,8 @@ func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64,
 	}
 	if c.Classes == 2 {
 		sum := 0.0
-		for _, part := range c.posterior(dist, c.asCast(votes)) {
-			sum += part.weight
+		for _, post := range c.posterior(dist, c.asCast(votes)) {
+			sum += post.weight
 		}
 		return math.Log(sum), nil
 	}
@@ -166,9 +166,9 @@ func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 	}
 	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
-		for _, part := range c.posterior(dist, way.votes) {
-			a, b := part.beta()
-			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
+		for _, post := range c.posterior(dist, way.votes) {
+			a, b := post.beta()
+			weights, alpha = append(weights, post.weight*way.weight), append(alpha, []float64{b, a})
 		}
 	}
 	return merge(weights, alpha)
@@ -206,8 +206,8 @@ func (c *RaterModel) Gain(dist *mixture.Dirichlet, rater int) (float64, error) {
 	return max(0, gain), nil
 }
 
-// merge returns the mixture of components with these weights, scaled to sum to one, merged until there are at most
-// maxComponents: repeatedly, the
+// merge returns the mixture of components with these weights, scaled to sum to one, or an error if none is positive.
+// Components are merged until there are at most maxComponents: repeatedly, the
 // lightest is merged with the one whose mean is nearest, and both become the Dirichlet distribution with
 // their mean and the trace of their covariance. Class means and Σ_i Var p_i of the mixture do not change,
 // and no probability changes by more than the weight of the merged components.

@@ -77,7 +77,7 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 			shift = max(shift, 3)
 		}
 	}
-	var parts []betaPosterior
+	var list []betaPosterior
 	var nodes []float64
 	beta := dist.Marginal(1)
 	for k := range beta.K() {
@@ -117,10 +117,10 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 		if p.weight > 0 {
 			p.mean, p.less, p.product = p.mean/p.weight, p.less/p.weight, p.product/p.weight
 			p.weight *= w
-			parts = append(parts, p)
+			list = append(list, p)
 		}
 	}
-	return parts
+	return list
 }
 
 // beta returns the parameters of the Beta distribution with the posterior's mean and variance:

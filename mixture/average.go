@@ -119,11 +119,11 @@ func (a *AverageRater) At(class int, p float64) float64 {
 	mean := 0.0 // over the groups, for the given class
 	for k, share := range a.shares {
 		x := p * a.odds[k]
-		part := x
+		term := x
 		if class == 0 {
-			part = q
+			term = q
 		}
-		mean += share * part / (q + x)
+		mean += share * term / (q + x)
 	}
 	return mean + a.offset[class]
 }

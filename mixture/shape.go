@@ -137,11 +137,11 @@ type spot struct{ center, width, peak float64 }
 type place struct {
 	z            float64
 	slope, curve float64 // of the log-density, and the slope's derivative
-	of           []part
+	of           []contribution
 }
 
-// part is the contribution of one component to the density at a point.
-type part struct {
+// contribution is that of one component to the density at a point.
+type contribution struct {
 	log    float64 // of the weight times the logit density
 	slope  float64 // s_k
 	lambda float64 // the derivative of log
@@ -214,13 +214,13 @@ func (t *turns) look(z float64) *place {
 	if n := len(t.spare); n > 0 {
 		p, t.spare = t.spare[n-1], t.spare[:n-1]
 	} else {
-		p = &place{of: make([]part, len(t.spots))}
+		p = &place{of: make([]contribution, len(t.spots))}
 	}
 	at := special.AtLogit(z)
 	top := math.Inf(-1)
 	for i := range p.of {
 		c := &t.m.components[i]
-		p.of[i] = part{
+		p.of[i] = contribution{
 			log:    c.logWeight + c.LogFactor(&at),
 			slope:  (c.A-1)*at.Y - (c.B-1)*at.X,
 			lambda: c.A*at.Y - c.B*at.X,
