@@ -303,9 +303,9 @@ func (h *raterHead) some(worker, p int) {
 		}
 		h.nll[j] = w.loss(j)
 		h.turn(g, h.out[j*width:][:width])
-		if g != nil && h.batch.Weights != nil {
+		if weight := float32(h.batch.weight(j)); weight != 1 {
 			for i := range g {
-				g[i] *= float32(h.batch.Weights[j])
+				g[i] *= weight
 			}
 		}
 	}

@@ -139,18 +139,7 @@ func (a *AverageRater) Inverse(class int, x float64) float64 {
 	if x >= a.At(class, 1) {
 		return 1
 	}
-	lo, hi := -750.0, 750.0 // on the logit scale
-	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
-			break
-		}
-		if a.At(class, special.Sigmoid(mid)) < x {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	lo, hi := bisect(-750, 750, func(logit float64) bool { return a.At(class, special.Sigmoid(logit)) < x })
 	return special.Sigmoid(lo + (hi-lo)/2)
 }
 

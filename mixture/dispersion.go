@@ -124,29 +124,19 @@ func (d *Dispersion) StdErrAt(ratio float64) float64 {
 // which R differs by no more than sampling error, each with its own standard error.
 func (d *Dispersion) Interval(level float64) Interval {
 	z := math.Sqrt2 * math.Erfinv(level)
-	// solve finds where R − x = ±z se(x), between a ratio that is too far from R and
+	// The ends are where R − x = ±z se(x), between a ratio that is too far from R and
 	// one that is not.
-	solve := func(far, near float64) float64 {
-		for range 100 {
-			mid := far + (near-far)/2
-			if math.Abs(d.Ratio-mid) > z*d.StdErrAt(mid) {
-				far = mid
-			} else {
-				near = mid
-			}
-		}
-		return near
-	}
+	far := func(x float64) bool { return math.Abs(d.Ratio-x) > z*d.StdErrAt(x) }
 	at := max(d.Ratio, 0)
 	i := Interval{0, at}
 	if at > z*d.StdErrAt(0) {
-		i.Lo = solve(0, at)
+		_, i.Lo = bisect(0, at, far)
 	}
-	far := at + 1
-	for math.Abs(d.Ratio-far) <= z*d.StdErrAt(far) {
-		far *= 2
+	end := at + 1
+	for math.Abs(d.Ratio-end) <= z*d.StdErrAt(end) {
+		end *= 2
 	}
-	i.Hi = solve(far, at)
+	_, i.Hi = bisect(end, at, far)
 	return i
 }
 
