@@ -141,7 +141,8 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 		return nil, errors.New("method mixture with raters: expected votes by named raters, found none")
 	}
 	if t.RaterVotes != nil && len(t.RaterVotes) != t.Raters {
-		return nil, fmt.Errorf("method mixture with raters: expected votes of %d raters, found %d", t.Raters, len(t.RaterVotes))
+		return nil, fmt.Errorf("method mixture with raters: expected votes of %d raters, found %d",
+			t.Raters, len(t.RaterVotes))
 	}
 	h := &raterHead{mixtureHead: m, raters: t.Raters, weight: make([]float64, t.Raters)}
 	whole := special.Sum(t.RaterVotes)

@@ -58,7 +58,7 @@ func NewAverage(classes int, weights, biases, taste, guesses []float64) (*Averag
 	for r, w := range weights {
 		g := guesses[r]
 		if !(g >= 0 && g < 1) || !(w >= 0) {
-			return nil, fmt.Errorf("average of raters: rater %d: expected a guess rate below 1 and a weight, neither negative, found %v and %v", r, g, w)
+			return nil, fmt.Errorf("average of raters: rater %d: expected a guess rate from 0 to 1 and a weight, found %v and %v", r, g, w)
 		}
 		a.scale += w / whole * (1 - g)
 		for i := range a.offset {

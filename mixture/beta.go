@@ -98,7 +98,8 @@ func checkParameter(v float64, format string, args ...any) error {
 	if v >= minParameter && v <= maxParameter {
 		return nil
 	}
-	return invalid("%s: expected a number from %g to %g, found %v", fmt.Sprintf(format, args...), minParameter, maxParameter, v)
+	name := fmt.Sprintf(format, args...)
+	return invalid("%s: expected a number from %g to %g, found %v", name, minParameter, maxParameter, v)
 }
 
 // Beta is a mixture of Beta distributions on [0, 1],
