@@ -127,11 +127,11 @@ func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
 	decoded := make([]Decoded, n)
 	par.Chunks(n, 64, func(lo, hi int) {
-		part := make([]Output, len(outputs))
+		chunk := make([]Output, len(outputs))
 		for i, out := range outputs {
-			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+			chunk[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
 		}
-		f(decoded[lo:hi], part)
+		f(decoded[lo:hi], chunk)
 	})
 	for j := range decoded {
 		if err := decoded[j].Err; err != nil {
@@ -144,7 +144,7 @@ func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output
 // finite returns an error that shows the first value that is not finite.
 func finite(out []float32) error {
 	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
-		return fmt.Errorf("a network's output is %v", out[i])
+		return fmt.Errorf("expected finite outputs of the network, found %v", out[i])
 	}
 	return nil
 }
@@ -185,11 +185,11 @@ func (c *Calibration) Check() error {
 	case c == nil:
 		return nil
 	case !(c.Scale > 0 && c.Scale <= maxScale):
-		return fmt.Errorf("calibration: scale %v, want above 0 and at most %v", c.Scale, maxScale)
+		return fmt.Errorf("calibration: scale: expected a number above 0 and at most %v, found %v", maxScale, c.Scale)
 	case !(c.Resolution >= 0 && c.Resolution <= 0.1):
-		return fmt.Errorf("calibration: resolution %v, want from 0 to 0.1", c.Resolution)
+		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
 	case math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) || !(c.RatioSE >= 0) || math.IsInf(c.RatioSE, 0):
-		return fmt.Errorf("calibration: ratio %v ± %v", c.Ratio, c.RatioSE)
+		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func TestIntervalsIntoReportsBadRows(t *testing.T) {
 	rows.A[2*290] = -1
 	dst := make([]Interval, 300)
 	err := IntervalsInto(dst, rows, Upper, 0.9)
-	if err == nil || !strings.Contains(err.Error(), "row 170: ") || !strings.Contains(err.Error(), "a of component 0 is NaN") {
+	if err == nil || !strings.Contains(err.Error(), "row 170: ") || !strings.Contains(err.Error(), "a of component 0: expected a number from 1e-100 to 1e+15, found NaN") {
 		t.Errorf("error %v, want one about row 170", err)
 	}
 	if dst[169].Hi == 0 || dst[299].Hi == 0 || dst[170].Hi != 0 {

@@ -69,7 +69,7 @@ func TestMethods(t *testing.T) {
 			t.Error("passes with dropout are all alike")
 		}
 		m.Members[1].Values[0] = float32(math.NaN())
-		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "outputs of the network, found NaN") {
 			t.Errorf("%s: a network with NaN: %v", kind, err)
 		}
 	}

@@ -178,7 +178,7 @@ func TestMethodRefuses(t *testing.T) {
 		{Options{}, dataset.ErrOneVote.Error()},
 		{Options{Head: head.Mixture{}}, dataset.ErrOneVote.Error()},
 		{Options{Head: head.QD{}, Batch: 64}, "batch 64, want at least 100"},
-		{Options{Head: head.QD{Level: 2}}, "level 2, want between 0 and 1"},
+		{Options{Head: head.QD{Level: 2}}, "level: expected a number between 0 and 1, found 2"},
 		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout without dropout"},
 		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "needs layers of type dropout"},
 	} {
