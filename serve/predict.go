@@ -116,10 +116,12 @@ func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*
 }
 
 // batches returns the predictions. The values are those of credence predict, bit for bit. An item without a prediction
-// is an error unless the request allows partial results.
+// is an error unless the request allows partial results. If there are no items, there is one empty batch.
 func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, error] {
 	return func(yield func(*predict.Batch, error) bool) {
+		none := true
 		for b, err := range p.Run(ctx, p) {
+			none = false
 			if err == nil && !p.want.partial {
 				if j := firstFailed(b.Predictions); j < len(b.Predictions) {
 					err = badRequest("item %q has no prediction: %w", b.Predictions[j].Item, b.Predictions[j].Err)
@@ -128,6 +130,9 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 			if !yield(b, err) || err != nil {
 				return
 			}
+		}
+		if none {
+			yield(&predict.Batch{Batch: &dataset.Batch{}}, nil)
 		}
 	}
 }
@@ -155,8 +160,8 @@ func (p *predicting) warnings(done bool) []string {
 	return list
 }
 
-// predict predicts all items of a table in batches and calls each with every batch, in order. If there are no items,
-// each is called once, with an empty batch.
+// predict predicts all items of a table in batches and calls each with every batch, in order: at least once, with an
+// empty batch if there are no items.
 func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
@@ -177,11 +182,6 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 				metrics.observe(&a.rows[j], w.abstains())
 			}
 		}
-		if err := each(a); err != nil {
-			return nil, err
-		}
-	}
-	if a.items == nil {
 		if err := each(a); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"credence/internal/fault"
 	"credence/internal/par"
 	"credence/internal/votelog"
 	"credence/internal/words"
@@ -83,7 +84,7 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 	}
 	for _, path := range slices.Concat(o.Items, o.Earlier) {
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, unwrapPath(err))
+			return nil, fault.Of(path, err)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())

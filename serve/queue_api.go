@@ -16,8 +16,13 @@ import (
 	"credence/predict"
 )
 
-func noClass(name string, classes []string) error {
-	return badRequest("class %q: the classes are [%s]", name, words.Few(classes))
+// class returns the index of a class.
+func (p *rankedItems) class(name string) (int, error) {
+	i := slices.Index(p.of.model.Classes, name)
+	if i < 0 {
+		return 0, badRequest("class %q: expected one of [%s]", name, words.Few(p.of.model.Classes))
+	}
+	return i, nil
 }
 
 // apiQueue adds the routes for items, the queue and withdrawn votes.
@@ -45,7 +50,7 @@ func (s *Server) apiQueue(api huma.API) {
 	registerBody(api, op("items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
 }
 
-// inPool returns a handler that calls f with the pool, locked for reading.
+// withItems returns a handler that calls f with the items, locked for reading.
 func withItems[I, O any](s *Server, f func(p *rankedItems, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
 		p, release, err := s.queue.get()
@@ -100,12 +105,11 @@ func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, e
 	if p.now[i] == nil {
 		return nil, failf(http.StatusConflict, "item %q has no prediction: %s", b.Item, p.bad[i])
 	}
-	classes := p.of.model.Classes
-	votes := make([]float64, len(classes))
+	votes := make([]float64, len(p.of.model.Classes))
 	for name, n := range b.Votes {
-		k := slices.Index(classes, name)
-		if k < 0 {
-			return nil, noClass(name, classes)
+		k, err := p.class(name)
+		if err != nil {
+			return nil, err
 		}
 		if !(n >= 0 && n <= 1e6) {
 			return nil, badRequest("votes for %q: found %v, expected a number of votes", name, n)
@@ -176,12 +180,7 @@ type points struct {
 }
 
 func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.points(ctx, in.Class, in.Rater)
-	release()
+	out, err := withItems(s, (*rankedItems).points)(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +203,8 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse
 }
 
 // points returns the numbers that figures of all items show to a rater.
-func (p *rankedItems) points(ctx context.Context, class, rater string) (*points, error) {
-	c, err := p.focus(class, 0)
+func (p *rankedItems) points(ctx context.Context, in *pointsInput) (*points, error) {
+	c, err := p.focus(in.Class, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +220,7 @@ func (p *rankedItems) points(ctx context.Context, class, rater string) (*points,
 		if n == nil {
 			continue
 		}
-		agree, total := p.agreement(i, c, rater)
+		agree, total := p.agreement(i, c, in.Rater)
 		if agree == 4 {
 			n = p.prior[i]
 		}

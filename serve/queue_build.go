@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -26,12 +25,13 @@ type facet struct {
 	Name   string   `json:"name"`
 	Levels []string `json:"levels"`
 	Codes  []int    `json:"codes,omitempty"`
+	column int      // of the raw values of a row
 }
 
 // mostLevels is the largest number of levels of a categorical feature that is offered as a filter by default.
 const mostLevels = 200
 
-// newPool reads and predicts the items.
+// rankItems reads and predicts the items.
 func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) {
 	p := &rankedItems{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
 	earlier, err := readEarlierVotes(ctx, m, q.options.Earlier)
@@ -68,7 +68,7 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	}
 	p.ballots = newBallots(m.model.Classes, p.at, earlier)
 	p.notes = append(p.notes, p.ballots.notes...)
-	if err := p.facet(ctx, m, &q.options); err != nil {
+	if err := p.readFacets(ctx, m, &q.options); err != nil {
 		return p, err
 	}
 	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
@@ -98,32 +98,37 @@ func (p *rankedItems) add(b *predict.Batch) error {
 		p.at[id] = i
 		p.ids = append(p.ids, id)
 		p.prior, p.now = append(p.prior, list[j]), append(p.now, list[j])
-		if err := p.rows.add(b.Batch, j); err != nil {
+		row, err := p.rows.add(b.Batch, j)
+		if err != nil {
 			return err
+		}
+		if i == 0 {
+			p.startFacets()
+		}
+		for k := range p.facets {
+			f, code := &p.facets[k], -1
+			if x := row[f.column]; x >= 0 && int(x) < len(f.Levels) {
+				code = int(x)
+			}
+			f.Codes = append(f.Codes, code)
 		}
 	}
 	return nil
 }
 
-// facet determines the facets: categorical features of the model, and the columns in the options.
-func (p *rankedItems) facet(ctx context.Context, m *served, o *Queue) error {
-	at := 0
-	for _, part := range p.rows.parts {
-		if part.Kind == dataset.Categorical && len(part.Levels) <= mostLevels && !slices.Contains(o.By, part.Name) {
-			f := facet{Name: part.Name, Levels: part.Levels, Codes: make([]int, len(p.ids))}
-			for i := range p.ids {
-				x, err := p.rows.value(i, at)
-				if err != nil {
-					return err
-				}
-				if f.Codes[i] = -1; x >= 0 && int(x) < len(part.Levels) {
-					f.Codes[i] = int(x)
-				}
-			}
-			p.facets = append(p.facets, f)
+// startFacets adds a facet without codes for each categorical feature of the model.
+func (p *rankedItems) startFacets() {
+	column := 0
+	for _, f := range p.rows.features {
+		if f.Kind == dataset.Categorical && len(f.Levels) <= mostLevels && !slices.Contains(p.queue.options.By, f.Name) {
+			p.facets = append(p.facets, facet{Name: f.Name, Levels: f.Levels, column: column})
 		}
-		at += part.Width()
+		column += f.Width()
 	}
+}
+
+// readFacets adds the facets for the columns in the options.
+func (p *rankedItems) readFacets(ctx context.Context, m *served, o *Queue) error {
 	if len(o.By) == 0 {
 		return nil
 	}
@@ -165,9 +170,9 @@ func newFacet(name string, values []string) facet {
 // to most bytes, and beyond that in a private temporary file. A record consists of the raw values of the
 // row, float32, then each text preceded by its length.
 type rowStore struct {
-	parts []dataset.Feature // the features of a row, without texts
-	width int
-	most  int64 // bytes in memory
+	features []dataset.Feature // the features of a row, without texts
+	width    int
+	most     int64 // bytes in memory
 
 	memory []byte
 	file   *os.File // or nil
@@ -177,22 +182,22 @@ type rowStore struct {
 // keptInMemory is the number of bytes of features that are kept in memory; the rest goes to a file.
 const keptInMemory = 256 << 20
 
-// add appends the record of row i of a batch.
-func (s *rowStore) add(b *dataset.Batch, i int) error {
-	if s.parts == nil {
-		s.parts = append([]dataset.Feature{}, b.Features...)
-		for k := range s.parts {
-			s.parts[k].Texts = nil
-			s.width += s.parts[k].Width()
+// add appends the record of row i of a batch, and returns its raw values.
+func (s *rowStore) add(b *dataset.Batch, i int) ([]float32, error) {
+	if s.features == nil {
+		s.features = append([]dataset.Feature{}, b.Features...)
+		for k := range s.features {
+			s.features[k].Texts = nil
+			s.width += s.features[k].Width()
 		}
 	}
 	row := make([]float32, s.width)
 	if err := b.Rows.ReadRow(i, row); err != nil {
-		return err
+		return nil, err
 	}
 	record, err := binary.Append(nil, binary.LittleEndian, row)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	at := 0
 	for _, p := range b.Features {
@@ -202,7 +207,7 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 		}
 		at += p.Width()
 	}
-	return s.append(record)
+	return row, s.append(record)
 }
 
 // textOf returns the text of a cell, "" if there is none.
@@ -237,14 +242,11 @@ func (s *rowStore) append(record []byte) error {
 	return nil
 }
 
-// record returns size bytes of the record of item i, starting at from; if size is −1, all up to its end.
-func (s *rowStore) record(i int, from, size int64) ([]byte, error) {
-	begin, end := from, s.ends[i]
+// record returns the record of item i.
+func (s *rowStore) record(i int) ([]byte, error) {
+	begin, end := int64(0), s.ends[i]
 	if i > 0 {
-		begin += s.ends[i-1]
-	}
-	if size >= 0 {
-		end = begin + size
+		begin = s.ends[i-1]
 	}
 	kept := int64(len(s.memory))
 	if end <= kept {
@@ -257,18 +259,9 @@ func (s *rowStore) record(i int, from, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// value returns one raw value of item i.
-func (s *rowStore) value(i, at int) (float32, error) {
-	b, err := s.record(i, int64(4*at), 4)
-	if err != nil {
-		return 0, err
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
-}
-
 // dataset returns the features of item i as a data set of one item.
 func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
-	record, err := s.record(i, 0, -1)
+	record, err := s.record(i)
 	if err != nil {
 		return nil, err
 	}
@@ -278,20 +271,19 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	record = record[n:]
-	parts := append([]dataset.Feature{}, s.parts...)
+	features := slices.Clone(s.features)
 	at := 0
-	for k := range parts {
-		if p := &parts[k]; p.Kind == dataset.Text {
+	for k := range features {
+		f := &features[k]
+		if f.Kind == dataset.Text {
 			n, w := binary.Uvarint(record)
-			p.Texts = []string{string(record[w : w+int(n)])}
+			f.Texts = []string{string(record[w : w+int(n)])}
 			record = record[w+int(n):]
-			if values[at] >= 0 {
-				values[at] = 0
-			}
+			values[at] = min(values[at], 0)
 		}
-		at += parts[k].Width()
+		at += f.Width()
 	}
-	return &dataset.Dataset{Items: []string{id}, Features: parts, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
+	return &dataset.Dataset{Items: []string{id}, Features: features, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
 }
 
 // close closes and removes the file.

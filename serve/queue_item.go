@@ -107,15 +107,10 @@ func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
 // focus returns the class to show: the named one; if name is "", the second of two classes, otherwise the
 // predicted class.
 func (p *rankedItems) focus(name string, predicted int) (int, error) {
-	classes := p.of.model.Classes
-	if name != "" {
-		i := slices.Index(classes, name)
-		if i < 0 {
-			return 0, noClass(name, classes)
-		}
-		return i, nil
-	}
-	if len(classes) == 2 {
+	switch {
+	case name != "":
+		return p.class(name)
+	case len(p.of.model.Classes) == 2:
 		return 1, nil
 	}
 	return predicted, nil

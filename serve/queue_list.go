@@ -56,10 +56,9 @@ func (p *rankedItems) list(ctx context.Context, in *listInput) (*itemListBody, e
 	if err != nil {
 		return nil, err
 	}
-	classes := p.of.model.Classes
 	for _, name := range []string{in.Class, in.Predict} {
-		if name != "" && !slices.Contains(classes, name) {
-			return nil, noClass(name, classes)
+		if _, err := p.focus(name, 0); err != nil {
+			return nil, err
 		}
 	}
 	var list []int

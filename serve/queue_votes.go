@@ -228,12 +228,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 		w.Flush()
 		return &fileResponse{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
 	}
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	tasks, err := p.tasks(ctx, votes)
+	tasks, err := withItems(s, (*rankedItems).tasks)(ctx, &votes)
 	if err != nil {
 		return nil, err
 	}
@@ -279,9 +274,9 @@ type annotation struct {
 
 // tasks returns the items with votes. A rater who is undecided is exported as a canceled
 // annotation.
-func (p *rankedItems) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
+func (p *rankedItems) tasks(ctx context.Context, votes *[]votelog.Vote) ([]task, error) {
 	list, place := []task{}, map[string]int{}
-	for n, v := range votes {
+	for n, v := range *votes {
 		if err := stopped(ctx, n); err != nil {
 			return nil, err
 		}

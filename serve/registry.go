@@ -3,9 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"maps"
@@ -20,6 +18,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/fault"
 	"credence/internal/words"
 	"credence/model"
 	"credence/predict"
@@ -90,7 +89,7 @@ type place struct{ name, version, path string }
 func (r *registry) find() ([]place, error) {
 	info, err := os.Stat(r.path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", r.path, unwrapPath(err))
+		return nil, fault.Of(r.path, err)
 	}
 	if !info.IsDir() {
 		name := strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
@@ -121,14 +120,6 @@ func (r *registry) find() ([]place, error) {
 		}
 	}
 	return list, nil
-}
-
-// unwrapPath drops the operation and the path of an error, which the message already contains.
-func unwrapPath(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // subfolders returns the names of the subfolders of path, with numbers in numeric order.

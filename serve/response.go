@@ -176,16 +176,12 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 		columns *= len(p.of.model.Classes) * p.want.levels()
 	}
 	var out predict.Writer
-	begin := func() (err error) {
-		w.Header().Set("Content-Type", responseTypes[form])
-		w.Header().Set("Trailer", warningsHeader)
-		setWarnings(w, p.warnings(false))
-		out, err = predict.NewWriter(w, rows)
-		return err
-	}
 	for b, err := range p.batches(ctx) {
 		if err == nil && out == nil {
-			err = begin()
+			w.Header().Set("Content-Type", responseTypes[form])
+			w.Header().Set("Trailer", warningsHeader)
+			setWarnings(w, p.warnings(false))
+			out, err = predict.NewWriter(w, rows)
 		}
 		if err != nil {
 			return err
@@ -210,11 +206,6 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				return err
 			}
-		}
-	}
-	if out == nil { // there are no items
-		if err := begin(); err != nil {
-			return err
 		}
 	}
 	if err := out.Close(); err != nil {
