@@ -64,12 +64,6 @@ type apiProblem struct {
 	cause error
 }
 
-// problem converts an error to an error of huma.
-func problem(err error) error {
-	status := statusOf(err)
-	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: publicError(err).Error()}, err}
-}
-
 // recordProblem is a huma transformer that records the cause of an error response for the log.
 func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 	_, w := humago.Unwrap(ctx)
@@ -91,13 +85,15 @@ func (m *served) summary() apiModel {
 	return a
 }
 
-// register adds an operation to the API.
+// register adds an operation to the API. Errors are converted to those of huma.
 func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (*O, error)) {
 	op.Path = "/api/v1" + op.Path
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {
-			return nil, problem(causeOf(ctx, err))
+			err = causeOf(ctx, err)
+			status := statusOf(err)
+			return nil, &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: publicError(err).Error()}, err}
 		}
 		return out, nil
 	})

@@ -160,7 +160,7 @@ func (r *reader) row(f *frame, i int) error {
 	return nil
 }
 
-// parts are the features of a model.
+// features are the features of a model.
 type features []dataset.Feature
 
 // find returns the named feature, or nil.
@@ -234,9 +234,7 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 // records reads [{"age": 61, "sex": "f"}, …].
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
-	err := r.Array(func(i int) error {
-		return r.record(f, i)
-	})
+	err := r.Array(func(i int) error { return r.record(f, i) })
 	f.complete()
 	return f, err
 }
@@ -335,12 +333,14 @@ func (r *reader) matrix(f *frame) error {
 	})
 }
 
-// byColumn reads {"age": [61, 48], "sex": ["f", "m"]}.
-func (r *reader) byColumn() (*frame, error) {
+// inputs reads {"age": [61, 48], "sex": ["f", "m"]}, or rows.
+func (r *reader) inputs() (*frame, error) {
+	if r.Peek() != '{' {
+		return r.rowsOf()
+	}
 	f := &frame{}
 	err := r.Object(func(key []byte) error {
-		name := string(key)
-		if err := r.newColumn(f, name); err != nil {
+		if err := r.newColumn(f, string(key)); err != nil {
 			return err
 		}
 		return r.columnValues(f)

@@ -70,36 +70,28 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	var f *frame
 	var form string
-	once := func(name string, read func() (*frame, error)) (err error) {
-		if f != nil {
-			return badRequest("the request has both %q and %q", form, name)
-		}
-		form = name
-		f, err = read()
-		return err
-	}
+	forms := map[string]func() (*frame, error){"dataframe_split": r.split, "dataframe_records": r.records,
+		"instances": r.rowsOf, "inputs": r.inputs}
 	err := r.whole(func(key []byte) error {
-		switch name := string(key); name {
-		case "dataframe_split":
-			return once(name, r.split)
-		case "dataframe_records":
-			return once(name, r.records)
-		case "instances":
-			return once(name, r.rowsOf)
-		case "inputs":
-			if r.Peek() == '{' {
-				return once(name, r.byColumn)
-			}
-			return once(name, r.rowsOf)
-		case "params":
+		name := string(key)
+		if name == "params" {
 			text, err := r.raw()
 			if err != nil {
 				return err
 			}
 			return readParams(text, want)
-		default:
+		}
+		read, ok := forms[name]
+		if !ok {
 			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
 		}
+		if f != nil {
+			return badRequest("the request has both %q and %q", form, name)
+		}
+		var err error
+		form = name
+		f, err = read()
+		return err
 	})
 	if err == nil && f == nil {
 		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")

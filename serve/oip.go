@@ -115,11 +115,8 @@ type inferRequest struct {
 	ID         string         `json:"id"`
 	Parameters map[string]any `json:"parameters"`
 	Inputs     []struct {
-		Name       string          `json:"name"`
-		Shape      []int64         `json:"shape"`
-		Datatype   string          `json:"datatype"`
-		Parameters map[string]any  `json:"parameters"`
-		Data       json.RawMessage `json:"data"`
+		tensor
+		Data json.RawMessage `json:"data"` // decoded by its datatype
 	} `json:"inputs"`
 	Outputs []struct {
 		Name       string         `json:"name"`
@@ -216,6 +213,10 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 			return nil, badRequest("input %q has %d rows, but input %q has %d", in.Name, n, req.Inputs[0].Name, f.rows)
 		}
 		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
+		if _, ok := inputTypes[in.Datatype]; !ok && in.Datatype != "BYTES" {
+			return nil, badRequest("input %q: datatype %q: expected one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES",
+				in.Name, in.Datatype)
+		}
 		if size, ok := in.Parameters["binary_data_size"]; ok {
 			x, ok := size.(float64)
 			if !ok || x < 0 || x > float64(len(rest)) || x != math.Trunc(x) {

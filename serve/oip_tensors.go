@@ -229,10 +229,7 @@ func (v *inputValues) binary(data []byte) error {
 	if v.datatype == "BYTES" {
 		return v.bytes(data)
 	}
-	t, ok := inputTypes[v.datatype]
-	if !ok {
-		return v.unknown()
-	}
+	t := inputTypes[v.datatype]
 	if len(data) != v.n*t.size {
 		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*t.size)
 	}
@@ -241,10 +238,6 @@ func (v *inputValues) binary(data []byte) error {
 		v.nums[i] = t.read(data[i*t.size:])
 	}
 	return nil
-}
-
-func (v *inputValues) unknown() error {
-	return badRequest("input %q: datatype %q is not one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES", v.name, v.datatype)
 }
 
 // bytes decodes texts, each preceded by its length.
@@ -268,9 +261,6 @@ func (v *inputValues) bytes(data []byte) error {
 func (v *inputValues) json(data []byte) error {
 	if data == nil {
 		return badRequest("input %q has no data", v.name)
-	}
-	if _, ok := inputTypes[v.datatype]; !ok && v.datatype != "BYTES" {
-		return v.unknown()
 	}
 	if v.datatype == "BYTES" {
 		v.texts = []string{}
