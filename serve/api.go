@@ -50,11 +50,22 @@ func (s *Server) api(mux *http.ServeMux) {
 		config.Servers = []*huma.Server{{URL: s.options.BasePath}}
 	}
 	api := humago.NewWithPrefix(mux, s.options.BasePath, config)
-	s.apiModels(api)
-	s.apiRaters(api)
-	s.apiVotes(api)
+	registerBody(api, operation("models", "list-models", "GET", "/models", "The models and their versions", ""), s.listModels)
+	registerBody(api, operation("models", "get-model", "GET", "/models/{model}", "What a model is and where it comes from", ""), s.modelCard)
+	raters := operation("raters", "get-raters", "GET", "/models/{model}/raters", "What is known of the raters of a model",
+		"Votes, bias (lean), guess rate and agreement with 95% intervals, and flags, as in credence raters. Names are replaced by the pseudonyms of reports unless requested.")
+	raters.Responses = map[string]*huma.Response{"200": {Description: "the raters",
+		Content: map[string]*huma.MediaType{"application/json": {Schema: ratersSchema()}}}}
+	registerBody(api, raters, s.modelRaters)
+	vote := operation("votes", "post-vote", "POST", "/votes", "Cast a vote", "Answered after the vote is on disk.")
+	vote.DefaultStatus = http.StatusCreated
+	registerBody(api, vote, s.postVote)
+	registerBody(api, operation("votes", "list-votes", "GET", "/votes", "The votes, in the order in which they came in", ""), s.listVotes)
 	s.apiQueue(api)
-	s.apiMixture(api)
+	query := operation("mixture", "mixture", "POST", "/mixture", "What follows from a mixture",
+		"Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.")
+	query.MaxBodyBytes, query.SkipValidateBody = 1<<20, true
+	registerBody(api, query, s.calculate)
 	s.apiPredict(api, mux)
 }
 
@@ -85,9 +96,13 @@ func (m *served) summary() apiModel {
 	return a
 }
 
+// operation describes an operation below /api/v1.
+func operation(tag, id, method, path, summary, description string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: method, Path: "/api/v1" + path, Summary: summary, Description: description, Tags: []string{tag}}
+}
+
 // register adds an operation to the API. Errors are converted to those of huma.
 func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (*O, error)) {
-	op.Path = "/api/v1" + op.Path
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err != nil {
@@ -112,33 +127,50 @@ type modelListBody struct {
 	Models []apiModel `json:"models"`
 }
 
-func (s *Server) apiModels(api huma.API) {
-	registerBody(api, huma.Operation{OperationID: "list-models", Method: "GET", Path: "/models", Summary: "The models and their versions", Tags: []string{"models"}},
-		func(ctx context.Context, _ *struct{}) (out modelListBody, err error) {
-			for m := range s.registry.current.Load().all() {
-				out.Models = append(out.Models, m.summary())
-			}
-			return out, nil
-		})
-	registerBody(api, huma.Operation{OperationID: "get-model", Method: "GET", Path: "/models/{model}", Summary: "What a model is and where it comes from", Tags: []string{"models"}},
-		func(ctx context.Context, in *struct {
-			Model   string `path:"model"`
-			Version string `query:"version" doc:"a version; the newest if none is given"`
-		}) (json.RawMessage, error) {
-			m, err := s.registry.get(in.Model, in.Version)
-			if err != nil {
-				return nil, err
-			}
-			c, err := run.NewCard(m.model)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(c)
-		})
+func (s *Server) listModels(context.Context, *struct{}) (out modelListBody, err error) {
+	for m := range s.registry.current.Load().all() {
+		out.Models = append(out.Models, m.summary())
+	}
+	return out, nil
 }
+
+type modelInput struct {
+	Model   string `path:"model"`
+	Version string `query:"version" doc:"a version; the newest if none is given"`
+}
+
+// modelCard returns the card of a model.
+func (s *Server) modelCard(_ context.Context, in *modelInput) (json.RawMessage, error) {
+	m, err := s.registry.get(in.Model, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	c, err := run.NewCard(m.model)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(c)
+}
+
+type voteInput struct{ Body apiVote }
 
 type voteSavedBody struct {
 	Saved bool `json:"saved" doc:"true: the vote is on disk"`
+}
+
+func (s *Server) postVote(_ context.Context, in *voteInput) (voteSavedBody, error) {
+	v, err := in.Body.line()
+	if err == nil {
+		err = s.addVote(v)
+	}
+	return voteSavedBody{true}, err
+}
+
+type voteListInput struct {
+	From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
+	Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"1000"`
+	Item  string `query:"item" doc:"only those on this item"`
+	Rater string `query:"rater" doc:"only those of this rater"`
 }
 
 type voteListBody struct {
@@ -146,53 +178,28 @@ type voteListBody struct {
 	Next  int       `json:"next" doc:"from where to ask for those that come in later"`
 }
 
-func (s *Server) apiVotes(api huma.API) {
-	registerBody(api, huma.Operation{OperationID: "post-vote", Method: "POST", Path: "/votes", Summary: "Cast a vote",
-		Description: "Answered after the vote is on disk.", DefaultStatus: http.StatusCreated, Tags: []string{"votes"}},
-		func(ctx context.Context, in *struct{ Body apiVote }) (voteSavedBody, error) {
-			v, err := in.Body.line()
-			if err == nil {
-				err = s.addVote(v)
-			}
-			return voteSavedBody{true}, err
-		})
-	registerBody(api, huma.Operation{OperationID: "list-votes", Method: "GET", Path: "/votes", Summary: "The votes, in the order in which they came in", Tags: []string{"votes"}},
-		func(ctx context.Context, in *struct {
-			From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
-			Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"1000"`
-			Item  string `query:"item" doc:"only those on this item"`
-			Rater string `query:"rater" doc:"only those of this rater"`
-		}) (*voteListBody, error) {
-			if s.votes == nil {
-				return nil, errNoVotes
-			}
-			out := &voteListBody{[]apiVote{}, in.From}
-			for _, v := range s.votes.Votes(in.From) {
-				if len(out.Votes) == in.Limit {
-					break
-				}
-				out.Next++
-				if (in.Item == "" || v.Item == in.Item) && (in.Rater == "" || v.Rater == in.Rater) {
-					out.Votes = append(out.Votes, voteOf(v))
-				}
-			}
-			return out, nil
-		})
-}
-
-// apiMixture adds the route that evaluates mixture queries like credence mixture --jsonl.
-func (s *Server) apiMixture(api huma.API) {
-	registerBody(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/mixture", Summary: "What follows from a mixture",
-		Description:  "Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.",
-		MaxBodyBytes: 1 << 20, SkipValidateBody: true, Tags: []string{"mixture"}},
-		s.calculate)
+func (s *Server) listVotes(_ context.Context, in *voteListInput) (*voteListBody, error) {
+	if s.votes == nil {
+		return nil, errNoVotes
+	}
+	out := &voteListBody{[]apiVote{}, in.From}
+	for _, v := range s.votes.Votes(in.From) {
+		if len(out.Votes) == in.Limit {
+			break
+		}
+		out.Next++
+		if (in.Item == "" || v.Item == in.Item) && (in.Rater == "" || v.Rater == in.Rater) {
+			out.Votes = append(out.Votes, voteOf(v))
+		}
+	}
+	return out, nil
 }
 
 type mixtureInput struct {
 	RawBody []byte `contentType:"application/json"`
 }
 
-// calculate evaluates one mixture query.
+// calculate evaluates one mixture query like credence mixture --jsonl.
 func (s *Server) calculate(ctx context.Context, in *mixtureInput) (json.RawMessage, error) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, in.RawBody); err != nil {
@@ -208,28 +215,23 @@ func (s *Server) calculate(ctx context.Context, in *mixtureInput) (json.RawMessa
 	return nil, failf(http.StatusUnprocessableEntity, "%w", err)
 }
 
-// apiRaters adds the route that returns the raters of a model, as credence raters --json prints them.
-func (s *Server) apiRaters(api huma.API) {
-	registerBody(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/models/{model}/raters",
-		Summary:     "What is known of the raters of a model",
-		Description: "Votes, bias (lean), guess rate and agreement with 95% intervals, and flags, as in credence raters. Names are replaced by the pseudonyms of reports unless requested.",
-		Tags:        []string{"raters"}, Responses: map[string]*huma.Response{"200": {Description: "the raters",
-			Content: map[string]*huma.MediaType{"application/json": {Schema: ratersSchema()}}}}},
-		func(ctx context.Context, in *struct {
-			Model   string `path:"model"`
-			Version string `query:"version" doc:"a version; the newest if none is given"`
-			Names   bool   `query:"names" doc:"the names of raters instead of pseudonyms"`
-		}) (json.RawMessage, error) {
-			m, err := s.registry.get(in.Model, in.Version)
-			if err != nil {
-				return nil, err
-			}
-			r, err := m.raterReport(in.Names)
-			if err != nil {
-				return nil, err
-			}
-			return json.Marshal(r)
-		})
+type ratersInput struct {
+	Model   string `path:"model"`
+	Version string `query:"version" doc:"a version; the newest if none is given"`
+	Names   bool   `query:"names" doc:"the names of raters instead of pseudonyms"`
+}
+
+// modelRaters returns the raters of a model, as credence raters --json prints them.
+func (s *Server) modelRaters(_ context.Context, in *ratersInput) (json.RawMessage, error) {
+	m, err := s.registry.get(in.Model, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.raterReport(in.Names)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(r)
 }
 
 // raterReport returns the report on the model's raters, with their names or with pseudonyms.

@@ -241,9 +241,6 @@ type layout struct {
 	full  bool  // include the parameters of the mixtures
 }
 
-// layoutKey identifies a layout with the default columns.
-type layoutKey struct{ level, maxWidth, minTop float64 }
-
 // mostLayouts bounds the number of cached layouts, since clients choose the levels.
 const mostLayouts = 16
 
@@ -252,7 +249,7 @@ func (s *served) layout(w *predictOptions) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
-	key := layoutKey{w.level, w.MaxWidth, w.MinTop}
+	key := [3]float64{w.level, w.MaxWidth, w.MinTop}
 	if l, ok := s.layouts.Load(key); ok {
 		return l.(*layout)
 	}

@@ -27,27 +27,24 @@ func (p *rankedItems) class(name string) (int, error) {
 
 // apiQueue adds the routes for items, the queue and withdrawn votes.
 func (s *Server) apiQueue(api huma.API) {
-	op := func(id, method, path, summary, description string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{"items"}}
-	}
-	registerBody(api, op("get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
-	registerBody(api, op("list-items", "GET", "/items", "Items with filters, page by page", ""), withItems(s, (*rankedItems).list))
-	registerBody(api, op("get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), withItems(s, (*rankedItems).see))
-	registerBody(api, op("item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
+	registerBody(api, operation("items", "get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
+	registerBody(api, operation("items", "list-items", "GET", "/items", "Items with filters, page by page", ""), withItems(s, (*rankedItems).list))
+	registerBody(api, operation("items", "get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), withItems(s, (*rankedItems).see))
+	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
 		"Nothing is kept. The votes come on top of those that the rater may see."), withItems(s, (*rankedItems).whatIf))
-	register(api, op("item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
-	register(api, op("item-points", "GET", "/items/points", "Numbers of all items, by columns",
+	register(api, operation("items", "item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
+	register(api, operation("items", "item-points", "GET", "/items/points", "Numbers of all items, by columns",
 		"For figures: values have five decimals. Lists are as long as there are items with a prediction."), s.itemPoints)
-	registerBody(api, op("get-queue", "GET", "/queue", "Items by the value of a rater's vote",
+	registerBody(api, operation("items", "get-queue", "GET", "/queue", "Items by the value of a rater's vote",
 		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last."),
 		withItems(s, (*rankedItems).raterQueue))
-	register(api, op("skip-item", "POST", "/queue/skip", "Put an item off",
+	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Put an item off",
 		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops."), s.skipItem)
-	registerBody(api, op("undo-vote", "DELETE", "/votes", "Take a vote back",
+	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Take a vote back",
 		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk."), s.undoVote)
-	register(api, op("export-votes", "GET", "/votes/export", "Votes of this server as a file",
+	register(api, operation("items", "export-votes", "GET", "/votes/export", "Votes of this server as a file",
 		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON."), s.exportVotes)
-	registerBody(api, op("items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
+	registerBody(api, operation("items", "items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
 }
 
 // withItems returns a handler that calls f with the items, locked for reading.

@@ -39,7 +39,7 @@ type served struct {
 	dists         bool                // predictions are distributions
 	raters        *evaluate.RaterReport
 	noRaters      error        // why raters is nil
-	layouts       sync.Map     // layoutKey → *layout
+	layouts       sync.Map     // {level, MaxWidth, MinTop} → *layout with the default columns
 	kept          atomic.Int32 // number of layouts
 }
 
@@ -76,8 +76,8 @@ func newRegistry(path string, log *slog.Logger) (*registry, error) {
 	if len(c.models) > 0 {
 		return r, nil
 	}
-	for _, folder := range slices.Sorted(maps.Keys(c.broken)) {
-		return nil, c.broken[folder]
+	if len(c.broken) > 0 {
+		return nil, c.broken[slices.Min(slices.Collect(maps.Keys(c.broken)))]
 	}
 	return nil, fmt.Errorf("%s holds no trained model: expected the folder of a run, or a folder of such folders", path)
 }

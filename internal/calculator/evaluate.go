@@ -3,6 +3,7 @@ package calculator
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,17 +108,17 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 			return nil, fmt.Errorf("votes: %w", err)
 		}
 	}
-	for i, l := range q.Levels {
-		if err := CheckLevel(l); err != nil {
-			return nil, fmt.Errorf("levels[%d] is %v: %w", i, l, err)
+	return m, cmp.Or(checkEach("levels", q.Levels, CheckLevel), checkEach("quantiles", q.Quantiles, CheckQuantile))
+}
+
+// checkEach returns the first error of check about the values of a key.
+func checkEach(key string, values []float64, check func(float64) error) error {
+	for i, x := range values {
+		if err := check(x); err != nil {
+			return fmt.Errorf("%s[%d] is %v: %w", key, i, x, err)
 		}
 	}
-	for i, p := range q.Quantiles {
-		if err := CheckQuantile(p); err != nil {
-			return nil, fmt.Errorf("quantiles[%d] is %v: %w", i, p, err)
-		}
-	}
-	return m, nil
+	return nil
 }
 
 // Describe evaluates q for m and returns the result as a line of JSON, without a line end. When ctx is done it stops
