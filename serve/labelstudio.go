@@ -57,7 +57,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
 	d.Strict = true
 	if err := d.Decode(&root); err != nil {
-		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
+		return choices{}, badRequest("malformed labeling configuration: %w", err)
 	}
 	var found []choices
 	var seen []string
@@ -82,7 +82,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	}
 	walk(&root)
 	if len(found) == 0 {
-		return choices{}, badRequest("no <Choices> of the labeling configuration offers the model's classes [%s]; there are %s",
+		return choices{}, badRequest("labeling configuration: expected <Choices> with all classes of the model [%s], found %s",
 			words.Few(classes), words.Few(seen))
 	}
 	return found[0], nil
@@ -110,7 +110,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, to any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, to); err != nil {
-		return badRequest("the body is not as expected: %w", err)
+		return badRequest("malformed request body: %w", err)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (s *Server) knownLabel(label string) error {
 	if slices.Contains(all, label) {
 		return nil
 	}
-	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
+	return badRequest("label %q: expected one of [%s]", label, words.Few(all))
 }
 
 // finished is an annotation in Label Studio's format.
@@ -316,7 +316,7 @@ func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
 // annotated adds the vote of an annotation.
 func (s *Server) annotated(a *finished, task *labelTask) error {
 	if task == nil {
-		return badRequest("annotation %s comes without its task: the webhook has to send the payload", a.ID)
+		return badRequest("annotation %s has no task: configure the webhook to send the payload", a.ID)
 	}
 	for _, result := range a.Result {
 		if result.Type != "choices" || len(result.Value.Choices) != 1 {

@@ -43,25 +43,25 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	all.MustRegister(&modelInfo{r}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if votes != nil {
 		add.NewGaugeFunc(prometheus.GaugeOpts{Name: "credence_votes_writable",
-			Help: "1 if votes can be written, 0 after a write that failed."}, func() float64 { return oneIf(votes.Failed() == nil) })
+			Help: "1 if votes can be written, 0 after a failed write."}, func() float64 { return oneIf(votes.Failed() == nil) })
 	}
 	return &metrics{
 		all:      all,
 		requests: counter("credence_requests_total", "Requests by route, method and status.", "route", "method", "status"),
 		latency: add.NewHistogramVec(prometheus.HistogramOpts{Name: "credence_request_seconds",
-			Help: "Time from request to answer by route.", Buckets: prometheus.ExponentialBuckets(1e-4, 2.5, 14)}, []string{"route"}),
+			Help: "Time from request to response by route.", Buckets: prometheus.ExponentialBuckets(1e-4, 2.5, 14)}, []string{"route"}),
 		batch: add.NewHistogram(prometheus.HistogramOpts{Name: "credence_batch_rows",
 			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
 		votes:     counter("credence_votes_total", "Votes received and on disk.").WithLabelValues(),
-		unwritten: counter("credence_votes_unwritten_total", "Votes refused because they could not be written.").WithLabelValues(),
+		unwritten: counter("credence_votes_unwritten_total", "Votes rejected because they could not be written.").WithLabelValues(),
 		rows:      counter("credence_rows_total", "Items predicted.", "model"),
-		refused:   counter("credence_rows_without_prediction_total", "Items whose values could not be used.", "model"),
-		far:       counter("credence_rows_outside_training_range_total", "Items with a value far outside the range of training.", "model"),
-		unknown:   counter("credence_rows_with_unknown_level_total", "Items with a level of a category that training did not have.", "model"),
+		refused:   counter("credence_rows_without_prediction_total", "Items without a prediction, because of unusable values.", "model"),
+		far:       counter("credence_rows_outside_training_range_total", "Items with a value far outside the training range.", "model"),
+		unknown:   counter("credence_rows_with_unknown_level_total", "Items with a category level that is not in the training data.", "model"),
 		abstained: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_abstained",
-			Help: "1 for items on which to abstain, by the server's rule or, without one, where p_top is below 0.9, and 0 for others: sum by count is the share."}, []string{"model"}),
+			Help: "1 for items to abstain on, by the server's rule or, without one, if p_top is below 0.9; 0 for others: sum divided by count is the share."}, []string{"model"}),
 		width: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
-			Help: "Width of the predicted class's interval: sum by count is the mean."}, []string{"model"}),
+			Help: "Width of the interval of the predicted class: sum divided by count is the mean."}, []string{"model"}),
 	}
 }
 
@@ -76,7 +76,7 @@ type modelInfo struct{ r *registry }
 
 var (
 	infoDesc   = prometheus.NewDesc("credence_model_info", "A served model: always 1.", []string{"model", "version", "sha256"}, nil)
-	brokenDesc = prometheus.NewDesc("credence_models_broken", "Models whose file cannot be read; an older one serves where there was one.", nil, nil)
+	brokenDesc = prometheus.NewDesc("credence_models_broken", "Models whose file cannot be read; the previous version, if any, remains in use.", nil, nil)
 	ageDesc    = prometheus.NewDesc("credence_model_age_seconds", "Time since the model's file was written.", []string{"model", "version"}, nil)
 )
 

@@ -83,10 +83,10 @@ func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 		}
 		read, ok := forms[name]
 		if !ok {
-			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
+			return badRequest("expected one of dataframe_split, dataframe_records, instances and inputs, and optionally params, found %q", name)
 		}
 		if f != nil {
-			return badRequest("the request has both %q and %q", form, name)
+			return badRequest("expected one table of items, found both %q and %q", form, name)
 		}
 		var err error
 		form = name
@@ -94,7 +94,7 @@ func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 		return err
 	})
 	if err == nil && f == nil {
-		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")
+		err = badRequest("expected one of dataframe_split, dataframe_records, instances and inputs, found none")
 	}
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func readParams(text []byte, want *predictOptions) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
-		return badRequest(`params: %w; expected {"level": 0.95}`, err)
+		return badRequest(`params: expected {"level": 0.95}: %w`, err)
 	}
 	if p.Level != nil {
 		want.level = *p.Level

@@ -140,7 +140,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	want := s.defaultOptions()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
-			return badRequest("parameter level: found %v, expected a number", v)
+			return badRequest("parameter level: expected a number, found %v", v)
 		}
 	}
 	if err := checkLevel(want.level); err != nil {
@@ -184,13 +184,13 @@ func readInfer(body []byte, header string) (*inferRequest, []byte, error) {
 	if header != "" {
 		n, err := strconv.Atoi(header)
 		if err != nil || n < 0 || n > len(body) {
-			return nil, nil, badRequest("%s %q: expected a length of at most %d bytes, those of the body", binaryHeader, header, len(body))
+			return nil, nil, badRequest("%s %q: expected a length of at most %d bytes, the length of the body", binaryHeader, header, len(body))
 		}
 		body, rest = body[:n], body[n:]
 	}
 	var req inferRequest
 	if err := json.Unmarshal(body, &req); err != nil {
-		return nil, nil, badRequest("the request is no inference request: %w", err)
+		return nil, nil, badRequest("malformed inference request: %w", err)
 	}
 	if len(req.Inputs) == 0 {
 		return nil, nil, badRequest("the request has no inputs")
@@ -210,7 +210,7 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		if i == 0 {
 			f.rows = n
 		} else if n != f.rows {
-			return nil, badRequest("input %q has %d rows, but input %q has %d", in.Name, n, req.Inputs[0].Name, f.rows)
+			return nil, badRequest("input %q: expected %d rows as in input %q, found %d", in.Name, f.rows, req.Inputs[0].Name, n)
 		}
 		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
 		if _, ok := inputTypes[in.Datatype]; !ok && in.Datatype != "BYTES" {
@@ -220,7 +220,7 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		if size, ok := in.Parameters["binary_data_size"]; ok {
 			x, ok := size.(float64)
 			if !ok || x < 0 || x > float64(len(rest)) || x != math.Trunc(x) {
-				return nil, badRequest("input %q: binary_data_size %v, but %d bytes are left of the body", in.Name, size, len(rest))
+				return nil, badRequest("input %q: binary_data_size %v: expected at most %d, the remaining bytes of the body", in.Name, size, len(rest))
 			}
 			err = values.binary(rest[:int(x)])
 			rest = rest[int(x):]
@@ -235,7 +235,7 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		}
 	}
 	if len(rest) > 0 {
-		return nil, badRequest("%d bytes of the body belong to no input", len(rest))
+		return nil, badRequest("%d bytes of the body do not belong to any input", len(rest))
 	}
 	return f, f.finish()
 }
@@ -248,12 +248,12 @@ func checkShape(name string, shape []int64, limits *Limits) (n, width int, err e
 	total := int64(1)
 	for _, k := range shape {
 		if k < 0 || k > 0 && total > int64(limits.Values)/k {
-			return 0, 0, failf(413, "input %q: shape %v is not one of at most %d values", name, shape, limits.Values)
+			return 0, 0, failf(413, "input %q: shape %v: expected at most %d values", name, shape, limits.Values)
 		}
 		total *= k
 	}
 	if shape[0] > int64(limits.Rows) {
-		return 0, 0, failf(413, "input %q: more than %d rows in a request", name, limits.Rows)
+		return 0, 0, failf(413, "input %q: too many rows: expected at most %d", name, limits.Rows)
 	}
 	if shape[0] == 0 {
 		return 0, 0, nil
@@ -277,7 +277,7 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 	}
 	at := f.column(v.name)
 	if at < before {
-		return badRequest("input %q is there twice", v.name)
+		return badRequest("duplicate input %q", v.name)
 	}
 	c := &f.columns[at]
 	switch {
@@ -286,7 +286,7 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 			c.addText(s)
 		}
 	case v.texts != nil:
-		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
+		return badRequest("input %q: expected strings of shape [rows] or [rows, 1], found %d per row", v.name, width)
 	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
 		for _, x := range v.nums {
 			if v.datatype == "BOOL" {
@@ -324,7 +324,7 @@ func writeError(w http.ResponseWriter, status int, kind string, v any) {
 func writeJSON(w http.ResponseWriter, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("the answer cannot be written: %w", err)
+		return fmt.Errorf("encoding the response: %w", err)
 	}
 	return writeText(w, append(text, '\n'))
 }

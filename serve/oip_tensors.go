@@ -60,7 +60,7 @@ func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	for i, name := range names {
 		f := outputOf(name, m.dists)
 		if f == nil {
-			return nil, badRequest("output %q: the model, by method %s, has none", name, m.model.Method.Name())
+			return nil, badRequest("output %q: expected a model that predicts distributions, found method %s", name, m.model.Method.Name())
 		}
 		o.fields = append(o.fields, f)
 		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int64{0}}
@@ -180,7 +180,7 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 	for from := 0; from < list.Len(); from += most {
 		text, err := json.Marshal(list.Slice(from, min(from+most, list.Len())).Interface())
 		if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
-			return dst, errors.New("an answer is not finite")
+			return dst, errors.New("a prediction is not finite")
 		}
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return dst, err
@@ -231,7 +231,7 @@ func (v *inputValues) binary(data []byte) error {
 	}
 	t := inputTypes[v.datatype]
 	if len(data) != v.n*t.size {
-		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*t.size)
+		return badRequest("input %q: expected %d bytes for %d values of type %s, found %d", v.name, v.n*t.size, v.n, v.datatype, len(data))
 	}
 	v.nums = make([]float64, v.n)
 	for i := range v.nums {
@@ -245,14 +245,14 @@ func (v *inputValues) bytes(data []byte) error {
 	v.texts = make([]string, 0, min(v.n, len(data)/4))
 	for len(data) > 0 && len(v.texts) < v.n {
 		if len(data) < 4 || uint64(le.Uint32(data)) > uint64(len(data)-4) {
-			return badRequest("input %q: text %d goes beyond the data", v.name, len(v.texts)+1)
+			return badRequest("input %q: string %d extends beyond the data", v.name, len(v.texts)+1)
 		}
 		n := int(le.Uint32(data))
 		v.texts = append(v.texts, string(data[4:4+n]))
 		data = data[4+n:]
 	}
 	if len(data) > 0 || len(v.texts) != v.n {
-		return badRequest("input %q: %d texts and %d bytes more, expected %d texts", v.name, len(v.texts), len(data), v.n)
+		return badRequest("input %q: expected %d strings, found %d and %d more bytes", v.name, v.n, len(v.texts), len(data))
 	}
 	return nil
 }
@@ -270,21 +270,21 @@ func (v *inputValues) json(data []byte) error {
 		return err
 	}
 	if got := len(v.nums) + len(v.texts); got != v.n {
-		return badRequest("input %q: %d values, expected %d by its shape", v.name, got, v.n)
+		return badRequest("input %q: expected %d values by its shape, found %d", v.name, v.n, got)
 	}
 	return s.end()
 }
 
 func (v *inputValues) nested(s scanner, depth int) error {
 	if depth > 8 {
-		return s.errorf("lists nest more than eight deep")
+		return s.errorf("lists are nested more than eight deep")
 	}
 	return s.Array(func(int) error {
 		if s.Peek() == '[' {
 			return v.nested(s, depth+1)
 		}
 		if len(v.nums)+len(v.texts) >= v.n {
-			return badRequest("input %q: more than %d values, those of its shape", v.name, v.n)
+			return badRequest("input %q: expected %d values by its shape, found more", v.name, v.n)
 		}
 		if v.datatype == "BYTES" {
 			text, err := s.String()

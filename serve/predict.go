@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/calculator"
 	"credence/internal/par"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -72,7 +73,7 @@ const (
 
 // tooManyRows returns the error for a request with more than n items.
 func tooManyRows(n int) error {
-	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request (credence serve --max-rows)", n)
+	return failf(http.StatusRequestEntityTooLarge, "too many rows: expected at most %d (credence serve --max-rows)", n)
 }
 
 // predicting predicts the items of a request in batches.
@@ -154,7 +155,7 @@ func (p *predicting) warnings(done bool) []string {
 	if v := p.want.votes; v != nil {
 		list = append(list, words.Each(v.Warnings(), error.Error)...)
 		if done && d.Unused > 0 {
-			list = append(list, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(d.Unused, "item")))
+			list = append(list, fmt.Sprintf("votes on %s that are not in the request were ignored", words.Plural(d.Unused, "item")))
 		}
 	}
 	return list
@@ -210,7 +211,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	for _, n := range names {
 		if outputOf(n, true) == nil {
 			names := words.Each(predict.Outputs(true), func(f *predict.Field) string { return f.Name })
-			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(names))
+			return nil, badRequest("output %q: expected one of %s", n, words.Few(names))
 		}
 		out[n] = true
 	}
@@ -228,8 +229,8 @@ func outputOf(name string, dists bool) *predict.Field {
 
 // checkLevel returns an error unless level is in (0, 1).
 func checkLevel(level float64) error {
-	if !(level > 0 && level < 1) {
-		return badRequest("level %v: expected a number between 0 and 1", level)
+	if err := calculator.CheckLevel(level); err != nil {
+		return badRequest("level %v: %w", level, err)
 	}
 	return nil
 }

@@ -77,10 +77,10 @@ const mostNumbers = 4 << 20
 func newQueue(s *Server, o Queue) (*queue, error) {
 	m, err := s.registry.get("", "")
 	if err != nil {
-		return nil, fmt.Errorf("items are voted on with one model: %w", err)
+		return nil, fmt.Errorf("--items requires a single model: %w", err)
 	}
 	if !m.model.Traits().Joint {
-		return nil, fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.model.Method.Name())
+		return nil, fmt.Errorf("--items: the value of a vote requires a model that predicts distributions, found method %s", m.model.Method.Name())
 	}
 	for _, path := range slices.Concat(o.Items, o.Earlier) {
 		if _, err := os.Stat(path); err != nil {
@@ -119,7 +119,7 @@ func (q *queue) build(m *served) {
 				p.rows.close()
 			}
 			if q.failed = err; q.ctx.Err() == nil {
-				q.server.options.Log.Error("the items cannot be read", "error", err)
+				q.server.options.Log.Error("reading the items failed", "error", err)
 			}
 			return
 		}

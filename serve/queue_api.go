@@ -27,24 +27,24 @@ func (p *rankedItems) class(name string) (int, error) {
 
 // apiQueue adds the routes for items, the queue and withdrawn votes.
 func (s *Server) apiQueue(api huma.API) {
-	registerBody(api, operation("items", "get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
-	registerBody(api, operation("items", "list-items", "GET", "/items", "Items with filters, page by page", ""), withItems(s, (*rankedItems).list))
-	registerBody(api, operation("items", "get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), withItems(s, (*rankedItems).see))
-	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
-		"Nothing is kept. The votes come on top of those that the rater may see."), withItems(s, (*rankedItems).whatIf))
-	register(api, operation("items", "item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
-	register(api, operation("items", "item-points", "GET", "/items/points", "Numbers of all items, by columns",
-		"For figures: values have five decimals. Lists are as long as there are items with a prediction."), s.itemPoints)
-	registerBody(api, operation("items", "get-queue", "GET", "/queue", "Items by the value of a rater's vote",
-		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last."),
+	registerBody(api, operation("items", "get-overview", "GET", "/overview", "Get a summary of the model, its verdicts, and what needs attention", ""), s.overview)
+	registerBody(api, operation("items", "list-items", "GET", "/items", "List items, filtered and paged", ""), withItems(s, (*rankedItems).list))
+	registerBody(api, operation("items", "get-item", "GET", "/item", "Get an item: features, distribution and votes so far", ""), withItems(s, (*rankedItems).see))
+	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior", "Get the distribution of an item after hypothetical votes",
+		"Nothing is stored. The votes are added to those that the rater may see."), withItems(s, (*rankedItems).whatIf))
+	register(api, operation("items", "item-image", "GET", "/item/image", "Get an image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
+	register(api, operation("items", "item-points", "GET", "/items/points", "Get the numbers of all items as columns",
+		"For figures: values are rounded to five decimals. Each list has one value per item with a prediction."), s.itemPoints)
+	registerBody(api, operation("items", "get-queue", "GET", "/queue", "List items by the value of a rater's vote",
+		"Items with the largest expected reduction in variance come first, skipped items last. Items that the rater has voted on or marked as undecided are excluded."),
 		withItems(s, (*rankedItems).raterQueue))
-	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Put an item off",
-		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops."), s.skipItem)
-	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Take a vote back",
-		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk."), s.undoVote)
-	register(api, operation("items", "export-votes", "GET", "/votes/export", "Votes of this server as a file",
-		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON."), s.exportVotes)
-	registerBody(api, operation("items", "items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
+	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Skip an item",
+		"The item moves to the end of the rater's queue. This is not a vote, and is forgotten when the server stops."), s.skipItem)
+	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Withdraw a vote",
+		"Appends a line to the vote file that withdraws the rater's vote on the item. The response is sent after the line is on disk."), s.undoVote)
+	register(api, operation("items", "export-votes", "GET", "/votes/export", "Export the votes of this server",
+		"The current votes: the last of each rater on an item, without withdrawn votes. The format csv can be read by credence train --votes; labelstudio is Label Studio's JSON."), s.exportVotes)
+	registerBody(api, operation("items", "items-progress", "GET", "/items/progress", "Get the progress of predicting the items, and their version", ""), s.itemsProgress)
 }
 
 // withItems returns a handler that calls f with the items, locked for reading.
@@ -60,10 +60,10 @@ func withItems[I, O any](s *Server, f func(p *rankedItems, ctx context.Context, 
 }
 
 type itemInput struct {
-	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
+	Rater string  `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
 	ID    string  `query:"id" required:"true" doc:"id of the item"`
-	Class string  `query:"class" doc:"class whose density is wanted; the second of two, otherwise the predicted one if none is named"`
-	Level float64 `query:"level" doc:"of the intervals"`
+	Class string  `query:"class" doc:"class of the density; default the second of two classes, otherwise the predicted class"`
+	Level float64 `query:"level" doc:"level of the intervals"`
 }
 
 // find returns the index of an item.
@@ -71,7 +71,7 @@ func (p *rankedItems) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
 	}
-	return 0, failf(http.StatusNotFound, "there is no item %q", id)
+	return 0, failf(http.StatusNotFound, "unknown item %q", id)
 }
 
 // findAt returns the index of an item, and the level of a request or, if it is 0, the server's.
@@ -86,9 +86,9 @@ func (p *rankedItems) findAt(id string, asked float64) (i int, level float64, er
 type whatIfInput struct {
 	Body struct {
 		Item  string             `json:"item" minLength:"1" maxLength:"1024"`
-		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"who asks; see get-item"`
+		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"name of the rater; see get-item"`
 		Votes map[string]float64 `json:"votes" doc:"further votes: class → number"`
-		Class string             `json:"class,omitempty" doc:"class whose density is wanted"`
+		Class string             `json:"class,omitempty" doc:"class of the density"`
 		Level float64            `json:"level,omitempty"`
 	}
 }
@@ -109,7 +109,7 @@ func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, e
 			return nil, err
 		}
 		if !(n >= 0 && n <= 1e6) {
-			return nil, badRequest("votes for %q: found %v, expected a number of votes", name, n)
+			return nil, badRequest("votes for %q: expected a number from 0 to 1,000,000, found %v", name, n)
 		}
 		votes[k] = n
 	}
@@ -127,9 +127,9 @@ func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, e
 
 type imageInput struct {
 	ID      string `query:"id" required:"true" doc:"id of the item"`
-	Feature int    `query:"part" doc:"number of the feature"`
-	Axis    int    `query:"axis" minimum:"0" maximum:"2" doc:"of a volume: the axis that slices are across"`
-	Slice   int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
+	Feature int    `query:"part" doc:"index of the feature, from 0"`
+	Axis    int    `query:"axis" minimum:"0" maximum:"2" doc:"for a volume: axis perpendicular to the slices"`
+	Slice   int    `query:"slice" minimum:"0" doc:"for a volume: index of the slice"`
 }
 
 type fileResponse struct {
@@ -150,8 +150,8 @@ func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, e
 }
 
 type pointsInput struct {
-	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
-	Class          string `query:"class" doc:"the class whose probability and width are wanted"`
+	Rater          string `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
+	Class          string `query:"class" doc:"class of the probability and width"`
 	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
 }
 

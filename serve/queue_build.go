@@ -64,7 +64,7 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	}
 	p.notes = words.Each(run.Diagnostics().Warnings, error.Error)
 	if p.twice > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s of items that are there before: the first of an item counts", words.Plural(p.twice, "row")))
+		p.notes = append(p.notes, fmt.Sprintf("%s with the id of an earlier row ignored", words.Plural(p.twice, "row")))
 	}
 	p.ballots = newBallots(m.model.Classes, p.at, earlier)
 	p.notes = append(p.notes, p.ballots.notes...)
@@ -90,7 +90,7 @@ func (p *rankedItems) add(b *predict.Batch) error {
 		}
 		i := len(p.ids)
 		if (i+1)*len(p.of.model.Classes) > mostNumbers {
-			return fmt.Errorf("there are more than %s items of %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
+			return fmt.Errorf("too many items: expected at most %s with %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
 		}
 		if list[j] == nil {
 			p.bad[i] = b.Predictions[j].Err.Error()
@@ -226,7 +226,7 @@ func (s *rowStore) append(record []byte) error {
 	if s.file == nil && int64(len(s.memory)+len(record)) > s.most {
 		f, err := os.CreateTemp("", "credence-items-*")
 		if err != nil {
-			return fmt.Errorf("items take more than %d MB, and no file can be made for the rest: %w", s.most>>20, err)
+			return fmt.Errorf("items exceed %d MB, and a temporary file for the rest cannot be created: %w", s.most>>20, err)
 		}
 		s.file = f
 		// On Unix the system frees an unlinked file with its last handle, however the process ends.
@@ -236,7 +236,7 @@ func (s *rowStore) append(record []byte) error {
 	if s.file == nil {
 		s.memory = append(s.memory, record...)
 	} else if _, err := s.file.Write(record); err != nil {
-		return fmt.Errorf("keeping items in %s: %w", s.file.Name(), err)
+		return fmt.Errorf("writing items to %s: %w", s.file.Name(), err)
 	}
 	s.ends = append(s.ends, end)
 	return nil
@@ -254,7 +254,7 @@ func (s *rowStore) record(i int) ([]byte, error) {
 	}
 	b := make([]byte, end-begin)
 	if _, err := s.file.ReadAt(b, begin-kept); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading an item again: %w", err)
+		return nil, fmt.Errorf("reading a stored item: %w", err)
 	}
 	return b, nil
 }

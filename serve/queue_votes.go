@@ -24,14 +24,14 @@ import (
 // and is undecided. Other readers of the vote file treat the line as one without a vote.
 const cannotTell = "cannot-tell:"
 
-var errNoVotes = failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
+var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: start it with --votes FILE")
 
 // line returns a posted vote as a line of the vote file.
 func (a *apiVote) line() (votelog.Vote, error) {
 	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
 	switch {
 	case a.CannotTell && a.Label != "":
-		return v, badRequest("a vote for %q cannot also say that the rater cannot tell", a.Label)
+		return v, badRequest("expected a label or cannot_tell, found both (label %q)", a.Label)
 	case a.CannotTell:
 		v.Key = cannotTell + cmp.Or(a.Key, rand.Text())
 	default:
@@ -43,7 +43,7 @@ func (a *apiVote) line() (votelog.Vote, error) {
 // checkKey returns an error if a client's key has the reserved prefix.
 func checkKey(key string) error {
 	if strings.HasPrefix(key, cannotTell) {
-		return badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+		return badRequest("key: the prefix %s is reserved; use cannot_tell", cannotTell)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.
 	}
 	for _, c := range ds.Classes {
 		if !slices.Contains(m.model.Classes, c) {
-			return nil, fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(files, ", "), c, m.model.Classes)
+			return nil, fmt.Errorf("reading %s: class %q: expected one of %q", strings.Join(files, ", "), c, m.model.Classes)
 		}
 	}
 	return ds, nil
@@ -132,7 +132,7 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 		}
 	}
 	if unknown > 0 {
-		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(unknown, "item")))
+		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items were ignored", words.Plural(unknown, "item")))
 	}
 	return b
 }

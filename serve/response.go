@@ -32,7 +32,7 @@ func (a *resultBatch) list(dst []byte, one func(dst []byte, j int) ([]byte, erro
 // records appends one JSON object for each item, separated by commas.
 func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
-		return dst, badRequest("%w: ask for fewer outputs", a.names)
+		return dst, badRequest("%w: request fewer outputs", a.names)
 	}
 	var cells []predict.Value
 	return a.list(dst, func(dst []byte, j int) ([]byte, error) {
@@ -126,7 +126,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 	want.Top = want.Top && (!want.Wide || want.includes("p_top"))
 	if want.columns != nil {
 		if !want.Wide {
-			return badRequest("outputs can be chosen in the wide form alone: add wide=true")
+			return badRequest("outputs can only be chosen in the wide format: add wide=true")
 		}
 		want.Keep = want.keeps
 	}
@@ -134,7 +134,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
 	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
-		return badRequest("%w: ask for fewer outputs, or for the long form", err)
+		return badRequest("%w: request fewer outputs, or the long format", err)
 	}
 	p, err := m.begin(r.Context(), t, want)
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *predictOptions) checkWide(classes int) error {
 	if !w.Wide || len(w.Levels) == 1 {
 		return nil
 	}
-	return exceeds("columns of the answer, one row per item", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
+	return exceeds("columns of the wide response", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
 }
 
 // cellMemory and groupMemory are the approximate bytes per unwritten value, in a batch and in a Parquet row group.
@@ -187,17 +187,15 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 			return err
 		}
 		values := len(b.Predictions) * columns
-		if values > batch {
-			if err := hold((values - batch) * cellMemory); err != nil {
-				return err
-			}
-			batch = values
-		}
-		if more := min(values, table.GroupValues-group); form == parquetForm && more > 0 {
-			if err := hold(more * groupMemory); err != nil {
-				return err
-			}
+		need := max(0, values-batch) * cellMemory
+		batch = max(batch, values)
+		if form == parquetForm {
+			more := max(0, min(values, table.GroupValues-group))
+			need += more * groupMemory
 			group += more
+		}
+		if err := hold(need); err != nil {
+			return err
 		}
 		if err := p.write(ctx, w, out, b.Predictions, form == linesForm); err != nil {
 			return err
@@ -245,8 +243,8 @@ func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer,
 const warningsHeader = "Credence-Warnings"
 
 // warningsAbout documents the header.
-const warningsAbout = "of JSON lines, CSV and Parquet: a JSON array of warnings about the items predicted before the answer begins, " +
-	"1,024 or as many as batch says; the trailer of the same name has the warnings about all items"
+const warningsAbout = "for JSON lines, CSV and Parquet: a JSON array of warnings about the items of the first batch, " +
+	"1,024 items by default; the trailer of the same name has the warnings about all items"
 
 // maxHeader bounds the bytes of the header: proxies reject responses with more than a few kilobytes of headers.
 const maxHeader = 3 << 10
@@ -276,7 +274,7 @@ func headerText(list []string) string {
 		one := asciiJSON(s)
 		full := len(text)+len(one) > maxHeader
 		if full {
-			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: a JSON answer has them")
+			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: see a JSON response")
 		}
 		if i > 0 {
 			text = append(text, ',')

@@ -33,7 +33,7 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha",
+		return nil, fmt.Errorf("expected an object with the keys weights and alpha, found %s",
 			kindOf(bytes.TrimSpace(line)))
 	}
 	q := &Query{}
@@ -49,7 +49,7 @@ func parseQuery(line []byte) (*Query, error) {
 		}
 		key, _ := t.(string)
 		if seen[key] {
-			return nil, fmt.Errorf("key %q occurs twice", key)
+			return nil, fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
 		switch field := fields[key].(type) {
@@ -64,8 +64,8 @@ func parseQuery(line []byte) (*Query, error) {
 				*field = append(*field, floats(row))
 			}
 		default:
-			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, "+
-				"logpdf and votes", key)
+			return nil, fmt.Errorf("unknown key %q: expected weights, alpha, levels, quantiles, cdf, "+
+				"logpdf or votes", key)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -73,7 +73,7 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	for _, key := range []string{"weights", "alpha"} {
 		if !seen[key] {
-			return nil, fmt.Errorf("no key %q: weights and alpha are needed", key)
+			return nil, fmt.Errorf("missing key %q: weights and alpha are required", key)
 		}
 	}
 	return q, nil
@@ -82,7 +82,7 @@ func parseQuery(line []byte) (*Query, error) {
 // typeError rewrites a type error of encoding/json in terms of JSON instead of Go types.
 func typeError(err error, expected string) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("found a value of the type %s, expected %s", e.Value, expected)
+		return fmt.Errorf("expected %s, found a value of type %s", expected, e.Value)
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 
 func (x *number) UnmarshalJSON(raw []byte) error {
 	if kind := kindOf(raw); kind != "a number" {
-		return fmt.Errorf("found %s, expected a number", kind)
+		return fmt.Errorf("expected a number, found %s", kind)
 	}
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil { // the syntax has been checked, so it is the range
