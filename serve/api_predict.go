@@ -284,8 +284,8 @@ func (w *predictOptions) readForm(r *http.Request) error {
 
 // accepted returns the first supported format in an Accept header.
 func accepted(header string) string {
-	for _, part := range strings.Split(header, ",") {
-		kind, _, _ := strings.Cut(part, ";")
+	for _, entry := range strings.Split(header, ",") {
+		kind, _, _ := strings.Cut(entry, ";")
 		if form, ok := forms[strings.TrimSpace(kind)]; ok {
 			return form
 		}

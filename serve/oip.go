@@ -263,9 +263,9 @@ func checkShape(name string, shape []int64, limits *Limits) (n, width int, err e
 
 // addInput adds a tensor to the frame.
 func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	part, before := m.features.find(v.name), len(f.columns)
+	feature, before := m.features.find(v.name), len(f.columns)
 	notNumeric := func(p dataset.Feature) bool { return p.Kind != dataset.Numeric }
-	if part == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
+	if feature == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
 		// A single matrix with all features, in the model's order.
 		for k, p := range m.features {
 			c := &f.columns[f.column(p.Name)]
@@ -287,10 +287,10 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 		}
 	case v.texts != nil:
 		return badRequest("input %q: expected strings of shape [rows] or [rows, 1], found %d per row", v.name, width)
-	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
+	case width == 1 && (feature == nil || feature.Kind != dataset.Tensor):
 		for _, x := range v.nums {
 			if v.datatype == "BOOL" {
-				c.addBool(x != 0, part)
+				c.addBool(x != 0, feature)
 			} else {
 				c.addFound(x)
 			}

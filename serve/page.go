@@ -119,14 +119,14 @@ const sessionAge = 30 * 24 * 3600
 
 // signIn checks the token and sets the cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	var asked struct {
+	var request struct {
 		Token string `json:"token"`
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	if err := s.decode(w, r, &asked); err != nil {
+	if err := s.decode(w, r, &request); err != nil {
 		return err
 	}
-	if s.options.Token != "" && !s.isToken(asked.Token) {
+	if s.options.Token != "" && !s.isToken(request.Token) {
 		return failf(http.StatusForbidden, "wrong token")
 	}
 	s.setCookie(w, r, s.session(), sessionAge)

@@ -42,13 +42,13 @@ type queue struct {
 	mu       sync.RWMutex
 	items    *rankedItems // nil until the first is ready
 	building *served      // the model of the current or last prediction of the items
-	failed   error        // why it has no pool
-	seen     int          // lines of the vote file that the pool includes
+	failed   error        // why it has no items
+	seen     int          // lines of the vote file that items includes
 	version  int          // incremented with every change
 	skipped  []skipped    // in the order of skipping
 }
 
-// pool holds the items as predicted by one model. Only what depends on votes changes.
+// rankedItems holds the items as predicted by one model. Only what depends on votes changes.
 type rankedItems struct {
 	queue   *queue
 	of      *served
@@ -67,7 +67,7 @@ type rankedItems struct {
 	order []int      // items by the value of a vote, largest first
 	rank  []int      // index in order; −1 for items without a prediction
 
-	first, variance float64 // the sum of variances when the pool was built, and now
+	first, variance float64 // the sum of variances after the prediction, and now
 }
 
 // mostNumbers bounds items × classes of a queue.
@@ -104,7 +104,7 @@ func (q *queue) close() {
 	}
 }
 
-// build predicts the items with a model in the background. Until that is done, the previous pool stays
+// build predicts the items with a model in the background. Until that is done, the previous items stay
 // in use.
 func (q *queue) build(m *served) {
 	q.building, q.failed = m, nil
@@ -136,7 +136,7 @@ func (q *queue) build(m *served) {
 
 var errNoItems = failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
 
-// get returns the pool, locked for reading until release is called.
+// get returns the items, locked for reading until release is called.
 func (q *queue) get() (p *rankedItems, release func(), err error) {
 	if q == nil {
 		return nil, nil, errNoItems
@@ -183,7 +183,7 @@ func (q *queue) renew() {
 	}
 }
 
-// voted adds new votes of the vote file to the pool.
+// voted adds new votes of the vote file to the items.
 func (q *queue) voted() {
 	if q == nil {
 		return
@@ -193,7 +193,7 @@ func (q *queue) voted() {
 	q.catchUp()
 }
 
-// catchUp adds new votes of the vote file to the pool. The queue must be locked.
+// catchUp adds new votes of the vote file to the items. The queue must be locked.
 func (q *queue) catchUp() {
 	if q.items == nil || q.server.votes == nil {
 		return

@@ -75,11 +75,11 @@ func (p *rankedItems) find(id string) (int, error) {
 }
 
 // findAt returns the index of an item, and the level of a request or, if it is 0, the server's.
-func (p *rankedItems) findAt(id string, asked float64) (i int, level float64, err error) {
+func (p *rankedItems) findAt(id string, requested float64) (i int, level float64, err error) {
 	if i, err = p.find(id); err != nil {
 		return 0, 0, err
 	}
-	level = cmp.Or(asked, p.level)
+	level = cmp.Or(requested, p.level)
 	return i, level, checkLevel(level)
 }
 

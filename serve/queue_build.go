@@ -39,7 +39,7 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 		return p, err
 	}
 	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
-	o.Ignore, o.AnyPath = nil, true // the files are named by whoever starts the server
+	o.Ignore, o.AnyPath = nil, true // the operator names the files
 	if earlier != nil {
 		o.Known = earlier.Items
 	}
@@ -210,9 +210,9 @@ func (s *rowStore) add(b *dataset.Batch, i int) ([]float32, error) {
 	return row, s.append(record)
 }
 
-// textOf returns the text of a cell, "" if there is none.
-func textOf(p dataset.Feature, cell float32) string {
-	if k := int(cell); cell >= 0 && k < len(p.Texts) {
+// textOf returns the text of a raw value, "" if there is none.
+func textOf(p dataset.Feature, value float32) string {
+	if k := int(value); value >= 0 && k < len(p.Texts) {
 		return p.Texts[k]
 	}
 	return ""

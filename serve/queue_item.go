@@ -44,7 +44,7 @@ type groupValue struct {
 	Value string `json:"value"`
 }
 
-// itemLaw is a distribution as the page draws it.
+// itemDist is a distribution as the page draws it.
 type itemDist struct {
 	Level     float64     `json:"level"`
 	Predicted string      `json:"predicted"`
@@ -259,22 +259,22 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws feature part of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// picture draws a feature of item i as PNG: an image, or a slice of a volume across an axis. Volumes
 // keep their orientation, with the last axis upwards, as is customary in radiology.
-func (p *rankedItems) picture(i, part, axis, slice int) ([]byte, error) {
+func (p *rankedItems) picture(i, feature, axis, slice int) ([]byte, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return nil, err
 	}
-	if part < 0 || part >= len(ds.Features) || ds.Features[part].Kind != dataset.Tensor || pictureKind(ds.Features[part].Shape) == "vector" {
-		return nil, failf(404, "item %q has no image %d", p.ids[i], part)
+	if feature < 0 || feature >= len(ds.Features) || ds.Features[feature].Kind != dataset.Tensor || pictureKind(ds.Features[feature].Shape) == "vector" {
+		return nil, failf(404, "item %q has no image %d", p.ids[i], feature)
 	}
 	at := 0
-	for _, q := range ds.Features[:part] {
+	for _, q := range ds.Features[:feature] {
 		at += q.Width()
 	}
-	shape := ds.Features[part].Shape
-	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[part].Width()]
+	shape := ds.Features[feature].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[feature].Width()]
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {

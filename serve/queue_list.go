@@ -11,7 +11,7 @@ import (
 	"credence/internal/words"
 )
 
-// listAsked are the filters of a list of items.
+// listInput has the filters of a list of items.
 type listInput struct {
 	Rater    string   `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
 	Class    string   `query:"class" doc:"class of the probability and width; default the second of two classes, otherwise the predicted class"`

@@ -34,13 +34,13 @@ func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
 		return dst, badRequest("%w: request fewer outputs", a.names)
 	}
-	var cells []predict.Value
+	var values []predict.Value
 	return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 		if a.items[j].Err != nil {
 			return appendFailed(dst, &a.items[j]), nil
 		}
-		cells = a.table.Append(cells[:0], &a.rows[j])
-		dst = a.table.AppendJSON(dst, cells)
+		values = a.table.Append(values[:0], &a.rows[j])
+		dst = a.table.AppendJSON(dst, values)
 		if dist := a.items[j].Dist; a.full && dist != nil {
 			dst = appendParameters(dst[:len(dst)-1], dist)
 		}

@@ -313,12 +313,12 @@ func (r *lineReader) line() ([]byte, error) {
 	var line []byte
 	long := false
 	for {
-		part, err := r.r.ReadSlice('\n')
-		if len(line)+len(part) > longestLine {
+		chunk, err := r.r.ReadSlice('\n')
+		if len(line)+len(chunk) > longestLine {
 			long, line = true, nil
 		}
 		if !long {
-			line = append(line, part...)
+			line = append(line, chunk...)
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
