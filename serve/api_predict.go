@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"mime"
@@ -186,41 +185,33 @@ func mediaType(r *http.Request) (string, error) {
 
 // table returns the table in a body. If streams is true, it is read from the connection while the
 // response is being written.
-func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (table.Table, error) {
+func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (t table.Table, err error) {
 	opts := table.Options{Memory: s.options.Limits.Body, Items: true}
 	var src io.Reader
+	var body []byte
 	if streams && form != parquetForm {
-		plain, err := s.plain(w, r)
-		if err != nil {
+		if src, err = s.plain(w, r); err != nil {
 			return nil, err
 		}
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return nil, err
 		}
-		src = plain
 	} else {
 		// Reading while writing would deadlock with a client that sends the whole request before it reads.
-		body, err := s.body(w, r)
-		if err != nil {
+		if body, err = s.body(w, r); err != nil {
 			return nil, err
-		}
-		if form == parquetForm {
-			return asClients(table.NewParquet(r.Context(), body, "the request", opts))
 		}
 		src = bytes.NewReader(body)
 	}
-	return asClients(table.NewText(r.Context(), io.NopCloser(src), "the request", opts))
-}
-
-// asClients turns an error of opening a table into a bad request.
-func asClients(t table.Table, err error) (table.Table, error) {
-	if err == nil {
-		return t, nil
+	if form == parquetForm {
+		t, err = table.NewParquet(r.Context(), body, "the request", opts)
+	} else {
+		t, err = table.NewText(r.Context(), io.NopCloser(src), "the request", opts)
 	}
-	if statusOf(err) == http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
-		err = badRequest("%w", err)
+	if err != nil && statusOf(err) == http.StatusInternalServerError {
+		err = badRequest("%w", err) // it is the client's table that cannot be opened
 	}
-	return nil, err
+	return t, err
 }
 
 // formParams documents the query parameters that readForm reads.

@@ -33,19 +33,16 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	})
 }
 
-// choices identifies the control of a labeling configuration that asks for a class.
-type choices struct{ from, to string }
-
-// choose returns a result that selects a class.
-func (c choices) choose(class string, score float64) choice {
-	return choice{c.from, c.to, "choices", map[string]any{"choices": []string{class}}, score}
+// choose returns a result of the same control that selects a class.
+func (c choice) choose(class string, score float64) choice {
+	return choice{c.FromName, c.ToName, "choices", map[string]any{"choices": []string{class}}, score}
 }
 
 // ownChoices is the control used if there is no labeling configuration.
-var ownChoices = choices{"label", "item"}
+var ownChoices = choice{FromName: "label", ToName: "item"}
 
 // findChoices returns the first control of a labeling configuration that offers all classes.
-func findChoices(config string, classes []string) (choices, error) {
+func findChoices(config string, classes []string) (choice, error) {
 	type node struct {
 		XMLName  xml.Name
 		Name     string `xml:"name,attr"`
@@ -57,9 +54,9 @@ func findChoices(config string, classes []string) (choices, error) {
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
 	d.Strict = true
 	if err := d.Decode(&root); err != nil {
-		return choices{}, badRequest("malformed labeling configuration: %w", err)
+		return choice{}, badRequest("malformed labeling configuration: %w", err)
 	}
-	var found []choices
+	var found []choice
 	var seen []string
 	var walk func(n *node)
 	walk = func(n *node) {
@@ -73,7 +70,7 @@ func findChoices(config string, classes []string) (choices, error) {
 			seen = append(seen, n.Name+" ["+words.Few(values)+"]")
 			missing := func(class string) bool { return !slices.Contains(values, class) }
 			if !slices.ContainsFunc(classes, missing) {
-				found = append(found, choices{n.Name, n.ToName})
+				found = append(found, choice{FromName: n.Name, ToName: n.ToName})
 			}
 		}
 		for i := range n.Children {
@@ -82,7 +79,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	}
 	walk(&root)
 	if len(found) == 0 {
-		return choices{}, badRequest("labeling configuration: expected <Choices> with all classes of the model [%s], found %s",
+		return choice{}, badRequest("labeling configuration: expected <Choices> with all classes of the model [%s], found %s",
 			words.Few(classes), words.Few(seen))
 	}
 	return found[0], nil
@@ -122,6 +119,7 @@ type suggestion struct {
 	Result       []choice `json:"result"`
 }
 
+// choice is the result of the control of a labeling configuration that asks for a class.
 type choice struct {
 	FromName string         `json:"from_name"`
 	ToName   string         `json:"to_name"`
@@ -178,7 +176,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 
 // suggestion returns the prediction for an item. The score is 1 minus the expected reduction in variance by a
 // vote; without a distribution it is the mean.
-func (m *served) suggestion(r *predict.Row, at choices) suggestion {
+func (m *served) suggestion(r *predict.Row, at choice) suggestion {
 	mean := r.Mean[r.Predicted]
 	p := suggestion{ModelVersion: m.version, Score: mean}
 	if r.Classes != nil {

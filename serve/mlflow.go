@@ -1,10 +1,9 @@
 package serve
 
 import (
-	"encoding/json"
+	"cmp"
 	"io"
 	"net/http"
-	"strings"
 
 	"credence/internal/table"
 )
@@ -75,11 +74,7 @@ func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	err := r.whole(func(key []byte) error {
 		name := string(key)
 		if name == "params" {
-			text, err := r.raw()
-			if err != nil {
-				return err
-			}
-			return readParams(text, want)
+			return r.params(want)
 		}
 		read, ok := forms[name]
 		if !ok {
@@ -102,18 +97,18 @@ func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	return f, f.finish()
 }
 
-// readParams reads the options of a request.
-func readParams(text []byte, want *predictOptions) error {
-	var p struct {
-		Level *float64 `json:"level"`
+// params reads the options of a request; null selects the default.
+func (r *reader) params(want *predictOptions) error {
+	if r.word("null") {
+		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return badRequest(`params: expected {"level": 0.95}: %w`, err)
-	}
-	if p.Level != nil {
-		want.level = *p.Level
-	}
-	return checkLevel(want.level)
+	return r.Object(func(key []byte) (err error) {
+		if string(key) != "level" {
+			return badRequest(`params: expected {"level": 0.95}, found %q`, key)
+		}
+		if !r.word("null") {
+			want.level, err = r.number()
+		}
+		return cmp.Or(err, checkLevel(want.level))
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"mime"
 	"net/http"
 	"os"
@@ -39,19 +38,13 @@ type pageFile struct {
 
 // page adds the page at / and the files it loads. They contain no data and require no token: the page
 // asks for the token once and then uses a cookie.
-func (s *Server) page(mux *http.ServeMux) error {
+func (s *Server) page(mux *http.ServeMux) {
 	files := map[string]*pageFile{}
-	err := fs.WalkDir(pageFiles, "page", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := pageFiles.ReadFile(name)
+	entries, _ := pageFiles.ReadDir("page") // embedded files can always be read
+	for _, e := range entries {
+		text, _ := pageFiles.ReadFile("page/" + e.Name())
 		sum := sha256.Sum256(text)
-		files[path.Base(name)] = &pageFile{mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
-		return err
-	})
-	if err != nil {
-		return err
+		files[e.Name()] = &pageFile{mime.TypeByExtension(path.Ext(e.Name())), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
 	}
 	s.route(mux, "GET /{$}", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return files["index.html"].send(w, r)
@@ -69,7 +62,6 @@ func (s *Server) page(mux *http.ServeMux) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	})
-	return nil
 }
 
 // send responds with a file, or with 304 if the browser has it already.

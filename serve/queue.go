@@ -45,7 +45,7 @@ type queue struct {
 	failed   error        // why it has no items
 	seen     int          // lines of the vote file that items includes
 	version  int          // incremented with every change
-	skipped  []skipped    // in the order of skipping
+	skipped  []itemRater  // in the order of skipping
 }
 
 // rankedItems holds the items as predicted by one model. Only what depends on votes changes.
@@ -220,8 +220,8 @@ func (q *queue) catchUp() {
 	}
 }
 
-// skipped is an item that a rater skipped.
-type skipped struct{ item, rater string }
+// itemRater is an item and a rater who voted on it or skipped it.
+type itemRater struct{ item, rater string }
 
 // mostSkipped bounds the number of skipped items that are remembered; the oldest are forgotten.
 const mostSkipped = 100_000
@@ -243,13 +243,13 @@ func (q *queue) skip(item, rater string) error {
 	if len(q.skipped) == mostSkipped {
 		q.skipped = q.skipped[mostSkipped/10:]
 	}
-	q.skipped = append(q.skipped, skipped{item, rater})
+	q.skipped = append(q.skipped, itemRater{item, rater})
 	return nil
 }
 
 // unskip forgets that a rater skipped an item. The queue must be locked.
 func (q *queue) unskip(v votelog.Vote) {
-	q.skipped = slices.DeleteFunc(q.skipped, func(s skipped) bool { return s.item == v.Item && s.rater == v.Rater })
+	q.skipped = slices.DeleteFunc(q.skipped, func(s itemRater) bool { return s == itemRater{v.Item, v.Rater} })
 }
 
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the

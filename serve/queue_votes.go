@@ -242,14 +242,13 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 // counting returns the last line of each rater on each item, in the order of the file, without withdrawn
 // votes.
 func counting(lines []votelog.Vote) []votelog.Vote {
-	type who struct{ item, rater string }
-	last := map[who]int{}
+	last := map[itemRater]int{}
 	for i, v := range lines {
-		last[who{v.Item, v.Rater}] = i
+		last[itemRater{v.Item, v.Rater}] = i
 	}
 	var list []votelog.Vote
 	for i, v := range lines {
-		if last[who{v.Item, v.Rater}] == i && (v.Label != "" || isCannotTell(v)) {
+		if last[itemRater{v.Item, v.Rater}] == i && (v.Label != "" || isCannotTell(v)) {
 			list = append(list, v)
 		}
 	}

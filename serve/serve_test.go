@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 		"params":         {"/invocations", asJSON, `{"instances":[],"params":{"levle":0.9}}`, 400, "levle"},
 		"rows":           {"/invocations", asJSON, `{"instances":[[1,"f"],[1,"f"],[1,"f"],[1,"f"]]}`, 413, "too many rows: expected at most 3"},
 		"body":           {"/invocations", asJSON, strings.Repeat(" ", 3000), 413, "expected at most 2000 bytes"},
-		"nested":         {"/invocations", asJSON, `{"params":` + strings.Repeat("[", 500), 400, "deep"},
+		"nested":         {"/invocations", asJSON, `{"dataframe_split":{"index":` + strings.Repeat("[", 500), 400, "deep"},
 		"no inputs":      {"/v2/models/first/infer", asJSON, `{}`, 400, "no inputs"},
 		"shape":          {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[2],"datatype":"FP64","data":[1]}]}`, 400, "expected 2 values by its shape, found 1"},
 		"huge shape":     {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[3,4611686018427387904,4],"datatype":"FP64","data":[1]}]}`, 413, "shape"},

@@ -123,9 +123,7 @@ func New(o Options) (*Server, error) {
 	s.labelStudio(mux)
 	s.operations(mux)
 	s.api(mux)
-	if err := s.page(mux); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.page(mux)
 	s.handler = s.guard(mux)
 	return s, nil
 }
