@@ -244,11 +244,8 @@ func (s *Server) checkHost(r *http.Request) error {
 		host = h
 	}
 	host = strings.Trim(host, "[]")
-	if s.options.Hosts != nil {
-		if slices.Contains(s.options.Hosts, host) {
-			return nil
-		}
-	} else if s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil {
+	byDefault := s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil
+	if slices.Contains(s.options.Hosts, host) || s.options.Hosts == nil && byDefault {
 		return nil
 	}
 	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -41,8 +42,12 @@ func (c choice) choose(class string, score float64) choice {
 // ownChoices is the control used if there is no labeling configuration.
 var ownChoices = choice{FromName: "label", ToName: "item"}
 
-// findChoices returns the first control of a labeling configuration that offers all classes.
+// findChoices returns the first control of a labeling configuration that offers all classes, or ownChoices if there
+// is no configuration.
 func findChoices(config string, classes []string) (choice, error) {
+	if config == "" {
+		return ownChoices, nil
+	}
 	type node struct {
 		XMLName  xml.Name
 		Name     string `xml:"name,attr"`
@@ -52,7 +57,6 @@ func findChoices(config string, classes []string) (choice, error) {
 	}
 	var root node
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
-	d.Strict = true
 	if err := d.Decode(&root); err != nil {
 		return choice{}, badRequest("malformed labeling configuration: %w", err)
 	}
@@ -92,10 +96,8 @@ func (s *Server) setup(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	if req.Schema != "" {
-		if _, err := findChoices(req.Schema, m.model.Classes); err != nil {
-			return err
-		}
+	if _, err := findChoices(req.Schema, m.model.Classes); err != nil {
+		return err
 	}
 	return writeJSON(w, map[string]string{"model_version": m.version})
 }
@@ -139,12 +141,9 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	at := ownChoices
-	if req.LabelConfig != "" {
-		var err error
-		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
-			return err
-		}
+	at, err := findChoices(req.LabelConfig, m.model.Classes)
+	if err != nil {
+		return err
 	}
 	f := &frame{}
 	for i, task := range req.Tasks {
@@ -192,10 +191,8 @@ func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
 		return errNoVotes
 	}
-	if v.Label != "" {
-		if err := s.knownLabel(v.Label); err != nil {
-			return err
-		}
+	if err := s.checkLabel(v.Label); err != nil {
+		return err
 	}
 	known, err := s.votes.Add(v)
 	switch {
@@ -216,14 +213,14 @@ func (s *Server) addVote(v votelog.Vote) error {
 	return nil
 }
 
-// knownLabel returns an error if the label is not a class of any model.
-func (s *Server) knownLabel(label string) error {
+// checkLabel returns an error if the label is neither empty nor a class of any model.
+func (s *Server) checkLabel(label string) error {
 	c := s.registry.current.Load()
 	var all []string
 	for _, name := range c.names() {
 		all = append(all, c.newest(name).model.Classes...)
 	}
-	if slices.Contains(all, label) {
+	if label == "" || slices.Contains(all, label) {
 		return nil
 	}
 	return badRequest("label %q: expected one of [%s]", label, words.Few(all))
@@ -351,12 +348,9 @@ func (s *Server) withdraw(id string) error {
 func taskItem(id json.Number, data map[string]json.RawMessage) string {
 	for _, name := range []string{"item", "id"} {
 		var text string
-		if json.Unmarshal(data[name], &text) == nil && text != "" {
-			return text
-		}
 		var n json.Number
-		if json.Unmarshal(data[name], &n) == nil && n != "" {
-			return n.String()
+		if json.Unmarshal(data[name], &text) == nil && text != "" || json.Unmarshal(data[name], &n) == nil && n != "" {
+			return cmp.Or(text, n.String())
 		}
 	}
 	return id.String()
@@ -372,11 +366,8 @@ func raterOf(text json.RawMessage) string {
 		ID    json.Number `json:"id"`
 		Email string      `json:"email"`
 	}
-	if json.Unmarshal(text, &who) == nil {
-		if who.Email != "" {
-			return who.Email
-		}
-		return who.ID.String()
+	if json.Unmarshal(text, &who) != nil {
+		return "unknown"
 	}
-	return "unknown"
+	return cmp.Or(who.Email, who.ID.String())
 }

@@ -201,7 +201,7 @@ func Listen(addr string) (net.Listener, error) {
 		return net.Listen("tcp", addr)
 	}
 	l, err := net.Listen("unix", path)
-	if err == nil || !inUse(path) {
+	if info, statErr := os.Lstat(path); err == nil || statErr != nil || info.Mode()&os.ModeSocket == 0 {
 		return l, err
 	}
 	// A socket without a listener was left behind by a process that has exited.
@@ -215,24 +215,8 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// inUse reports whether there is a socket at path.
-func inUse(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSocket != 0
-}
-
 // Loopback reports whether an address can only be reached from this machine.
 func Loopback(addr string) bool {
-	if strings.HasPrefix(addr, "unix:") {
-		return true
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	host, _, _ := net.SplitHostPort(addr) // "" if addr has no port
+	return strings.HasPrefix(addr, "unix:") || host == "localhost" || net.ParseIP(host).IsLoopback()
 }

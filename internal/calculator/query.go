@@ -26,13 +26,11 @@ type Query struct {
 func parseQuery(line []byte) (*Query, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, fmt.Errorf("malformed JSON at byte %d: %w", syntax.Offset, err)
-		}
-		return nil, fmt.Errorf("malformed JSON: %w", err)
+		syntax, _ := errors.AsType[*json.SyntaxError](err) // no other error is possible
+		return nil, fmt.Errorf("malformed JSON at byte %d: %w", syntax.Offset, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	if t, _ := dec.Token(); t != json.Delim('{') {
 		return nil, fmt.Errorf("expected an object with the keys weights and alpha, found %s",
 			kindOf(bytes.TrimSpace(line)))
 	}
@@ -44,9 +42,6 @@ func parseQuery(line []byte) (*Query, error) {
 	seen := map[string]bool{}
 	for dec.More() {
 		t, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("malformed JSON: %w", err)
-		}
 		key, _ := t.(string)
 		if seen[key] {
 			return nil, fmt.Errorf("duplicate key %q", key)
