@@ -88,6 +88,7 @@ func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
+// summary returns the model as the API lists it.
 func (m *served) summary() apiModel {
 	a := apiModel{Name: m.name, Version: m.version, SHA256: m.hash, Classes: m.model.Classes, Method: m.model.Method.Name(), Loaded: m.loaded.UTC()}
 	for _, p := range m.features {

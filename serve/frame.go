@@ -258,11 +258,7 @@ func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 		return failf(http.StatusRequestEntityTooLarge, "too many votes: expected at most %d", most)
 	}
 	f.columns[0].addText(item)
-	if rater == "" {
-		f.columns[1].addMissing()
-	} else {
-		f.columns[1].addText(rater)
-	}
+	f.columns[1].addText(rater) // "" is a missing value
 	f.columns[2].addText(label)
 	f.columns[3].addNumber(n)
 	f.rows++

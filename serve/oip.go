@@ -18,7 +18,7 @@ import (
 // tensor is an input or output of a request, as JSON.
 type tensor struct {
 	Name       string         `json:"name"`
-	Shape      []int64        `json:"shape"`
+	Shape      []int          `json:"shape"`
 	Datatype   string         `json:"datatype"`
 	Parameters map[string]any `json:"parameters,omitempty"`
 	Data       any            `json:"data,omitempty"`
@@ -26,9 +26,9 @@ type tensor struct {
 
 // tensorInfo describes an input or output of a model; −1 is a variable length.
 type tensorInfo struct {
-	Name     string  `json:"name"`
-	Datatype string  `json:"datatype"`
-	Shape    []int64 `json:"shape"`
+	Name     string `json:"name"`
+	Datatype string `json:"datatype"`
+	Shape    []int  `json:"shape"`
 }
 
 type modelMetadata struct {
@@ -94,14 +94,11 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 		meta.Versions = append(meta.Versions, v.version)
 	}
 	for _, p := range m.features {
-		info := tensorInfo{p.Name, "FP64", []int64{-1}}
+		info := tensorInfo{p.Name, "FP64", []int{-1}}
 		switch p.Kind {
 		case dataset.Numeric:
 		case dataset.Tensor:
-			info.Datatype = "FP32"
-			for _, n := range p.Shape {
-				info.Shape = append(info.Shape, int64(n))
-			}
+			info.Datatype, info.Shape = "FP32", append(info.Shape, p.Shape...)
 		default:
 			info.Datatype = "BYTES"
 		}
@@ -241,24 +238,24 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 }
 
 // checkShape returns the number of rows of a tensor and the number of values per row.
-func checkShape(name string, shape []int64, limits *Limits) (n, width int, err error) {
+func checkShape(name string, shape []int, limits *Limits) (n, width int, err error) {
 	if len(shape) == 0 {
 		return 0, 0, badRequest("input %q has no shape", name)
 	}
-	total := int64(1)
+	total := 1
 	for _, k := range shape {
-		if k < 0 || k > 0 && total > int64(limits.Values)/k {
+		if k < 0 || k > 0 && total > limits.Values/k {
 			return 0, 0, failf(413, "input %q: shape %v: expected at most %d values", name, shape, limits.Values)
 		}
 		total *= k
 	}
-	if shape[0] > int64(limits.Rows) {
+	if shape[0] > limits.Rows {
 		return 0, 0, failf(413, "input %q: too many rows: expected at most %d", name, limits.Rows)
 	}
 	if shape[0] == 0 {
 		return 0, 0, nil
 	}
-	return int(shape[0]), int(total / shape[0]), nil
+	return shape[0], total / shape[0], nil
 }
 
 // addInput adds a tensor to the frame.

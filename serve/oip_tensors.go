@@ -28,9 +28,9 @@ func (m *served) outputs() []tensorInfo {
 		if f.OnRequest {
 			continue
 		}
-		info := tensorInfo{f.Name, datatypes[f.Kind], []int64{-1}}
+		info := tensorInfo{f.Name, datatypes[f.Kind], []int{-1}}
 		if f.Per != predict.PerItem {
-			info.Shape = append(info.Shape, int64(len(m.model.Classes)))
+			info.Shape = append(info.Shape, len(m.model.Classes))
 		}
 		list = append(list, info)
 	}
@@ -63,7 +63,7 @@ func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 			return nil, badRequest("output %q: expected a model that predicts distributions, found method %s", name, m.model.Method.Name())
 		}
 		o.fields = append(o.fields, f)
-		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int64{0}}
+		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int{0}}
 	}
 	return o, nil
 }
@@ -92,9 +92,9 @@ func (o *inferOutputs) add(a *resultBatch) (values int) {
 		to := &o.tensors[i]
 		to.Datatype = datatypes[f.Kind]
 		if perClass && len(to.Shape) == 1 {
-			to.Shape = append(to.Shape, int64(d))
+			to.Shape = append(to.Shape, d)
 		}
-		to.Shape[0] += int64(len(a.rows))
+		to.Shape[0] += len(a.rows)
 		values += len(a.rows) * max(1, d*int(oneIf(perClass)))
 		if to.Data == nil {
 			to.Data = more
@@ -113,11 +113,7 @@ func (o *inferOutputs) parameters(f *predict.Field) tensor {
 		s.K = max(s.K, r.Dist.K())
 	}
 	values, shape := f.Numbers(o.dists, s)
-	t := tensor{Name: f.Name, Shape: []int64{int64(len(o.dists))}, Datatype: "FP64", Data: values}
-	for _, n := range shape {
-		t.Shape = append(t.Shape, int64(n))
-	}
-	return t
+	return tensor{Name: f.Name, Shape: append([]int{len(o.dists)}, shape...), Datatype: "FP64", Data: values}
 }
 
 // write writes the response, with binary outputs after the JSON. Outputs are converted one at a time, so that only the

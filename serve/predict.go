@@ -175,7 +175,13 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 			return nil, err
 		}
 		a.first, a.items = b.First, b.Predictions
-		if err := a.summarize(ctx); err != nil {
+		a.rows = make([]predict.Row, len(a.items))
+		par.For(len(a.items), func(j int) {
+			if a.items[j].Err == nil && ctx.Err() == nil {
+				a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
+			}
+		})
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for j := range a.rows {
@@ -189,17 +195,6 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 	}
 	s.metrics.countItems(metrics, p.Diagnostics())
 	return p, ctx.Err()
-}
-
-// summarize computes the rows.
-func (a *resultBatch) summarize(ctx context.Context) error {
-	a.rows = make([]predict.Row, len(a.items))
-	par.For(len(a.items), func(j int) {
-		if a.items[j].Err == nil && ctx.Err() == nil {
-			a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
-		}
-	})
-	return ctx.Err()
 }
 
 // columnsOf returns the set of the named outputs, nil if there are none, and an error if a name is unknown.

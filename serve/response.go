@@ -82,32 +82,24 @@ func appendFailed(dst []byte, p *predict.Prediction) []byte {
 
 // appendParameters appends the parameters of a distribution to a JSON object without its closing brace.
 func appendParameters(dst []byte, dist *mixture.Dirichlet) []byte {
-	dst = append(dst, `,"weights":[`...)
-	for c := range dist.K() {
-		weight, _ := dist.Component(c)
-		dst = appendListed(dst, c, weight)
+	weights, alphas := make([]float64, dist.K()), []byte{}
+	for c := range weights {
+		var alpha []float64
+		weights[c], alpha = dist.Component(c)
+		alphas = append(appendNumbers(alphas, alpha), ',')
 	}
-	dst = append(dst, `],"alpha":[`...)
-	for c := range dist.K() {
-		_, alpha := dist.Component(c)
-		if c > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, '[')
-		for i, a := range alpha {
-			dst = appendListed(dst, i, a)
-		}
-		dst = append(dst, ']')
-	}
+	dst = appendNumbers(append(dst, `,"weights":`...), weights)
+	dst = append(append(dst, `,"alpha":[`...), alphas[:len(alphas)-1]...)
 	return append(dst, "]}"...)
 }
 
-// appendListed appends number i of a JSON array.
-func appendListed(dst []byte, i int, x float64) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
+// appendNumbers appends a JSON array of one or more numbers.
+func appendNumbers(dst []byte, list []float64) []byte {
+	dst = append(dst, '[')
+	for _, x := range list {
+		dst = append(strconv.AppendFloat(dst, x, 'g', -1, 64), ',')
 	}
-	return strconv.AppendFloat(dst, x, 'g', -1, 64)
+	return append(dst[:len(dst)-1], ']')
 }
 
 // streamPredictions writes predictions as JSON lines, CSV or Parquet, as credence predict does. It works in
@@ -291,12 +283,10 @@ func headerText(list []string) string {
 func asciiJSON(s string) []byte {
 	quoted, _ := json.Marshal(s)
 	var text []byte
-	for _, r := range string(quoted) {
-		if r < 0x7f {
-			text = append(text, byte(r))
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
+	for _, unit := range utf16.Encode([]rune(string(quoted))) {
+		if unit < 0x7f {
+			text = append(text, byte(unit))
+		} else {
 			text = fmt.Appendf(text, `\u%04x`, unit)
 		}
 	}
