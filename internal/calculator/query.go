@@ -41,12 +41,13 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	seen := map[string]bool{}
 	for dec.More() {
-		t, err := dec.Token()
+		t, _ := dec.Token()
 		key, _ := t.(string)
 		if seen[key] {
 			return nil, fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
+		var err error
 		switch field := fields[key].(type) {
 		case *[]float64:
 			var list []number
