@@ -35,7 +35,7 @@ type apiVote struct {
 	Label string `json:"label" maxLength:"1024" doc:"a class; if empty, the rater's vote on the item is withdrawn"`
 	Key   string `json:"key,omitempty" maxLength:"128" doc:"idempotency key: a vote that is sent again with the same key counts once"`
 	// CannotTell is stored as a line without a label, which is not counted as a vote.
-	CannotTell bool      `json:"cannot_tell,omitempty" doc:"instead of a label: the rater has seen the item and is undecided"`
+	CannotTell bool      `json:"cannot_tell,omitempty" doc:"instead of a label: the rater is undecided"`
 	Time       time.Time `json:"time,omitzero" readOnly:"true" doc:"when the vote was received"`
 }
 
@@ -57,7 +57,8 @@ func (s *Server) api(mux *http.ServeMux) {
 	raters.Responses = map[string]*huma.Response{"200": {Description: "the raters",
 		Content: map[string]*huma.MediaType{"application/json": {Schema: ratersSchema()}}}}
 	registerBody(api, raters, s.modelRaters)
-	vote := operation("votes", "post-vote", "POST", "/votes", "Cast a vote", "The response is sent after the vote is on disk.")
+	vote := operation("votes", "post-vote", "POST", "/votes", "Cast a vote",
+		"The response is sent after the vote is on disk.")
 	vote.DefaultStatus = http.StatusCreated
 	registerBody(api, vote, s.postVote)
 	registerBody(api, operation("votes", "list-votes", "GET", "/votes", "List the votes in the order of arrival", ""), s.listVotes)
@@ -268,12 +269,12 @@ func ratersSchema() *huma.Schema {
 		"agreement": number("mean share of the other votes on an item that agree with the rater's"),
 		"expected":  number("expected agreement of an exchangeable rater"),
 		"flags":     {Type: "array", Items: typed("string", "leans, guesses or differs")},
-		"average":   typed("boolean", "not modelled although others are: votes are treated as those of an average rater"),
-		"like":      typed("string", "an earlier rater whose name differs only in case, spaces or Unicode normalization"),
+		"average":   typed("boolean", "not modelled although others are: votes count as those of an average rater"),
+		"like":      typed("string", "an earlier rater whose name differs only in case, spaces or Unicode form"),
 	}}
 	return &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
-		"modelled": typed("boolean", "whether training modelled raters"), "reason": typed("string", "why raters were or were not modelled"),
+		"modelled": typed("boolean", "whether raters are modelled"), "reason": typed("string", "why or why not"),
 		"class": typed("string", "the class that biases refer to"), "lean_sd": number("standard deviation of biases between raters"),
-		"raters": {Type: "array", Items: rater}, "pseudonymous": typed("boolean", "whether names are replaced by pseudonyms"),
+		"raters": {Type: "array", Items: rater}, "pseudonymous": typed("boolean", "whether names are pseudonyms"),
 	}}
 }

@@ -40,7 +40,8 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return add.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	all.MustRegister(&modelInfo{r}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all.MustRegister(&modelInfo{r}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if votes != nil {
 		add.NewGaugeFunc(prometheus.GaugeOpts{Name: "credence_votes_writable",
 			Help: "1 if votes can be written, 0 after a failed write."}, func() float64 { return oneIf(votes.Failed() == nil) })
@@ -53,15 +54,15 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 		batch: add.NewHistogram(prometheus.HistogramOpts{Name: "credence_batch_rows",
 			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
 		votes:     counter("credence_votes_total", "Votes received and on disk.").WithLabelValues(),
-		unwritten: counter("credence_votes_unwritten_total", "Votes rejected because they could not be written.").WithLabelValues(),
+		unwritten: counter("credence_votes_unwritten_total", "Votes that could not be written.").WithLabelValues(),
 		rows:      counter("credence_rows_total", "Items predicted.", "model"),
-		refused:   counter("credence_rows_without_prediction_total", "Items without a prediction, because of unusable values.", "model"),
+		refused:   counter("credence_rows_without_prediction_total", "Items without a prediction.", "model"),
 		far:       counter("credence_rows_outside_training_range_total", "Items with a value far outside the training range.", "model"),
 		unknown:   counter("credence_rows_with_unknown_level_total", "Items with a category level that is not in the training data.", "model"),
 		abstained: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_abstained",
 			Help: "1 for items to abstain on, by the server's rule or, without one, if p_top is below 0.9; 0 for others: sum divided by count is the share."}, []string{"model"}),
 		width: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
-			Help: "Width of the interval of the predicted class: sum divided by count is the mean."}, []string{"model"}),
+			Help: "Interval width of the predicted class: sum divided by count is the mean."}, []string{"model"}),
 	}
 }
 

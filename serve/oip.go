@@ -207,12 +207,12 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		if i == 0 {
 			f.rows = n
 		} else if n != f.rows {
-			return nil, badRequest("input %q: expected %d rows as in input %q, found %d", in.Name, f.rows, req.Inputs[0].Name, n)
+			return nil, badRequest("input %q: expected %d rows as in %q, found %d", in.Name, f.rows, req.Inputs[0].Name, n)
 		}
 		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
 		if _, ok := inputTypes[in.Datatype]; !ok && in.Datatype != "BYTES" {
-			return nil, badRequest("input %q: datatype %q: expected one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES",
-				in.Name, in.Datatype)
+			return nil, badRequest("input %q: datatype %q: expected BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, "+
+				"FP32, FP64 or BYTES", in.Name, in.Datatype)
 		}
 		if size, ok := in.Parameters["binary_data_size"]; ok {
 			x, ok := size.(float64)

@@ -60,7 +60,7 @@ func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	for i, name := range names {
 		f := outputOf(name, m.dists)
 		if f == nil {
-			return nil, badRequest("output %q: expected a model that predicts distributions, found method %s", name, m.model.Method.Name())
+			return nil, badRequest("output %q: not available with method %s", name, m.model.Method.Name())
 		}
 		o.fields = append(o.fields, f)
 		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int{0}}

@@ -30,8 +30,8 @@ func (s *Server) apiQueue(api huma.API) {
 	registerBody(api, operation("items", "get-overview", "GET", "/overview", "Get a summary of the model, its verdicts, and what needs attention", ""), s.overview)
 	registerBody(api, operation("items", "list-items", "GET", "/items", "List items, filtered and paged", ""), withItems(s, (*rankedItems).list))
 	registerBody(api, operation("items", "get-item", "GET", "/item", "Get an item: features, distribution and votes so far", ""), withItems(s, (*rankedItems).see))
-	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior", "Get the distribution of an item after hypothetical votes",
-		"Nothing is stored. The votes are added to those that the rater may see."), withItems(s, (*rankedItems).whatIf))
+	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior",
+		"Get the distribution of an item after hypothetical votes", "Nothing is stored. The votes are added to those that the rater may see."), withItems(s, (*rankedItems).whatIf))
 	register(api, operation("items", "item-image", "GET", "/item/image", "Get an image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
 	register(api, operation("items", "item-points", "GET", "/items/points", "Get the numbers of all items as columns",
 		"For figures: values are rounded to five decimals. Each list has one value per item with a prediction."), s.itemPoints)

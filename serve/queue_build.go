@@ -120,7 +120,8 @@ func (p *rankedItems) add(b *predict.Batch) error {
 func (p *rankedItems) startFacets() {
 	column := 0
 	for _, f := range p.rows.features {
-		if f.Kind == dataset.Categorical && len(f.Levels) <= mostLevels && !slices.Contains(p.queue.options.By, f.Name) {
+		named := slices.Contains(p.queue.options.By, f.Name)
+		if f.Kind == dataset.Categorical && len(f.Levels) <= mostLevels && !named {
 			p.facets = append(p.facets, facet{Name: f.Name, Levels: f.Levels, column: column})
 		}
 		column += f.Width()
@@ -226,7 +227,7 @@ func (s *rowStore) append(record []byte) error {
 	if s.file == nil && int64(len(s.memory)+len(record)) > s.most {
 		f, err := os.CreateTemp("", "credence-items-*")
 		if err != nil {
-			return fmt.Errorf("items exceed %d MB, and a temporary file for the rest cannot be created: %w", s.most>>20, err)
+			return fmt.Errorf("items exceed %d MB, and a temporary file cannot be created: %w", s.most>>20, err)
 		}
 		s.file = f
 		// On Unix the system frees an unlinked file with its last handle, however the process ends.

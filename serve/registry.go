@@ -277,5 +277,5 @@ func (r *registry) get(name, version string) (*served, error) {
 	if i := slices.Index(have, version); i >= 0 {
 		return versions[i], nil
 	}
-	return nil, failf(404, "unknown version %[2]q of model %[1]q: expected one of %[3]s", name, version, words.Few(have))
+	return nil, failf(404, "model %q: unknown version %q: expected one of %s", name, version, words.Few(have))
 }
