@@ -143,7 +143,7 @@ func TestBulkRefused(t *testing.T) {
 		{Bulk{}, bulkRecords(t, plain[:1], 1), `the records have the fields ["weights"]`},
 		{Bulk{}, bulkRecords(t, []array.Field{plain[0], {Name: "alpha", Shape: []int{3}}}, 1, 2, 3, 4), "expected (K,) and (K, d)"},
 		{Bulk{Fields: []string{"means"}}, good, `field "means" is not one of`},
-		{Bulk{Levels: []float64{95}}, good, "level 95: a level lies between 0 and 1"},
+		{Bulk{Levels: []float64{95}}, good, "level 95: expected a level between 0 and 1"},
 		{Bulk{Resolution: 2}, good, "resolution: expected a number from 0 to 0.1, found 2"},
 	} {
 		if _, err := askBulk(t, &c.b, c.in); err == nil || !strings.Contains(err.Error(), c.want) {

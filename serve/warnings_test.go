@@ -80,7 +80,7 @@ func TestHeaderText(t *testing.T) {
 		{[]string{"a \"b\"\n\x7f"}, `["a \"b\"\n\u007f"]`},
 		{[]string{"ä", "😀", "\xff"}, `["\u00e4","\ud83d\ude00","\ufffd"]`},
 		{[]string{long, long, long, long, "y"}, `["` + long + `","` + long + `","` + long +
-			`","2 further warnings too long for a header: a JSON answer has them"]`},
+			`","2 further warnings too long for a header: see a JSON response"]`},
 	} {
 		got := headerText(c.list)
 		if got != c.want {

@@ -244,7 +244,7 @@ func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
 			return
 		case <-c:
 			if err := s.Reload(); err != nil {
-				log.Error("models cannot be looked for", "error", err)
+				log.Error("checking for new models failed", "error", err)
 			}
 		}
 	}

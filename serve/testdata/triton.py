@@ -46,4 +46,4 @@ try:
     client.infer("none", [triton.InferInput("age", [1], "FP64").set_data_from_numpy(np.ones(1))])
     raise AssertionError("a model that is not there answered")
 except triton.InferenceServerException as e:
-    assert "there is no model" in str(e), e
+    assert "unknown model" in str(e), e
