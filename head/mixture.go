@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/par"
 	"credence/internal/special"
 	"credence/mixture"
 )
@@ -56,7 +57,7 @@ func (m Mixture) New(t Task) (Head, error) {
 		return nil, fmt.Errorf("method mixture: limit %v, want at most %v", m.Limit, maxLogAlpha)
 	}
 	k, d := m.Components, t.Classes
-	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit}
+	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit, threads: par.Limit(t.Threads)}
 	h.each, h.exp, h.few, h.many = h.largestOf, h.exponentialsOf, h.fewLoss, h.longLoss
 	switch m.Raters {
 	case "on":

@@ -28,6 +28,9 @@ type PredictOptions struct {
 	KeepBad bool
 	// MeansOnly permits leaving all fields of a prediction but Mean and Err unset.
 	MeansOnly bool
+	// Threads is the largest number of goroutines that compute; 0 means all cores (GOMAXPROCS). Concurrent calls share
+	// them. Results do not depend on it.
+	Threads int
 }
 
 // Predict returns the prediction for every item of ds, without regard to votes on it. Equal inputs give equal bits,
@@ -52,7 +55,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 			return out, err
 		}
 		n := min(batch, ds.Len()-lo)
-		par.For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
+		par.Limit(o.Threads).For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
 		for j, err := range unread[:n] {
 			switch { // rows that cannot be read have zeros and an error
 			case err != nil && !o.KeepBad:
@@ -61,7 +64,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 				clear(x[j*width : (j+1)*width])
 			}
 		}
-		got, err := m.decoded(ctx, x[:n*width], o.MeansOnly)
+		got, err := m.decoded(ctx, x[:n*width], &o)
 		if got == nil {
 			return out, err
 		}
@@ -93,17 +96,18 @@ func (m *Model) itemSize() int {
 // decoded returns the predictions for network inputs x [N, width], the outputs of the Transform. If items cannot be
 // predicted they have an Err, and the error is that of the first of them. When ctx is done, decoded returns no
 // predictions.
-func (m *Model) decoded(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
-	r, cores, err := m.acquire()
+func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]head.Decoded, error) {
+	r, cores, err := m.acquire(o.Threads)
 	if err != nil {
 		return nil, err
 	}
 	defer m.release(r)
 	average := m.RaterModel.Average()
-	if meansOnly && average == nil { // calibration does not change means
-		return r.ensemble.decode(ctx, r.head, x, cores, head.DecodeMeans)
+	meansOnly := o.MeansOnly && average == nil // calibration does not change means
+	decoded, err := r.ensemble.decode(ctx, r.head, x, head.DecodeOptions{MeansOnly: meansOnly, Threads: cores})
+	if meansOnly {
+		return decoded, err
 	}
-	decoded, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
 		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
@@ -149,17 +153,16 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 // is that of the first of them. The predictions are nil only if the networks did not
 // run.
 func (s *Ensemble) Decode(h head.Head, x []float32) ([]head.Decoded, error) {
-	return s.decode(context.Background(), h, x, 0, head.Decode)
+	return s.decode(context.Background(), h, x, head.DecodeOptions{})
 }
 
 // decode runs the networks and decodes their outputs.
-func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, cores int,
-	decode func(head.Head, []head.Output, int) ([]head.Decoded, error)) ([]head.Decoded, error) {
-	outputs, err := s.Outputs(ctx, h, x, cores, 0)
+func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, o head.DecodeOptions) ([]head.Decoded, error) {
+	outputs, err := s.Outputs(ctx, h, x, o.Threads, 0)
 	if err != nil {
 		return nil, err
 	}
-	return decode(h, outputs, len(x)/s.nets[0].In.Size())
+	return o.Decode(h, outputs, len(x)/s.nets[0].In.Size())
 }
 
 // Outputs returns the outputs of each network for the items with inputs x [N, width], or of each of the
@@ -226,12 +229,12 @@ type runner struct {
 	raters   int
 }
 
-// acquire returns a runner for one caller, and the number of cores it may use.
-func (m *Model) acquire() (r *runner, cores int, err error) {
+// acquire returns a runner for one caller, and the number of cores it may use, of at most the given number of threads.
+func (m *Model) acquire(threads int) (r *runner, cores int, err error) {
 	p := &m.runners
 	p.mu.Lock()
 	p.busy++
-	cores = max(1, par.Threads()/p.busy)
+	cores = max(1, par.Limit(threads).Workers()/p.busy)
 	for r == nil && len(p.idle) > 0 {
 		r = p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]

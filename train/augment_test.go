@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
 	"credence/dataset"
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -210,13 +210,13 @@ func TestAugmentTrainingOnly(t *testing.T) {
 
 // Neither reading ahead nor the number of threads decides anything.
 func TestReadAhead(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, augment := range map[string]Augment{"plain": {}, "augmented": {Shift: 1, Flip: true, Noise: 0.1}} {
 		ds := pictures(60)
 		o := Options{Network: flat, Epochs: 4, Ensemble: 2, Seed: 1, Augment: augment}
 		want := encoded(t, fitted(t, ds, o).Model)
 		for _, threads := range []int{1, 2, 5} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			o.Memory = 1
 			if !bytes.Equal(encoded(t, fitted(t, ds, o).Model), want) {
 				t.Errorf("%s, %d threads: another model", name, threads)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/model"
 )
@@ -141,13 +141,13 @@ func TestFitLearns(t *testing.T) {
 
 // TestFitThreads: a fit gives the same bytes on one thread and on several.
 func TestFitThreads(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	ds := simulated(150, 3, 2)
 	o := quick()
 	o.Ensemble = 3
 	var want []byte
 	for _, threads := range []int{1, 2, 3} {
-		par.SetThreads(threads)
+		runtime.GOMAXPROCS(threads)
 		got := encoded(t, fitted(t, ds, o).Model)
 		if want == nil {
 			want = got

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/model"
 	"credence/nn"
 )
@@ -92,14 +92,14 @@ func TestMethodsThreeClasses(t *testing.T) {
 // TestMethodsResume: runs of all methods that are stopped again and again, on
 // several threads, end with the bytes of one that was not.
 func TestMethodsResume(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	ds := simulated(230, 2, 1)
 	for _, m := range head.Methods[1:] {
 		o := quick()
 		o.Head, o.Epochs, o.Patience, o.ClassWeights = m, 8, 5, []float64{1, 2}
-		par.SetThreads(1)
+		runtime.GOMAXPROCS(1)
 		want := encoded(t, fitted(t, ds, o).Model)
-		par.SetThreads(3)
+		runtime.GOMAXPROCS(3)
 		o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
 		got, stops := interrupted(t, ds, o, 900)
 		if stops == 0 {

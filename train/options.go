@@ -109,6 +109,10 @@ type Options struct {
 	Layers nn.Layer `json:"-"` // recorded as the text of Network
 	// Engine runs the networks; nil means the CPU.
 	Engine nn.Engine `json:"-"`
+	// Threads is the largest number of goroutines that train networks, read inputs and predict held-out items; 0 means
+	// all cores (GOMAXPROCS). As many may read batches ahead, if inputs are not in memory. Preprocessing, calibration
+	// and the reference models use all cores.
+	Threads int `json:"-"`
 	// Version of the program, for the record.
 	Version string `json:"-"`
 	// Memory is the largest size of the network inputs in bytes; if they are larger, they
@@ -155,7 +159,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		return o, err
 	}
 	if o.Engine == nil {
-		o.Engine = nn.CPU{}
+		o.Engine = nn.CPU{Cores: o.Threads}
 	}
 	if o.Layers != nil { // the form in which they are recorded
 		text, err := nn.Describe(o.Layers)

@@ -262,7 +262,7 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 			return 0, 0, err
 		}
 		errs := make([]error, len(rest))
-		par.For(len(rest), func(i int) {
+		par.Limit(f.o.Threads).For(len(rest), func(i int) {
 			j := f.voted[rest[i]]
 			l, err := raterModel.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
 			after[rest[i]], errs[i] = -l, err

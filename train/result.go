@@ -64,7 +64,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	if f.ratersKnown {
 		average := m.RaterModel.Average() // for whom probabilities are reported
-		par.For(len(res.OutOfFold), func(j int) {
+		par.Limit(f.o.Threads).For(len(res.OutOfFold), func(j int) {
 			if a := res.OutOfFold[j]; a != nil {
 				a.ForAverageRater(average)
 			}
@@ -134,7 +134,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		if len(heldOutputs) == 0 {
 			continue
 		}
-		decoded, err := head.Decode(f.reader, heldOutputs, len(held))
+		decoded, err := head.DecodeOptions{Threads: f.o.Threads}.Decode(f.reader, heldOutputs, len(held))
 		if err != nil {
 			return err
 		}

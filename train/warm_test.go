@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 )
 
 // first returns the first n items of ds.
@@ -72,9 +72,9 @@ func TestFrom(t *testing.T) {
 	if res.Options.Epochs != 10 || res.Options.Rate >= base.Options.Rate {
 		t.Errorf("%d epochs at %g", res.Options.Epochs, res.Options.Rate)
 	}
-	par.SetThreads(1)
+	cores := runtime.GOMAXPROCS(1)
 	again := fitted(t, all, Options{From: o.From, Seed: 3, NoReferences: true})
-	par.SetThreads(0)
+	runtime.GOMAXPROCS(cores)
 	if !bytes.Equal(encoded(t, again.Model), encoded(t, res.Model)) {
 		t.Error("the same start does not give the same model")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"time"
 
@@ -138,7 +139,7 @@ func newBenchKernels() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		par.SetThreads(1)
+		runtime.GOMAXPROCS(1)
 		out := cmd.OutOrStdout()
 		if !asJSON {
 			fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")

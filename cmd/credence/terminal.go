@@ -6,14 +6,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"credence/internal/par"
 )
 
 // isTerminal reports whether w is a terminal.
@@ -92,7 +91,7 @@ func useThreads(f *pflag.FlagSet) error {
 	if err != nil {
 		return nil // there is no such flag
 	}
-	par.SetThreads(n)
+	runtime.GOMAXPROCS(n) // no change for n < 1
 	return expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n)
 }
 

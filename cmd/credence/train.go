@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
 	"credence/internal/config"
-	"credence/internal/par"
 	"credence/internal/rank"
 	"credence/internal/words"
 	"credence/run"
@@ -69,7 +69,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	par.SetThreads(o.Threads)
+	runtime.GOMAXPROCS(o.Threads)
 	if o.member != nil {
 		return o.runMember(cmd)
 	}

@@ -8,23 +8,10 @@
 // either.
 package par
 
-import (
-	"runtime"
-	"sync/atomic"
-)
-
-var threads atomic.Int64
+import "runtime"
 
 // Threads returns the largest number of goroutines that [For] uses.
-func Threads() int {
-	if n := threads.Load(); n > 0 {
-		return int(n)
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// SetThreads sets the result of [Threads]; n ≤ 0 means all cores.
-func SetThreads(n int) { threads.Store(int64(n)) }
+func Threads() int { return runtime.GOMAXPROCS(0) }
 
 // Limit is the largest number of goroutines for the loops of one caller, so that
 // several callers can share the cores; 0 or less means [Threads].
@@ -46,9 +33,7 @@ func For(n int, body func(i int)) { Limit(0).For(n, body) }
 
 // Chunks calls body once for each chunk lo … hi−1 of 0 … n−1, all but the last of the given size, as
 // [For] does.
-func Chunks(n, size int, body func(lo, hi int)) {
-	For((n+size-1)/size, func(i int) { body(i*size, min((i+1)*size, n)) })
-}
+func Chunks(n, size int, body func(lo, hi int)) { Limit(0).Chunks(n, size, body) }
 
 // ForWorker is [For] for bodies that need separate working memory: worker
 // is less than [Threads], and calls that run at the same time have different
@@ -65,6 +50,11 @@ func (l Limit) For(n int, body func(i int)) {
 		return
 	}
 	shared.run(n, helpers, body, nil)
+}
+
+// Chunks is [Chunks] on up to l goroutines.
+func (l Limit) Chunks(n, size int, body func(lo, hi int)) {
+	l.For((n+size-1)/size, func(i int) { body(i*size, min((i+1)*size, n)) })
 }
 
 // ForWorker is [ForWorker] on up to l goroutines; worker is less than
