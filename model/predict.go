@@ -55,15 +55,12 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 			return out, err
 		}
 		n := min(batch, ds.Len()-lo)
-		par.Limit(o.Threads).For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
-		for j, err := range unread[:n] {
-			switch { // rows that cannot be read have zeros and an error
-			case err != nil && !o.KeepBad:
-				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
-			case err != nil:
-				clear(x[j*width : (j+1)*width])
+		par.Limit(o.Threads).For(n, func(j int) {
+			row := x[j*width : (j+1)*width]
+			if unread[j] = in.ReadRow(lo+j, row); unread[j] != nil {
+				clear(row)
 			}
-		}
+		})
 		got, err := m.decoded(ctx, x[:n*width], &o)
 		if got == nil {
 			return out, err

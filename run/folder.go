@@ -205,6 +205,10 @@ func (f Folder) writeJSON(name, indent string, v any) error {
 	})
 }
 
+func (f Folder) writeCSV(name string, rows [][]string) error {
+	return f.write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
 // sum returns the SHA-256 of a file in hexadecimal.
 func (f Folder) sum(name string) (string, error) {
 	text, err := os.ReadFile(f.Path(name))
@@ -226,7 +230,7 @@ func (f Folder) writeHistory(runs []model.Run) error {
 				exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
 		}
 	}
-	return f.write(HistoryFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	return f.writeCSV(HistoryFile, rows)
 }
 
 // Load reads the model at path, which is a model file or the folder of a run. For a

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"credence/dataset"
 	"credence/evaluate"
@@ -311,24 +313,18 @@ func branchesOf(m *model.Model) []Branch {
 // layerNames lists the layers of a branch, with their widths if they have any.
 func layerNames(l nn.Layer) []string {
 	names := []string{}
-	switch l := l.(type) {
-	case *nn.Sequential:
-		for _, one := range l.Layers {
+	if s, ok := l.(*nn.Sequential); ok {
+		for _, one := range s.Layers {
 			names = append(names, layerNames(one)...)
 		}
 		return names
-	case *nn.Dense:
-		return []string{fmt.Sprint("dense ", l.Out)}
-	case *nn.Conv:
-		return []string{fmt.Sprint("conv ", l.Out)}
-	case *nn.Embedding:
-		return []string{fmt.Sprint("embedding ", l.Width)}
-	case *nn.Dropout:
-		return []string{fmt.Sprint("dropout ", l.Rate)}
 	}
-	var list []struct{ Type string }
+	var list []struct {
+		Type             string
+		Out, Width, Rate json.Number
+	}
 	if text, err := nn.Describe(l); err == nil && json.Unmarshal(text, &list) == nil && len(list) == 1 {
-		return []string{list[0].Type}
+		names = append(names, strings.TrimSpace(list[0].Type+" "+cmp.Or(list[0].Out, list[0].Width, list[0].Rate).String()))
 	}
 	return names
 }

@@ -112,11 +112,7 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	if m.RaterModel == nil {
 		return nil, nil
 	}
-	own := make([][][]float32, len(by))
-	for i, n := range by {
-		own[i] = ownValues(n)
-	}
-	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, own...)
+	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, owns(by)...)
 }
 
 // loss returns the negative log-likelihood of the votes on item j: marginal for methods without joint

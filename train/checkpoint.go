@@ -233,15 +233,10 @@ func CleanCheckpoint(folder string) error {
 // RemoveCheckpoint removes the checkpoints of a fit from a folder, and the folder if
 // it is empty then.
 func RemoveCheckpoint(folder string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), checkpointSuffix) {
-			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-				return err
-			}
+	names, _ := fs.Glob(os.DirFS(folder), "*"+checkpointSuffix) // CleanCheckpoint reports a folder that cannot be read
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			return err
 		}
 	}
 	return CleanCheckpoint(folder)

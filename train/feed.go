@@ -141,14 +141,6 @@ func (b *batch) put(in *inputs, j, item int) error {
 	return in.rows.ReadRow(item, x)
 }
 
-// content returns the inputs and votes.
-func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
-	d := len(in.ds.Classes)
-	return b.x[:b.n*in.width], head.Batch{
-		Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings,
-	}
-}
-
 // feed returns batches of inputs in order. While one is trained on, goroutines of
 // the feed read the next; but rows in memory, which are available at once, are read when
 // they are requested, by the cores that will work on them. The content of a batch does not
@@ -284,8 +276,9 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 		}
 		f.hand = <-f.ready
 	}
-	x, votes = f.hand.content(f.in)
-	return x, votes, f.hand.err
+	b, d := f.hand, len(f.in.ds.Classes)
+	votes = head.Batch{Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings}
+	return b.x[:b.n*f.in.width], votes, b.err
 }
 
 // readPiece reads piece i of the items of a batch.

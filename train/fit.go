@@ -110,8 +110,7 @@ type fitting struct {
 	warnings     []evaluate.Message
 
 	raterSet    raterSet                 // raters that the likelihood may model
-	declined    evaluate.Message         // why raters are not modelled, see decide
-	tryRaters   bool                     // whether to decide by held-out votes
+	declined    evaluate.Message         // why raters are not modelled; if empty, held-out votes decide
 	ratersKnown bool                     // whether the likelihood models raters
 	prefix      string                   // of the names of runs
 	raterModels map[int]*head.RaterModel // by fold, of the networks that hold it out

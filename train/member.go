@@ -52,7 +52,7 @@ func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error)
 	if err != nil {
 		return nil, err
 	}
-	if f.o.Raters == "auto" && f.tryRaters {
+	if f.o.Raters == "auto" && f.declined.Kind == "" {
 		likely, err := f.suggestRaters(ctx, runs)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: raters were still being compared", ErrStopped)

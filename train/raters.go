@@ -60,10 +60,8 @@ func (f *fitting) chooseRaters(o *Options) error {
 		f.useRaters()
 	case reason.Kind != "":
 		f.declined = reason
-	case doubt.Kind != "":
-		f.declined = doubt
 	default:
-		f.tryRaters = true
+		f.declined = doubt
 	}
 	return nil
 }
@@ -295,11 +293,11 @@ func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 			continue
 		}
 		var err error
-		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(same)...); err != nil {
+		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(networksOf(same))...); err != nil {
 			return err
 		}
 	}
-	raterModel, err := head.RaterModelOf(f.task, owns(final)...)
+	raterModel, err := head.RaterModelOf(f.task, owns(res.Model.Members)...)
 	if err != nil {
 		return err
 	}
@@ -309,7 +307,7 @@ func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 			return err
 		}
 	}
-	if err := raterModel.Widen(f.task, owns(runs)...); err != nil {
+	if err := raterModel.Widen(f.task, owns(networksOf(runs))...); err != nil {
 		return err
 	}
 	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.raterSet.names), raterModel
@@ -324,12 +322,20 @@ func ownValues(n *nn.Network) (own [][]float32) {
 	return own
 }
 
-// owns returns the values of the head's tensors in the networks of runs.
-func owns(runs []*run) (all [][][]float32) {
-	for _, r := range runs {
-		all = append(all, ownValues(r.network))
+// owns returns the values of the head's tensors in some networks.
+func owns(nets []*nn.Network) (all [][][]float32) {
+	for _, n := range nets {
+		all = append(all, ownValues(n))
 	}
 	return all
+}
+
+// networksOf returns the networks of runs.
+func networksOf(runs []*run) (nets []*nn.Network) {
+	for _, r := range runs {
+		nets = append(nets, r.network)
+	}
+	return nets
 }
 
 // raterSet is the set of raters that a likelihood models.

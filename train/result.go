@@ -9,6 +9,7 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
+	"credence/internal/words"
 	"credence/model"
 	"credence/nn"
 )
@@ -22,14 +23,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if len(final) == 0 {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
-	m := &model.Model{
-		Classes:   slices.Clone(f.ds.Classes),
-		Method:    f.method,
-		Transform: f.transform,
-	}
-	for _, r := range final {
-		m.Members = append(m.Members, r.network)
-	}
+	m := &model.Model{Classes: slices.Clone(f.ds.Classes), Method: f.method, Transform: f.transform, Members: networksOf(final)}
 	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
@@ -94,11 +88,8 @@ func (f *fitting) progress(runs []*run) string {
 	for _, r := range runs {
 		least, most = min(least, r.state.Epoch), max(most, r.state.Epoch)
 	}
-	switch {
-	case least == most && least == 1:
-		return "after 1 epoch"
-	case least == most:
-		return fmt.Sprintf("after %d epochs", least)
+	if least == most {
+		return "after " + words.Plural(least, "epoch")
 	}
 	return fmt.Sprintf("after %d to %d epochs", least, most)
 }
