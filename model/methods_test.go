@@ -60,7 +60,7 @@ func TestMethods(t *testing.T) {
 		}
 		for _, threads := range []int{1, 2, 3} {
 			runtime.GOMAXPROCS(threads)
-			got, err := again.Predict(context.Background(), ds, PredictOptions{Batch: 4 * threads})
+			got, err := again.Predict(context.Background(), ds, PredictOptions{BatchValues: 4 * threads * m.itemSize()})
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: in batches of %d: %v, %+v, want %+v", kind, 4*threads, err, got, want)
 			}

@@ -138,7 +138,7 @@ func TestPredictSame(t *testing.T) {
 	want := predict(t, m, ds, PredictOptions{})
 	for _, batch := range []int{1, 7, 64} {
 		runtime.GOMAXPROCS(batch%3 + 1)
-		if got := predict(t, m, ds, PredictOptions{Batch: batch, Threads: batch % 4}); !reflect.DeepEqual(got, want) {
+		if got := predict(t, m, ds, PredictOptions{BatchValues: batch * m.itemSize(), Threads: batch % 4}); !reflect.DeepEqual(got, want) {
 			t.Errorf("in batches of %d: other bits", batch)
 		}
 	}
@@ -171,10 +171,10 @@ func TestKeepBad(t *testing.T) {
 	}
 	ds.Rows.(*dataset.Memory).Values[2*7] = 3e38
 	for _, batch := range []int{0, 1, 3} {
-		if _, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{BatchValues: batch * m.itemSize()}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
 			t.Errorf("batch %d: %v", batch, err)
 		}
-		got, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch, KeepBad: true})
+		got, err := m.Predict(context.Background(), ds, PredictOptions{BatchValues: batch * m.itemSize(), KeepBad: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,11 +17,8 @@ import (
 
 // PredictOptions controls how items are predicted.
 type PredictOptions struct {
-	// Batch is the number of items that go through the networks at a time; 0 means
-	// as many as take some megabytes.
-	Batch int
-	// BatchValues limits Batch by the number of values that a network keeps for the items of a batch. 0 means
-	// 2^27. The smaller it is, the sooner a prediction stops when its context is done.
+	// BatchValues limits the number of items that go through the networks at a time, by the number of values that a
+	// network keeps for them. 0 means 2^27. The smaller it is, the sooner a prediction stops when its context is done.
 	BatchValues int
 	// KeepBad returns items that cannot be predicted with the reason in Err, such as values so extreme that a network's
 	// outputs are not finite, or a row that cannot be read. Without it, the first such item is an error.
@@ -43,10 +40,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 		return out, err
 	}
 	width := m.Transform.Width()
-	batch := o.Batch
-	if batch <= 0 {
-		batch = min(1024, max(16, 1<<21/max(1, width)))
-	}
+	batch := min(1024, max(16, 1<<21/max(1, width))) // some megabytes of inputs
 	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
 	unread := make([]error, batch)

@@ -256,13 +256,7 @@ func Verify(ctx context.Context, folder Folder, d *Partition, o Options) (*Verif
 	} else if err != nil {
 		return nil, err
 	}
-	return compare(folder, again, recorded)
-}
-
-// compare compares the model files of two runs.
-func compare(folder, again Folder, recorded *model.Model) (*Verification, error) {
 	v := &Verification{}
-	var err error
 	if v.Recorded, err = folder.sum(ModelFile); err != nil {
 		return nil, err
 	}

@@ -58,8 +58,16 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if raterModels[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
-		if err := f.predictWith(h, by, items, before); err != nil {
+		outputs, err := f.outputs(h, by, 0, items)
+		if err != nil {
 			return err
+		}
+		decoded, err := head.DecodeOptions{Threads: f.o.Threads}.Decode(h, outputs, len(items))
+		if err != nil {
+			return err
+		}
+		for k, j := range items {
+			before[j] = &decoded[k]
 		}
 	}
 	return f.compareLosses(c, res, before, raterModels)

@@ -11,7 +11,6 @@ import (
 	"credence/internal/par"
 	"credence/internal/words"
 	"credence/model"
-	"credence/nn"
 )
 
 // result returns the model of the final runs, with out-of-fold predictions by all
@@ -134,25 +133,6 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		}
 	}
 	return nil
-}
-
-// predictWith sets the joint predictions of the given networks for items.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, decoded map[int]*head.Decoded) error {
-	e, err := model.NewEnsemble(f.o.Engine, by)
-	if err != nil {
-		return err
-	}
-	buffers := f.in.buffers(f.o.Batch, false)
-	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := e.Decode(h, x)
-		if err != nil {
-			return err
-		}
-		for i := range got {
-			decoded[some[i]] = &got[i]
-		}
-		return nil
-	})
 }
 
 // score computes the held-out scores.
