@@ -261,7 +261,7 @@ func SumFile(ctx context.Context, path string) (FileSum, error) {
 	case info.Mode().IsRegular():
 		_, err = io.CopyBuffer(io.MultiWriter(sum, (*lineCounter)(&s)), fault.Reader(ctx, f), make([]byte, 1<<20))
 	default:
-		return s, fmt.Errorf("%s is no file that can be read twice", path)
+		return s, fmt.Errorf("%s: expected a regular file or a folder, which can be read twice", path)
 	}
 	if err != nil {
 		return s, fault.Of(path, err)

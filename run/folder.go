@@ -42,10 +42,10 @@ var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile,
 
 // The errors for folders that cannot be used as requested.
 var (
-	ErrExists     = errors.New("is there already and not empty")
-	ErrEnded      = errors.New("the run has ended: there is nothing to resume")
-	ErrNoRun      = errors.New("there is no run to resume")
-	ErrNoModel    = errors.New("holds no " + ModelFile)
+	ErrExists     = errors.New("exists and is not empty")
+	ErrEnded      = errors.New("the run has ended: nothing to resume")
+	ErrNoRun      = errors.New("no run to resume")
+	ErrNoModel    = errors.New("contains no " + ModelFile)
 	ErrUnfinished = errors.New("the run has not ended")
 )
 

@@ -26,7 +26,7 @@ import (
 // with: the votes on the items, and the reference models.
 func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
-		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
+		return nil, fmt.Errorf("expected votes for the model's classes %q, found %q", m.Classes, ds.Classes)
 	}
 	decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
@@ -140,7 +140,7 @@ const DefaultPseudonyms = 0
 const mostRaters = 100_000
 
 // ErrNoRaters is the error when nothing is known about the raters of a run.
-var ErrNoRaters = errors.New("nothing is known of its raters")
+var ErrNoRaters = errors.New("nothing is known about its raters")
 
 // writeRaters writes raters.json if votes name raters.
 func (t *Trained) writeRaters(folder Folder, d *Partition) error {

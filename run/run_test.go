@@ -142,7 +142,7 @@ func TestTrain(t *testing.T) {
 	}
 	other := ds.Select(d.Split.Test)
 	other.Classes = []string{"a", "c"}
-	if _, err := Input(got.Model, other); err == nil || err.Error() != `votes for the classes ["a" "c"], but the model has ["a" "b"]` {
+	if _, err := Input(got.Model, other); err == nil || err.Error() != `expected votes for the model's classes ["a" "b"], found ["a" "c"]` {
 		t.Errorf("other classes: %v", err)
 	}
 }

@@ -252,7 +252,7 @@ func Verify(ctx context.Context, folder Folder, d *Partition, o Options) (*Verif
 	again := Folder(filepath.Join(temporary, "run"))
 	o.Mode = New
 	if _, err := Train(ctx, again, d, o); errors.Is(err, train.ErrStopped) {
-		return nil, fmt.Errorf("%w: nothing is proved", train.ErrStopped)
+		return nil, fmt.Errorf("%w: nothing was verified", train.ErrStopped)
 	} else if err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ func firstDifference(folder Folder, a, b *model.Model) error {
 	if weights != nil {
 		return fmt.Errorf("%s does not repeat: %w", folder, weights)
 	}
-	return fmt.Errorf("%s does not repeat: the weights are equal, the record of training is not", folder)
+	return fmt.Errorf("%s does not repeat: the weights are equal, but the training records differ", folder)
 }
 
 // weightDifference returns an error that describes the first weight that differs, nil if none does.

@@ -134,10 +134,10 @@ func (r *run) resume() error {
 // restore sets the run to its state at a checkpoint.
 func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
-		return errors.New("the file is not a checkpoint")
+		return errors.New("expected a checkpoint, found another kind of file")
 	}
 	if v := f.Metadata["format_version"]; v != checkpointVersion {
-		return fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion)
+		return fmt.Errorf("expected checkpoint version %s, found %s", checkpointVersion, v)
 	}
 	var mark fingerprint
 	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
@@ -170,11 +170,11 @@ func (r *run) restore(f *safetensors.File) error {
 func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
-		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
+		return fmt.Errorf("%w: the data differ (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
 	case f.Kernel != old.Kernel && !onGPU(f.Kernel) && !onGPU(old.Kernel):
 		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", what, f.Kernel, old.Kernel, old.Kernel)
 	case !bytes.Equal(f.Config, old.Config):
-		return fmt.Errorf("%w: the configuration is not the same: %s", what, difference(f.Config, old.Config))
+		return fmt.Errorf("%w: the configuration differs: %s", what, difference(f.Config, old.Config))
 	}
 	return nil
 }

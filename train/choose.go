@@ -56,7 +56,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	if f.transform.Width() == 0 {
-		return nil, errors.New("the data have no features to learn from")
+		return nil, errors.New("the data have no features")
 	}
 	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func (f *fitting) setMethod(m head.Method) (err error) {
 func (f *fitting) checkVotes(o *Options) error {
 	switch len(f.ds.Classes) {
 	case 0:
-		return errors.New("no votes for any class: there is nothing to learn")
+		return errors.New("expected votes for at least two classes, found none")
 	case 1:
-		return fmt.Errorf("all votes are for class %q: there is nothing to distinguish", f.ds.Classes[0])
+		return fmt.Errorf("expected votes for at least two classes, found only %q", f.ds.Classes[0])
 	}
 	for j := range f.ds.Len() {
 		if m := f.ds.VotesOf(j); m > 0 {
@@ -91,11 +91,11 @@ func (f *fitting) checkVotes(o *Options) error {
 	}
 	for _, j := range o.Held {
 		if j < 0 || j >= f.ds.Len() {
-			return fmt.Errorf("training options: held-out item %d of %d", j, f.ds.Len())
+			return fmt.Errorf("training options: held-out item %d: expected 0 to %d", j, f.ds.Len()-1)
 		}
 	}
 	if len(f.voted) < 4 {
-		return fmt.Errorf("too few items with votes to train on: %d, expected at least 4", len(f.voted))
+		return fmt.Errorf("expected at least 4 items with votes to train on, found %d", len(f.voted))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (f *fitting) divide() error {
 	}
 	if o.Held != nil {
 		if held := f.holdOut(o.Held); held == 0 || held == len(f.voted) {
-			return fmt.Errorf("%d of %d items with votes are held out: there is nothing to stop by, or to train on", held, len(f.voted))
+			return fmt.Errorf("%d of %d items with votes are held out: expected some held out and some to train on", held, len(f.voted))
 		}
 		return nil
 	}
@@ -243,10 +243,10 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 		return nil, nil
 	}
 	if o.ClassWeights != nil && len(o.ClassWeights) != len(ds.Classes) {
-		return nil, fmt.Errorf("%d class weights for %d classes %q", len(o.ClassWeights), len(ds.Classes), ds.Classes)
+		return nil, fmt.Errorf("expected a weight for each of the classes %q, found %d", ds.Classes, len(o.ClassWeights))
 	}
 	if o.ItemWeights != nil && len(o.ItemWeights) != ds.Len() {
-		return nil, fmt.Errorf("%d item weights for %d items", len(o.ItemWeights), ds.Len())
+		return nil, fmt.Errorf("expected %d item weights, found %d", ds.Len(), len(o.ItemWeights))
 	}
 	w := make([]float64, ds.Len())
 	sum := 0.0
@@ -263,7 +263,7 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 			w[j] *= mean / ds.VotesOf(j)
 		}
 		if !(w[j] >= 0 && w[j] < 1e9) {
-			return nil, fmt.Errorf("item %q has weight %v, want between 0 and 1e9", ds.Items[j], w[j])
+			return nil, fmt.Errorf("item %q has weight %v: expected between 0 and 1e9", ds.Items[j], w[j])
 		}
 		sum += w[j]
 	}

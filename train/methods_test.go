@@ -177,10 +177,10 @@ func TestMethodRefuses(t *testing.T) {
 	}{
 		{Options{}, dataset.ErrOneVote.Error()},
 		{Options{Head: head.Mixture{}}, dataset.ErrOneVote.Error()},
-		{Options{Head: head.QD{}, Batch: 64}, "batch 64, want at least 100"},
+		{Options{Head: head.QD{}, Batch: 64}, "batch 64: expected at least 100"},
 		{Options{Head: head.QD{Level: 2}}, "level 2, want between 0 and 1"},
-		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout without dropout"},
-		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "needs layers of type dropout"},
+		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout expects dropout, found none"},
+		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "expects layers of type dropout"},
 	} {
 		if _, err := Fit(context.Background(), ds, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.o, err, c.want)

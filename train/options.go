@@ -271,10 +271,10 @@ func defaultEnsemble(most int, network string, numbers float64) int {
 func (o *Options) suits(traits head.Traits) error {
 	switch {
 	case o.Batch != 0 && o.Batch < traits.LeastBatch:
-		return fmt.Errorf("training options: batch %d, want at least %d for method %s, which compares shares within a batch",
+		return fmt.Errorf("training options: batch %d: expected at least %d for method %s, which compares shares within a batch",
 			o.Batch, traits.LeastBatch, o.Head.Name())
 	case traits.Passes > 0 && o.Dropout < 0:
-		return fmt.Errorf("training options: method %s without dropout", o.Head.Name())
+		return fmt.Errorf("training options: method %s expects dropout, found none", o.Head.Name())
 	}
 	return nil
 }
@@ -327,7 +327,7 @@ func (o *Options) check() error {
 			strconv.Quote(o.Schedule), "one of [constant cosine]"},
 	} {
 		if !c.fine {
-			return fmt.Errorf("training options: %s %v, want %s", c.name, c.found, c.want)
+			return fmt.Errorf("training options: %s %v: expected %s", c.name, c.found, c.want)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, err
 	}
 	if !stopped && ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: all networks are trained, but the calibration of their distributions is unknown", ErrStopped)
+		return nil, fmt.Errorf("%w: all networks are trained, but not calibrated", ErrStopped)
 	}
 	if f.ratersKnown {
 		average := m.RaterModel.Average() // for whom probabilities are reported
@@ -76,7 +76,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	p.Warnings = f.warnings
 	if stopped {
-		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
+		return res, fmt.Errorf("%w: the model has %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
 }
@@ -236,7 +236,7 @@ func (f *fitting) references(ctx context.Context, res *Result) (err error) {
 		res.References, err = evaluate.ScoreReferences(ctx, f.ds, f.transform, scored, f.folds > 0, f.o.Seed)
 	}
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w: all networks are trained, but the references are not fitted", ErrStopped)
+		return fmt.Errorf("%w: all networks are trained, but the reference models are not fitted", ErrStopped)
 	}
 	return err
 }

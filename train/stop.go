@@ -43,8 +43,8 @@ func (r *run) recover(reason string) error {
 	s := &r.state
 	if s.Halvings >= maxHalvings {
 		if s.Best == 0 {
-			return fmt.Errorf("%w: %s, also with a learning rate of %.2g, %d times halved; "+
-				"look for extreme values among the features, or lower the learning rate and the clip of the gradient",
+			return fmt.Errorf("%w: %s, even at a learning rate of %.2g, after %d halvings; "+
+				"check the features for extreme values, or lower the learning rate and the gradient clip",
 				ErrDiverged, reason, r.o.Rate*s.Share, s.Halvings)
 		}
 		s.Done = true

@@ -52,7 +52,7 @@ type Stepper struct {
 // after checking that network and head are compatible. A nil engine means the CPU.
 func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
 	if net.Out.Size() != h.Outputs() {
-		return nil, fmt.Errorf("network gives %v outputs, head takes %d", net.Out, h.Outputs())
+		return nil, fmt.Errorf("expected a network with %d outputs, found %v", h.Outputs(), net.Out)
 	}
 	if e == nil {
 		e = nn.CPU{}
@@ -126,7 +126,7 @@ type Workload struct {
 // A nil engine means the CPU. An engine that reads inputs ahead gets them again for each step.
 func NewWorkload(e nn.Engine, name string) (*Workload, error) {
 	if !slices.Contains(Workloads, name) {
-		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
+		return nil, fmt.Errorf("expected a workload of %v, found %q", Workloads, name)
 	}
 	network, rated := strings.CutSuffix(name, "-raters")
 	size := workloads[network]

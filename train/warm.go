@@ -117,10 +117,10 @@ func sameClasses(now, then []string) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return fmt.Errorf("votes for classes that the model to start from does not know: %s; it knows %s: a model with other classes has to be trained from the beginning",
+		return fmt.Errorf("the model to start from has no classes %s, only %s: other classes need a new model",
 			words.Few(unknown), words.Few(then))
 	case !slices.Equal(now, then):
-		return fmt.Errorf("classes %q, but the model to start from has %q: give them in its order", now, then)
+		return fmt.Errorf("expected the classes of the model to start from, %q in this order, found %q", then, now)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func sameClasses(now, then []string) error {
 func (f *fitting) takeTransform(s *WarmStart) error {
 	f.transform = s.Model.Transform.Clone()
 	if _, err := f.transform.Over(f.ds); err != nil {
-		return fmt.Errorf("the features are not those of the model to start from: %w", err)
+		return fmt.Errorf("the features differ from those of the model to start from: %w", err)
 	}
 	var unknown []string
 	for _, p := range f.ds.Features {
@@ -139,7 +139,7 @@ func (f *fitting) takeTransform(s *WarmStart) error {
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(unknown))
+		return fmt.Errorf("the features differ from those of the model to start from, which has no %s", words.Few(unknown))
 	}
 	return nil
 }
