@@ -202,7 +202,7 @@ func contentKey(x []float32) uint64 {
 	return key
 }
 
-// pool keeps runners that are not in use for later callers. Concurrent callers have
+// runners keeps runners that are not in use for later callers. Concurrent callers have
 // one runner each, and share the cores.
 type runners struct {
 	mu   sync.Mutex
@@ -261,7 +261,7 @@ func (r *runner) fits(m *Model) bool {
 		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
 }
 
-// release returns a runner to the pool. The pool keeps a few more than there are cores:
+// release keeps a runner for later callers. A few more are kept than there are cores:
 // of many concurrent callers, some lose their core in the middle of their work.
 func (m *Model) release(r *runner) {
 	p := &m.runners

@@ -38,7 +38,7 @@ type ShardSource struct {
 // ShardFolder returns the folder that holds the blocks of the file out.
 func ShardFolder(out string) string { return out + ".parts" }
 
-// Parts writes the shard of one process: those of its blocks that are not there yet.
+// ShardWriter writes the shard of one process: those of its blocks that do not exist yet.
 type ShardWriter struct {
 	folder string
 	rank   rank.Rank
@@ -53,7 +53,7 @@ type ShardWriter struct {
 	current manifest
 }
 
-// OpenParts opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
+// OpenShard opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
 // folder if there is none. All blocks in it must have the same source, and no other process may work on the same shard.
 func OpenShard(out string, t *Table, s ShardSource, shard int) (*ShardWriter, error) {
 	r := rank.Rank{Index: shard, Count: s.Shards}

@@ -105,10 +105,6 @@ func (f Folder) check(mode Mode) error {
 	switch {
 	case mode == Overwrite || mode == New && len(there) == 0:
 		return nil
-	case mode == Join && f.Has(ModelFile) && !f.hasCheckpoints():
-		return fmt.Errorf("%s: %w", f, ErrEnded)
-	case mode == Join:
-		return nil
 	case mode == New:
 		return fmt.Errorf("%s %w", f, ErrExists)
 	case f.hasCheckpoints():
@@ -117,7 +113,7 @@ func (f Folder) check(mode Mode) error {
 		return fmt.Errorf("%s: %w", f, ErrEnded)
 	// A run that was killed before its first checkpoint starts again, even if it
 	// had not written its configuration yet.
-	case f.Has(ConfigFile) || !missing && len(there) == 0:
+	case mode == Join || f.Has(ConfigFile) || !missing && len(there) == 0:
 		return nil
 	}
 	return fmt.Errorf("%w in %s", ErrNoRun, f)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -183,20 +182,17 @@ func Raters(path string) (*evaluate.RaterReport, error) {
 
 // RatersOf is [Raters] for a model that was loaded from path.
 func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		file := Folder(path).Path(RatersFile)
-		text, err := os.ReadFile(file)
+	if folder := Folder(path); folder.Has(RatersFile) {
+		r := &evaluate.RaterReport{}
+		text, err := os.ReadFile(folder.Path(RatersFile))
 		if err == nil {
-			r := &evaluate.RaterReport{}
-			if err := json.Unmarshal(text, r); err != nil {
-				return nil, fmt.Errorf("reading %s: %w", file, err)
-			}
-			r.MarkAlike()
-			return r, nil
+			err = json.Unmarshal(text, r)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", folder.Path(RatersFile), cause(err))
 		}
+		r.MarkAlike()
+		return r, nil
 	}
 	if m.RaterModel == nil {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)

@@ -7,8 +7,8 @@
 //   - [TrainMember] trains one network of the ensemble, possibly on another machine;
 //     [Train] with the results of all members ([ReadMembers]) joins them into a run, with
 //     the bytes that a single process would have written.
-//   - [Load] reads the model of a folder, or a model file. [Folder.Part] selects the
-//     items of one part of the split, [Folder.Seen] counts those used in training.
+//   - [Load] reads the model of a folder, or a model file. [Folder.Split] selects the
+//     items of one split, [Folder.Seen] counts those used in training.
 //   - [Input] collects the predictions of a model for a data set and the votes to evaluate them
 //     with, for package evaluate; [ReportInput] makes the input of package report from it.
 //   - [Verify] repeats a run and compares the models byte by byte.
@@ -20,7 +20,7 @@
 //	metrics.json    scores on held-out votes, and those of simple reference models
 //	history.csv     the losses of every epoch
 //	report.html     the scores with figures and explanations
-//	split.csv       the part of the split that each item is in, if there is one
+//	split.csv       the split that each item is in, if there is one
 //	checkpoint/     the state of a run that has not ended
 //	member-0/ …     members that were trained by separate processes
 //	.lock           the process that is writing into the folder

@@ -44,9 +44,9 @@ func ParseAugment(text string) (Augment, error) {
 	case "none":
 		return noChanges, nil
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		name, value, given := strings.Cut(part, "=")
+	for change := range strings.SplitSeq(text, ",") {
+		change = strings.TrimSpace(change)
+		name, value, given := strings.Cut(change, "=")
 		var err error
 		switch {
 		case name == "flip" && !given:
@@ -58,10 +58,10 @@ func ParseAugment(text string) (Augment, error) {
 		case name == "noise" && given:
 			a.Noise, err = strconv.ParseFloat(value, 64)
 		default:
-			return a, fmt.Errorf("expected shift=N, flip, intensity=X or noise=X, found %q", part)
+			return a, fmt.Errorf("expected shift=N, flip, intensity=X or noise=X, found %q", change)
 		}
 		if err != nil {
-			return a, fmt.Errorf("%q: expected a number, found %q", part, value)
+			return a, fmt.Errorf("%q: expected a number, found %q", change, value)
 		}
 	}
 	return a, a.check()

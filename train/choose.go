@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,6 @@ func (f *fitting) divide() error {
 		}
 		return nil
 	}
-	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
 	case len(f.voted) >= manyItems && o.Patience >= 0:
 		// All networks hold out the same items: predictions for more would take more memory than the
@@ -144,22 +144,17 @@ func (f *fitting) divide() error {
 		f.fixedHoldOut = true
 		return err
 	case o.Ensemble > 1:
-		parts = min(max(o.Ensemble, 5), 10)
-		f.folds = parts
+		f.folds = min(max(o.Ensemble, 5), 10)
 	case o.Patience < 0:
 		f.holdOut(nil)
 		return nil
 	case len(f.voted) < RefitItems:
-		parts = 5
-		f.folds = parts
+		f.folds = 5
 	}
-	var err error
-	var n int
-	if f.fold, n, err = foldsOf(f.ds, f.voted, min(parts, len(f.voted)/2), o.Seed); err != nil {
-		return err
-	}
-	f.folds = min(f.folds, n)
-	return nil
+	most := cmp.Or(f.folds, max(2, int(1/o.HeldOut+0.5)))
+	fold, n, err := foldsOf(f.ds, f.voted, min(most, len(f.voted)/2), o.Seed)
+	f.fold, f.folds = fold, min(f.folds, n)
+	return err
 }
 
 // holdOut holds items out of all networks, and returns the number of them that have votes.
@@ -181,7 +176,7 @@ func (f *fitting) holdOut(items []int) (voted int) {
 // foldsOf divides the items with votes into similar folds, at most the given
 // number and never more than there are groups. It returns the fold of each item
 // and the number of folds.
-func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
+func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (fold []int, n int, err error) {
 	folds, err := dataset.Folds(ds, voted, most, seed)
 	if err != nil {
 		return nil, 0, err
@@ -192,11 +187,11 @@ func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []in
 			of[j] = int32(f)
 		}
 	}
-	part = make([]int, len(voted))
+	fold = make([]int, len(voted))
 	for at, j := range voted {
-		part[at] = int(of[j])
+		fold[at] = int(of[j])
 	}
-	return part, len(folds), nil
+	return fold, len(folds), nil
 }
 
 // order returns a permutation of the items for an epoch of a run.

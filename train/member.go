@@ -42,8 +42,8 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 	if err := f.openCheckpoints(); err != nil {
 		return nil, o, err
 	}
-	part, err := f.member(ctx, member)
-	return part, f.o, err
+	result, err := f.member(ctx, member)
+	return result, f.o, err
 }
 
 // member trains one member without raters and, if they may help, with them.
@@ -119,7 +119,7 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	return gain > 0, err
 }
 
-// ErrPart is the error when a member result cannot be joined: it belongs to other data, another
+// ErrOtherRun is the error when a member result cannot be joined: it belongs to other data, another
 // configuration, another instruction set or another version.
 var ErrOtherRun = errors.New("the member belongs to another run")
 
@@ -154,17 +154,17 @@ const (
 	memberVersion = "1"
 )
 
-// Matches returns an ErrPart that describes how a member result differs from this one, if they cannot belong
+// Matches returns an ErrOtherRun that describes how a member result differs from this one, if they cannot belong
 // to one run.
 func (p *MemberResult) Matches(q *MemberResult) error { return p.like(q, p.Version) }
 
-// Fingerprint returns an ErrPart if a model with this provenance cannot have been joined from the result.
+// Fingerprint returns an ErrOtherRun if a model with this provenance cannot have been joined from the result.
 func (p *MemberResult) Fingerprint(m *model.Provenance) error {
 	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
 	return mark.like(p, m.Version)
 }
 
-// like returns an ErrPart if a member result belongs to another fit.
+// like returns an ErrOtherRun if a member result belongs to another fit.
 func (f *fingerprint) like(p *MemberResult, version string) error {
 	if err := f.compare(p.fingerprint, ErrOtherRun); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (p *MemberResult) Write(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// ReadPart reads a member result that [MemberResult.Write] wrote.
+// ReadMemberResult reads a member result that [MemberResult.Write] wrote.
 func ReadMemberResult(path string) (*MemberResult, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {

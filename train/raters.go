@@ -238,23 +238,23 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	return gain, math.Sqrt(square*n/max(1, n-1)) / all.votes
 }
 
-// screen fits raters' parameters to the held-out distributions of networks without raters, for each part of the
-// items from the other parts, and returns the gain per vote. When ctx is canceled it returns the context's error.
-func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
+// screen fits raters' parameters to the held-out distributions of networks without raters, for each fold of the
+// items from the other folds, and returns the gain per vote. When ctx is canceled it returns the context's error.
+func (f *fitting) screen(ctx context.Context, res *Result, before []float64, folds int, fold func(at int) int) (gain, se float64, err error) {
 	f.useRaters()
 	defer func() { f.ratersKnown, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
 	after := slices.Clone(before)
-	for k := range parts {
+	for k := range folds {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
 		var rest []int // indexes into voted
 		for at := range f.voted {
-			if part(at) == k && !math.IsNaN(before[at]) {
+			if fold(at) == k && !math.IsNaN(before[at]) {
 				rest = append(rest, at)
 			}
 		}
-		items, dists := f.heldDists(res, func(at int) bool { return part(at) != k })
+		items, dists := f.heldDists(res, func(at int) bool { return fold(at) != k })
 		raterModel, err := head.FitRaterModel(f.task, dists, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
