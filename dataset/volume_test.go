@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"credence/internal/array"
 	"credence/internal/fault"
 	"credence/internal/nifti"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/internal/volume"
 )
@@ -174,7 +174,7 @@ func TestPathsLeftOut(t *testing.T) {
 // The values do not depend on how volumes are stored nor on the number of
 // threads.
 func TestVolumeCache(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	cohort(t, 5)
 	for _, st := range []string{"float32", "float16", "uint8"} {
 		opts := func() FeatureOptions {
@@ -194,7 +194,7 @@ func TestVolumeCache(t *testing.T) {
 		o := opts()
 		o.Volume.CacheDir = "kept-" + st
 		for _, threads := range []int{1, 3} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			if !slices.Equal(read(o), want) {
 				t.Errorf("%s: the cache gives other values", st)
 			}

@@ -5,11 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strconv"
 	"testing"
 
 	"credence/internal/logistic"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
 )
@@ -112,13 +112,13 @@ func TestReferencesOnTheirModel(t *testing.T) {
 
 func TestReferencesJSON(t *testing.T) {
 	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
-	defer par.SetThreads(0)
-	par.SetThreads(3)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(3)
 	r, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	par.SetThreads(1)
+	runtime.GOMAXPROCS(1)
 	again, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)

@@ -54,6 +54,9 @@ type Task struct {
 	// nil if all belong to one. Biases are comparable within a group only: their mean over the votes of each
 	// group is 0.
 	RaterGroups []int
+
+	// Threads is the largest number of goroutines that compute a loss; 0 means all cores. Results do not depend on it.
+	Threads int
 }
 
 // Objective scores raw outputs against votes.

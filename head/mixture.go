@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"credence/internal/par"
 	"credence/internal/special"
 	"credence/mixture"
 )
@@ -56,7 +57,7 @@ func (m Mixture) New(t Task) (Head, error) {
 		return nil, outOfRange(m, "limit", fmt.Sprintf("at most %v", maxLogAlpha), m.Limit)
 	}
 	k, d := m.Components, t.Classes
-	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit}
+	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit, threads: par.Limit(t.Threads)}
 	h.each, h.exp, h.few, h.many = h.largestOf, h.exponentialsOf, h.fewLoss, h.longLoss
 	switch m.Raters {
 	case "on":

@@ -19,6 +19,7 @@ type mixtureHead struct {
 	components, classes int
 	limit               float32
 	bound               float64 // the limit, not rounded
+	threads             par.Limit
 	clamped, seen       int64
 	device              MixtureLoss
 	inside              bool // whether all raw outputs of the batch are within the limit
@@ -164,20 +165,20 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	h.exps = room(h.exps, len(out))
 	h.survey(h.exps, out)
 	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
-	for len(h.fews) < par.Threads() {
+	for len(h.fews) < h.threads.Workers() {
 		h.fews = append(h.fews, newFewWork(h.components, h.classes))
 	}
-	par.ForWorker(len(h.blocks), h.few)
+	h.threads.ForWorker(len(h.blocks), h.few)
 	sum := 0.0
 	for _, p := range h.blocks {
 		sum += p.sum
 		h.clamped += p.clamped
 	}
 	if len(long) > 0 {
-		for len(h.works) < par.Threads() {
+		for len(h.works) < h.threads.Workers() {
 			h.works = append(h.works, newWork(h.components, h.classes))
 		}
-		par.ForWorker((len(long)+longItems-1)/longItems, h.many)
+		h.threads.ForWorker((len(long)+longItems-1)/longItems, h.many)
 		for i := range long {
 			sum += long[i].nll
 		}
@@ -232,7 +233,7 @@ func (h *mixtureHead) survey(exps, out []float32) {
 		h.blocks = append(h.blocks, lossBlock{})
 	}
 	h.blocks = h.blocks[:count]
-	par.For(count, h.each)
+	h.threads.For(count, h.each)
 	h.inside = true
 	for _, p := range h.blocks {
 		h.inside = h.inside && !(p.top > h.limit)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"credence/internal/par"
 	"credence/internal/special"
 	"credence/nn"
 )
@@ -270,7 +269,7 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 		h.scale = 1 / float64(voted)
 	}
 	h.survey(room(h.exps, len(out)), out)
-	par.For(len(h.blocks), h.exp)
+	h.threads.For(len(h.blocks), h.exp)
 	for _, p := range h.blocks {
 		h.clamped += p.clamped
 	}
@@ -278,14 +277,14 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
 		h.average.update(h)
 	}
-	for len(h.works) < par.Threads() {
+	for len(h.works) < h.threads.Workers() {
 		if h.classes == 2 {
 			h.works = append(h.works, newTwoWork(h))
 		} else {
 			h.works = append(h.works, newManyWork(h))
 		}
 	}
-	par.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
+	h.threads.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
 }
 
 // ratedItems is the number of items per piece of work.

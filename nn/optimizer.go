@@ -100,6 +100,7 @@ type optimizer struct {
 	piece   func(i int) // updates one
 	squares func(i int)
 	sums    []float64 // squared gradients of each piece
+	cores   par.Limit
 }
 
 // Complete returns o with defaults for zero fields, or an error that names the field
@@ -161,14 +162,14 @@ func (p *optimizer) step() (norm float64) {
 	rate := float32(p.options.RateAt(p.Steps))
 	p.Steps++
 	p.begin(p.Steps, rate, float32(scale))
-	par.For(len(p.sums), p.piece)
+	p.cores.For(len(p.sums), p.piece)
 	return norm
 }
 
 // norm returns the Euclidean norm of the gradient, summed in float64 in an
 // order that depends on its length alone.
 func (p *optimizer) norm() float64 {
-	par.For(len(p.sums), p.squares)
+	p.cores.For(len(p.sums), p.squares)
 	sum := 0.0
 	for _, s := range p.sums {
 		sum += s

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -18,6 +19,7 @@ type Session struct {
 	out   []float32 // [batch, Out]
 	in    []float32 // the inputs of the last Forward
 	pass  Pass
+	cores int // default of Pass.Cores
 }
 
 // NewSession returns a session for batches of up to batch items; a larger batch
@@ -60,7 +62,7 @@ func (s *Session) bindBackward() {
 // unchanged until Backward returns.
 func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
 	in := s.net.In.Size()
-	p.Items = len(x) / in
+	p.Items, p.Cores = len(x)/in, cmp.Or(p.Cores, s.cores)
 	switch {
 	case p.Items*in != len(x):
 		return nil, fmt.Errorf("nn: %d inputs are not a multiple of %v", len(x), s.net.In)

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -142,7 +143,7 @@ func newBenchKernels() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		par.SetThreads(1)
+		runtime.GOMAXPROCS(1)
 		out := cmd.OutOrStdout()
 		if !asJSON {
 			fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")

@@ -22,7 +22,6 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // The exit codes, as documented in the help of the root command.
@@ -74,10 +73,10 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // which --threads may change
 				if err := cmp.Or(refuseZeros(c), useThreads(c.Flags())); err != nil {
 					return err
 				}
-				defer par.SetThreads(0)
 				began = true
 				return runE(c, args)
 			}

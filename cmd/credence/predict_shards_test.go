@@ -143,10 +143,10 @@ func TestPredictPartsRefused(t *testing.T) {
 		"copy": {func() {
 			text, _ := os.ReadFile(path("part-000001.json"))
 			os.WriteFile(path("part-000002.json"), text, 0o666)
-		}, "part-000002.json: it is that of part-000001"},
+		}, "part-000002.json: expected the manifest of part-000002, found a copy of part-000001"},
 		"short":   {func() { change("part-000001.csv", func(text []byte) []byte { return text[:len(text)-1] }) }, "part-000001.csv: "},
 		"damaged": {func() { change("part-000001.csv", func(text []byte) []byte { text[len(text)-2] ^= 1; return text }) }, "part-000001.csv: its SHA-256 is not that of part-000001.json"},
-		"no JSON": {func() { change("part-000001.json", func([]byte) []byte { return []byte("{") }) }, "part-000001.json: not the manifest of a part"},
+		"no JSON": {func() { change("part-000001.json", func([]byte) []byte { return []byte("{") }) }, "part-000001.json: expected a manifest"},
 	} {
 		all()
 		c.spoil()

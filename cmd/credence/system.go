@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,6 @@ import (
 	"credence/dataset"
 	"credence/internal/cuda"
 	"credence/internal/gpu"
-	"credence/internal/par"
 	"credence/nn"
 )
 
@@ -101,7 +101,7 @@ func useThreads(f *pflag.FlagSet) error {
 	if err != nil {
 		return nil // there is no such flag
 	}
-	par.SetThreads(n)
+	runtime.GOMAXPROCS(n) // no change for n < 1
 	return expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n)
 }
 

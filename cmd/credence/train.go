@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,6 @@ import (
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/kernel"
-	"credence/internal/par"
 	"credence/internal/rank"
 	"credence/internal/words"
 	"credence/run"
@@ -71,7 +71,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	par.SetThreads(o.Threads)
+	runtime.GOMAXPROCS(o.Threads)
 	if o.member != nil {
 		return o.runMember(cmd)
 	}

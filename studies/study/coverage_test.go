@@ -7,13 +7,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"credence/head"
 	"credence/internal/mnist"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -63,8 +63,7 @@ func TestCoverageStudy(t *testing.T) {
 	if err := run(t.Context(), whole, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	par.SetThreads(1)
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := map[string]int{}
 	err := run(ctx, parts, func(what string) {
