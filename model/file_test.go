@@ -87,8 +87,8 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"empty", nil, ErrTruncated, "0 bytes"},
 		{"truncated", whole[:len(whole)-1], ErrTruncated, "ends at byte"},
-		{"corrupt", flipped, ErrCorrupt, "checksum of the values"},
-		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, `begins with "item,lab"`},
+		{"corrupt", flipped, ErrCorrupt, "expected checksum"},
+		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, `found "item,lab"`},
 		{"other program", altered(t, func(f *safetensors.File) { f.Metadata = map[string]string{"format": "pt"} }), ErrForeign, "not a Credence model"},
 		{"checkpoint", meta(keyFormat, `"credence-checkpoint"`), ErrForeign, "not a Credence model"},
 		{"newer", meta(keyVersion, "3"), ErrNewer, "version 3, this program reads up to 2"},

@@ -212,23 +212,32 @@ type Op struct {
 	Places         []Place
 }
 
-// ConvShape is the geometry of a convolution in an [Op]:
-//
-//	In, Out                        channels
-//	Size                           input D, H, W; OutSize() returns those of the output
-//	Kernel, Stride, Pad, Dilation  by dimension; Pad is the number of zeros on both sides
-//
-// A missing dimension has size, kernel, stride and dilation 1 and no padding.
-type ConvShape = kernel.ConvShape
+// ConvShape is the geometry of a convolution in an [Op]. Dimensions are D, H, W; a missing
+// dimension has size, kernel, stride and dilation 1 and no padding.
+type ConvShape struct {
+	In, Out  int    // channels
+	Size     [3]int // input D, H, W
+	Kernel   [3]int
+	Stride   [3]int
+	Pad      [3]int // zeros on both sides
+	Dilation [3]int
+}
 
-// PoolShape is the geometry of a pooling layer in an [Op]:
-//
-//	Channels
-//	Size                 input D, H, W; OutSize() returns those of the output
-//	Window, Stride, Pad  by dimension; Pad, on both sides, is at most half the window
-//
-// A missing dimension has size, window and stride 1.
-type PoolShape = kernel.PoolShape
+// OutSize returns the output D, H, W.
+func (s ConvShape) OutSize() [3]int { return kernel.ConvShape(s).OutSize() }
+
+// PoolShape is the geometry of a pooling layer in an [Op]. Dimensions are D, H, W; a missing
+// dimension has size, window and stride 1.
+type PoolShape struct {
+	Channels int
+	Size     [3]int // input D, H, W
+	Window   [3]int
+	Stride   [3]int
+	Pad      [3]int // on both sides, at most half the window
+}
+
+// OutSize returns the output D, H, W.
+func (s PoolShape) OutSize() [3]int { return kernel.PoolShape(s).OutSize() }
 
 // Activation is the elementwise function of an [Op].
 type Activation uint8
@@ -271,9 +280,9 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 		}
 		return list, nil
 	case *Conv:
-		op.Kind, op.Channels, op.Conv, op.Weight, op.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
+		op.Kind, op.Channels, op.Conv, op.Weight, op.Bias = OpConv, l.shape.In, ConvShape(l.shape), l.weight, l.bias
 		if l.pool != nil {
-			op.Pool, op.Max, op.Act = l.pool.shape, true, Activation(l.act)
+			op.Pool, op.Max, op.Act = PoolShape(l.pool.shape), true, Activation(l.act)
 		}
 	case *Dense:
 		op.Kind, op.Weight, op.Bias = OpDense, l.weight, l.bias
@@ -283,9 +292,9 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 	case elementwise:
 		op.Kind, op.Act = OpActivation, Activation(l.function())
 	case *MaxPool:
-		op.Kind, op.Pool, op.Max = OpPool, l.shape, true
+		op.Kind, op.Pool, op.Max = OpPool, PoolShape(l.shape), true
 	case *AvgPool:
-		op.Kind, op.Pool = OpPool, l.shape
+		op.Kind, op.Pool = OpPool, PoolShape(l.shape)
 	case *GlobalPool:
 		op.Kind, op.Channels, op.Max = OpGlobalPool, l.channels, l.Max
 	case *BatchNorm:
