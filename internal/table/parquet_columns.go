@@ -6,67 +6,28 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"credence/internal/fault"
-	"credence/record"
 )
 
 // A Parquet file stores columns, and decoding is fastest column by column. A goroutine reads blocks of rows ahead
 // of the caller, which gets them row by row. Columns that were not requested are not read.
 
 const (
-	// blockRows is the number of rows in a block. The numbers of a hundred columns
+	// blockRows is the number of rows in a block. Cells of a hundred columns
 	// fit into a second-level cache.
-	blockRows = 128
+	blockRows = 64
 	// listRows is the same for a file with lists, which may be long.
 	listRows = 16
 	// readAhead is the number of blocks read in advance.
 	readAhead = 4
 	// farSkip is the number of rows from which a skip stops reading ahead. It is more than are ever read ahead.
-	farSkip = 4 * (readAhead + 1) * blockRows
+	farSkip = 8 * (readAhead + 1) * blockRows
 )
 
 // parquetBlock is a number of rows and the error after them, io.EOF at the end.
 type parquetBlock struct {
-	columns []blockColumn
-	rows    int
-	err     error
-}
-
-// blockColumn holds the cells of a column. Only the value that belongs to the
-// kind of a cell is set.
-type blockColumn struct {
-	kinds  [blockRows]record.CellKind
-	nums   [blockRows]float64
-	wholes [blockRows]int64
-	texts  [blockRows]string
-	lists  [][]float32 // nil if the column has no lists
-}
-
-// put sets cell j.
-func (c *blockColumn) put(j int, cell *Cell) {
-	c.kinds[j] = cell.Kind
-	switch cell.Kind {
-	case NumberCell:
-		c.nums[j] = cell.Num
-	case WholeCell:
-		c.wholes[j] = cell.Whole
-	case TextCell:
-		c.texts[j] = cell.Text
-	}
-}
-
-// get reads cell j.
-func (c *blockColumn) get(j int, cell *Cell) {
-	cell.Kind = c.kinds[j]
-	switch cell.Kind {
-	case NumberCell:
-		cell.Num = c.nums[j]
-	case WholeCell:
-		cell.Whole = c.wholes[j]
-	case TextCell:
-		cell.Text = c.texts[j]
-	case VectorCell:
-		cell.Vec = c.lists[j]
-	}
+	cells []Cell // row by row
+	rows  int
+	err   error
 }
 
 // columnReader reads the values of a column in a row group.
@@ -75,7 +36,7 @@ type columnReader struct {
 	buf, left []parquet.Value // for lists: a buffer, and the values in it that were not used yet
 }
 
-// Next returns the next row. Cells of columns that were not requested are unchanged.
+// Next returns the next row. Cells of columns that were not requested are missing.
 func (t *parquetTable) Next() ([]Cell, error) {
 	if t.ready == nil {
 		t.start()
@@ -89,20 +50,16 @@ func (t *parquetTable) Next() ([]Cell, error) {
 		}
 		t.current, t.at = <-t.ready, 0
 	}
-	for i := range t.cells {
-		if t.wanted[i] {
-			t.current.columns[i].get(t.at, &t.cells[i])
-		}
-	}
+	row := t.current.cells[t.at*len(t.leaves):][:len(t.leaves)]
 	t.at++
 	t.line++
-	return t.cells, nil
+	return row, nil
 }
 
 func (t *parquetTable) start() {
 	t.free, t.ready, t.quit = make(chan *parquetBlock, readAhead+1), make(chan *parquetBlock, readAhead), make(chan struct{})
 	for range readAhead + 1 {
-		t.free <- &parquetBlock{columns: make([]blockColumn, len(t.leaves))}
+		t.free <- &parquetBlock{cells: missing(int(t.blockRows) * len(t.leaves))}
 	}
 	go t.run()
 }
@@ -115,7 +72,7 @@ func (t *parquetTable) run() {
 		case <-t.quit:
 			return
 		case block := <-t.free:
-			block.rows, block.err = t.fill(block.columns, t.blockRows)
+			block.rows, block.err = t.fill(block.cells, t.blockRows)
 			t.ready <- block // there is room for all but one
 			if block.err != nil {
 				return
@@ -124,9 +81,9 @@ func (t *parquetTable) run() {
 	}
 }
 
-// fill reads the next rows of the file, at most most of them. If columns is nil, they are discarded. It returns
+// fill reads the next rows of the file, at most most of them. If cells is nil, they are discarded. It returns
 // io.EOF if there are no more.
-func (t *parquetTable) fill(columns []blockColumn, most int64) (rows int, err error) {
+func (t *parquetTable) fill(cells []Cell, most int64) (rows int, err error) {
 	defer guard(t.file, &err)
 	for t.left == 0 {
 		if t.group == len(t.pq.RowGroups()) {
@@ -137,15 +94,11 @@ func (t *parquetTable) fill(columns []blockColumn, most int64) (rows int, err er
 		}
 	}
 	rows = int(min(t.left, t.blockRows, most))
-	var to *blockColumn
 	for i, c := range t.columns {
-		if columns != nil {
-			to = &columns[i]
-		}
 		if c == nil {
 			continue
 		}
-		if err := t.fillColumn(to, i, rows); err != nil {
+		if err := t.fillColumn(cells, i, rows); err != nil {
 			return 0, err
 		}
 	}
@@ -186,13 +139,12 @@ func (t *parquetTable) tooFew(i int) error {
 	return damaged(t.file, "column %s has fewer values than rows", t.names[i])
 }
 
-// fillColumn reads one value, or one list, of column i for each row. If to is nil, they are discarded.
-func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
-	leaf := &t.leaves[i]
+// fillColumn reads one value, or one list, of column i for each row. If cells is nil, they are discarded.
+func (t *parquetTable) fillColumn(cells []Cell, i, rows int) error {
+	leaf, width := &t.leaves[i], len(t.leaves)
 	if leaf.list {
-		return t.fillLists(to, i, rows)
+		return t.fillLists(cells, i, rows)
 	}
-	var cell Cell
 	for at := 0; at < rows; {
 		values, err := t.read(i, t.values[:min(rows-at, blockRows)])
 		if err == nil && len(values) == 0 {
@@ -201,19 +153,9 @@ func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 		if err != nil {
 			return err
 		}
-		if to == nil {
-			at += len(values)
-			continue
-		}
-		for j, v := range values {
-			switch v.Kind() {
-			case parquet.Float:
-				to.kinds[at+j], to.nums[at+j] = NumberCell, float64(v.Float())
-			case parquet.Double:
-				to.kinds[at+j], to.nums[at+j] = NumberCell, v.Double()
-			default:
-				leaf.scalar(&cell, v)
-				to.put(at+j, &cell)
+		if cells != nil {
+			for j, v := range values {
+				leaf.scalar(&cells[(at+j)*width+i], v)
 			}
 		}
 		at += len(values)
@@ -222,20 +164,18 @@ func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 }
 
 // fillLists reads one list of column i for each row: the value that starts the list and the repeated ones.
-func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
+func (t *parquetTable) fillLists(cells []Cell, i, rows int) error {
 	leaf, c := &t.leaves[i], t.columns[i]
 	if c.buf == nil {
 		c.buf = make([]parquet.Value, 1024)
 	}
-	if to == nil {
-		to = &blockColumn{}
-	}
-	if to.lists == nil {
-		to.lists = make([][]float32, blockRows)
-	}
-	var one Cell
+	var one, discarded Cell
 	for at := range rows {
-		to.kinds[at], to.lists[at] = MissingCell, to.lists[at][:0]
+		to := &discarded
+		if cells != nil {
+			to = &cells[at*len(t.leaves)+i]
+		}
+		to.Kind, to.Vec = MissingCell, to.Vec[:0]
 		for begun := false; ; begun = true {
 			if len(c.left) == 0 {
 				var err error
@@ -254,9 +194,8 @@ func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 			if v.IsNull() && v.DefinitionLevel() < leaf.listed { // no list, or an empty one
 				continue
 			}
-			to.kinds[at] = VectorCell
 			leaf.scalar(&one, v)
-			to.lists[at] = append(to.lists[at], listNumber(&one))
+			to.Kind, to.Vec = VectorCell, append(to.Vec, listNumber(&one))
 		}
 	}
 	return nil
