@@ -259,22 +259,22 @@ func (b *workbook) shared(part string) error {
 		case x.opens("si"):
 			text.begin()
 		case x.closes("si"):
-			b.texts = append(b.texts, text.end())
+			b.texts = append(b.texts, unescaped(text.end()))
 			return x.keep(textCost + len(b.texts[len(b.texts)-1]))
 		}
 		return text.token(x)
 	})
 }
 
-// richText collects the text of a cell, which may consist of runs in different fonts.
+// richText collects the text of an element, which may consist of runs in different fonts.
 // Phonetic annotations are left out.
 type richText struct {
-	b        strings.Builder
-	in, read bool // within a text, and within a run of it that is not phonetic
+	b        []byte
+	in, read bool // within the element, and within a run of it that is not phonetic
 	phonetic bool
 }
 
-func (r *richText) begin() { r.b.Reset(); r.in, r.read, r.phonetic = true, false, false }
+func (r *richText) begin() { *r = richText{b: r.b[:0], in: true} }
 
 func (r *richText) token(x *xmlScanner) error {
 	switch {
@@ -283,20 +283,20 @@ func (r *richText) token(x *xmlScanner) error {
 		r.phonetic = true
 	case x.closes("rPh"):
 		r.phonetic = false
-	case x.opens("t"):
+	case x.opens("t"), x.opens("v"):
 		r.read = !r.phonetic
-	case x.closes("t"):
+	case x.closes("t"), x.closes("v"):
 		r.read = false
 	case r.read:
-		r.b.Write(x.chars())
-		return x.bound(r.b.Len())
+		r.b = append(r.b, x.chars()...)
+		return x.bound(len(r.b))
 	}
 	return nil
 }
 
 func (r *richText) end() string {
 	r.in = false
-	return unescaped(r.b.String())
+	return string(r.b)
 }
 
 // unescaped decodes escapes such as _x000D_, which stand for characters that XML does not

@@ -25,17 +25,15 @@ const (
 
 // sheetReader collects the cells of a sheet.
 type sheetReader struct {
-	b       *workbook
-	t       *xlsx
-	row     int        // number of the present row
-	cells   []xlsxCell // of the row
-	col     int        // of the cell
-	kind    string     // of the cell, as in the file
-	style   int
-	value   []byte // of the cell
-	inValue bool   // within its value
-	inline  richText
-	merged  [][4]int // first row and column, last row and column
+	b      *workbook
+	t      *xlsx
+	row    int        // number of the present row
+	cells  []xlsxCell // of the row
+	col    int        // of the cell
+	kind   string     // of the cell, as in the file
+	style  int
+	value  richText
+	merged [][4]int // first row and column, last row and column
 }
 
 // read reads the cells of a sheet.
@@ -70,26 +68,13 @@ func (r *sheetReader) token(x *xmlScanner) error {
 		return r.beginCell(x)
 	case x.closes("c"):
 		return r.endCell(x)
-	case x.opens("v"):
-		r.inValue = true
-	case x.closes("v"):
-		r.inValue = false
-	case x.opens("is"):
-		r.inline.begin()
-	case x.closes("is"):
-		r.value = append(r.value[:0], r.inline.end()...)
 	case x.opens("mergeCell"):
 		if area, ok := parseArea(x.attr("ref")); ok {
 			r.merged = append(r.merged, area)
 			return x.keep(64)
 		}
-	case r.inValue:
-		r.value = append(r.value, x.chars()...)
-		return x.bound(len(r.value))
-	default:
-		return r.inline.token(x)
 	}
-	return nil
+	return r.value.token(x)
 }
 
 func (r *sheetReader) beginRow(x *xmlScanner) error {
@@ -129,11 +114,11 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	if col >= maxSheetColumns {
 		return fault.Malformed(r.b.file, "%s: more than %d columns", x.part, maxSheetColumns)
 	}
-	r.col, r.kind, r.value, r.inValue = col, x.attr("t"), r.value[:0], false
-	r.style = 0
+	r.col, r.kind, r.style = col, x.attr("t"), 0
 	if style := x.attr("s"); style != "" {
 		r.style, _ = strconv.Atoi(style)
 	}
+	r.value.begin()
 	return nil
 }
 
@@ -168,7 +153,7 @@ func (r *sheetReader) ownText(text string) (xlsxCell, error) {
 
 // cell converts the value of the present cell.
 func (r *sheetReader) cell() (xlsxCell, error) {
-	text := string(r.value)
+	text := r.value.end()
 	if !utf8.ValidString(text) {
 		return xlsxCell{}, fmt.Errorf("the text is not UTF-8")
 	}
@@ -179,9 +164,9 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 			return xlsxCell{}, fmt.Errorf("expected the number of a shared text below %[2]d, found %[1]q", text, len(r.b.texts))
 		}
 		return xlsxCell{text: uint32(i)}, nil
-	case "inlineStr", "d":
+	case "d":
 		return r.ownText(text)
-	case "str":
+	case "inlineStr", "str":
 		return r.ownText(unescaped(text))
 	case "b":
 		return r.ownText(map[bool]string{true: "TRUE", false: "FALSE"}[isTrue(strings.TrimSpace(text))])
