@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type xmlScanner struct {
 	text  []byte
 	tag   bool   // the next byte is the first of a tag
 	ends  bool   // the element is empty: <v/>
-	buf   []byte // holds a tag or text that is longer than the buffer of r
+	buf   []byte // the present tag or text, with the byte that ends it
 	plain []byte // holds text with references replaced
 }
 
@@ -106,70 +107,56 @@ func (x *xmlScanner) next() error {
 		return nil
 	}
 	if !x.tag {
-		text, err := x.until('<', x.buf[:0])
-		if err != nil && err != io.EOF || err == io.EOF && len(text) == 0 {
+		x.buf = x.buf[:0]
+		err := x.until('<')
+		if err != nil && err != io.EOF || err == io.EOF && len(x.buf) == 0 {
 			return err
 		}
 		x.tag = err == nil
-		if len(text) > 0 {
+		if text := bytes.TrimSuffix(x.buf, []byte("<")); len(text) > 0 {
 			x.kind = xmlText
 			x.text, err = x.decoded(text)
 			return err
 		}
 	}
 	x.tag = false
-	tag, err := x.tagEnd("unexpected end", x.buf[:0])
-	if err == nil && len(tag) > 0 && (tag[0] == '!' || tag[0] == '?') {
-		return x.special(tag)
+	x.buf = x.buf[:0]
+	err := x.tagEnd("")
+	if err == nil && (x.buf[0] == '!' || x.buf[0] == '?') {
+		return x.special()
 	}
 	for quote, seen := byte(0), 0; err == nil; { // the value of an attribute may hold ">"
-		if quote = quoted(quote, tag[seen:]); quote == 0 {
-			return x.element(tag)
+		if quote = quoted(quote, x.buf[seen:]); quote == 0 {
+			return x.element(x.buf[:len(x.buf)-1])
 		}
-		seen = len(tag)
-		tag, err = x.more("unexpected end", tag)
+		seen = len(x.buf)
+		err = x.tagEnd("")
 	}
 	return err
 }
 
-// tagEnd is until for ">", where the end of the part is a syntax error with the given message.
-func (x *xmlScanner) tagEnd(atEnd string, before []byte) ([]byte, error) {
-	tag, err := x.until('>', before)
+// tagEnd is until for ">", where the end of the part, within an element or as given, is a syntax error.
+func (x *xmlScanner) tagEnd(within string) error {
+	err := x.until('>')
 	if err == io.EOF {
-		err = x.syntax("%s", atEnd)
+		err = x.syntax("unexpected end%s", within)
 	}
-	return tag, err
+	return err
 }
 
-// until appends the input up to the byte end to before, and skips that byte. The result is valid until the next call.
-func (x *xmlScanner) until(end byte, before []byte) ([]byte, error) {
+// until appends the input up to and including the byte end to x.buf.
+func (x *xmlScanner) until(end byte) error {
 	for {
 		part, err := x.r.ReadSlice(end)
 		x.at += int64(len(part))
-		if err == nil {
-			part = part[:len(part)-1]
+		x.buf = append(x.buf, part...)
+		if err == nil && len(x.buf) == len(part) { // no longer than the buffer of r
+			return nil
 		}
-		if err == nil && len(before) == 0 {
-			return part, nil
-		}
-		before = append(before, part...)
-		x.buf = before
-		if err := x.bound(len(before)); err != nil {
-			return nil, err
-		}
-		if err != bufio.ErrBufferFull {
-			return before, err
+		if over := x.bound(len(x.buf)); over != nil || err != bufio.ErrBufferFull {
+			return cmp.Or(over, err)
 		}
 	}
-}
-
-// more appends ">" and the input up to the next ">" to a tag that tagEnd has returned.
-func (x *xmlScanner) more(atEnd string, tag []byte) ([]byte, error) {
-	if len(tag) == 0 || len(x.buf) != len(tag) || &x.buf[0] != &tag[0] {
-		x.buf = append(x.buf[:0], tag...)
-	}
-	x.buf = append(x.buf, '>')
-	return x.tagEnd(atEnd, x.buf)
 }
 
 // bound returns an error if a tag or text of n bytes takes too much memory.
@@ -235,50 +222,38 @@ func (x *xmlScanner) element(tag []byte) error {
 // localName returns a name without its prefix.
 func localName(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
-// special skips a declaration, comment or document type that begins with tag. CDATA is text.
-func (x *xmlScanner) special(tag []byte) error {
+// specials are the tags other than elements. Each may contain ">".
+var specials = []struct{ begin, end, within string }{{"!--", "-->", ""}, {"![CDATA[", "]]>", " of CDATA"}, {"?", "?>", ""}}
+
+// special skips a declaration, comment or document type whose first part is in x.buf. CDATA is text.
+func (x *xmlScanner) special() error {
 	x.kind = xmlOther
-	switch {
-	case bytes.HasPrefix(tag, []byte("!--")):
-		return x.skipPast(tag[3:], "--")
-	case bytes.HasPrefix(tag, []byte("![CDATA[")):
-		x.kind = xmlText
-		for len(tag) < len("![CDATA[]]") || !bytes.HasSuffix(tag, []byte("]]")) {
-			var err error
-			if tag, err = x.more("unexpected end of CDATA", tag); err != nil {
+	if _, after, ok := bytes.Cut(x.buf, []byte("encoding=")); ok && bytes.HasPrefix(x.buf, []byte("?xml ")) {
+		name, _, _ := strings.Cut(strings.Trim(string(after), `"'?> `), " ")
+		name = strings.Trim(name, `"'`)
+		if !strings.EqualFold(name, "utf-8") && !strings.EqualFold(name, "us-ascii") {
+			return errors.New("the encoding " + name + " is not supported")
+		}
+	}
+	for _, s := range specials {
+		if !bytes.HasPrefix(x.buf, []byte(s.begin)) {
+			continue
+		}
+		for len(x.buf) < len(s.begin+s.end) || !bytes.HasSuffix(x.buf, []byte(s.end)) {
+			if err := x.tagEnd(s.within); err != nil {
 				return err
 			}
 		}
-		x.text = tag[len("![CDATA[") : len(tag)-2]
-		return x.valid(x.text)
-	case tag[0] == '?':
-		if _, after, ok := bytes.Cut(tag, []byte("encoding=")); ok && bytes.HasPrefix(tag, []byte("?xml ")) {
-			name, _, _ := strings.Cut(strings.Trim(string(after), `"'? `), " ")
-			name = strings.Trim(name, `"'`)
-			if !strings.EqualFold(name, "utf-8") && !strings.EqualFold(name, "us-ascii") {
-				return errors.New("the encoding " + name + " is not supported")
-			}
-		}
-		return x.skipPast(tag[1:], "?")
-	}
-	// A document type may contain declarations, which are nested tags.
-	for depth := 1; ; {
-		depth += bytes.Count(tag, []byte("<")) - 1
-		if depth <= 0 {
+		if s.within == "" {
 			return nil
 		}
-		var err error
-		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
-			return err
-		}
+		x.kind, x.text = xmlText, x.buf[len(s.begin):len(x.buf)-len(s.end)]
+		return x.valid(x.text)
 	}
-}
-
-// skipPast skips the input up to end and ">", given the tag that was read already.
-func (x *xmlScanner) skipPast(tag []byte, end string) error {
-	for !bytes.HasSuffix(tag, []byte(end)) {
-		var err error
-		if tag, err = x.tagEnd("unexpected end", x.buf[:0]); err != nil {
+	// A document type may contain declarations, which are nested tags.
+	for depth := bytes.Count(x.buf, []byte("<")); depth > 0; depth += bytes.Count(x.buf, []byte("<")) - 1 {
+		x.buf = x.buf[:0]
+		if err := x.tagEnd(""); err != nil {
 			return err
 		}
 	}
