@@ -125,16 +125,15 @@ func (l *arrowLeaf) describe(details flatTable) {
 		l.step = 8
 	case arrowFixedList:
 		l.size = details.int32(0, 0)
-	case arrowInterval, arrowFixedBinary, arrowMap:
-		l.unread = errors.New("values of its type are not supported")
 	}
 	if widths := arrowWidths[l.typ]; widths != nil && !slices.Contains(widths, l.width) || l.size < 0 || l.size > arrowMostListItems {
 		l.unread = errors.New("values of its type are not supported")
 	}
 }
 
-// arrowWidths lists the supported sizes of numbers by type, in bytes.
-var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, arrowDecimal: {4, 8, 16, 32}, arrowDate: {4, 8}, arrowTime: {4, 8}}
+// arrowWidths lists the supported sizes of numbers by type, in bytes. Types without any cannot be read.
+var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, arrowDecimal: {4, 8, 16, 32}, arrowDate: {4, 8}, arrowTime: {4, 8},
+	arrowInterval: {}, arrowFixedBinary: {}, arrowMap: {}}
 
 // setElement sets the element of a column of lists, given the columns within it.
 func (l *arrowLeaf) setElement(inner []arrowLeaf) {

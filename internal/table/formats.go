@@ -11,10 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"credence/internal/array"
 	"credence/internal/budget"
 	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // fileFormat is a file format for tables. To add one, write a reader and append it to formats.
@@ -182,4 +185,67 @@ func readError(file string, err error) error {
 		return &fault.Error{File: file, Msg: "the compressed file is truncated", Err: err}
 	}
 	return fault.Of(file, err)
+}
+
+// matrix presents a matrix in an NPY file as a table with columns named 0, 1, 2, …
+type matrix struct {
+	base
+	a   *array.Array
+	row []float32
+}
+
+// maxMatrix is the largest number of columns of a matrix.
+const maxMatrix = 100_000
+
+func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {
+	a, err := array.OpenNPY(in.name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newMatrix(ctx, a, budget.Of(opts.Memory))
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return t, nil
+}
+
+func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
+	if len(a.Shape) != 2 {
+		return nil, fault.Malformed(a.File(), "expected a matrix of votes with one row per item, found an array of %s", words.Shape(a.Shape))
+	}
+	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
+		return nil, err
+	}
+	a, err := a.RowMajor(ctx, array.Options{Memory: a.Bytes()})
+	if err != nil {
+		return nil, err
+	}
+	w := a.Width()
+	if w > maxMatrix {
+		return nil, fault.Malformed(a.File(), "expected at most %s columns of votes, found %s", words.Thousands(maxMatrix), words.Thousands(w))
+	}
+	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, kept: rowsKept, cells: make([]Cell, w)}}
+	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
+	for i := range w {
+		t.names = append(t.names, strconv.Itoa(i))
+	}
+	return t, nil
+}
+
+func (t *matrix) Next() ([]Cell, error) {
+	if t.line == t.a.Len() {
+		return nil, io.EOF
+	}
+	if err := t.a.ReadRow(t.line, t.row); err != nil {
+		return nil, err
+	}
+	t.line++
+	for i, x := range t.row {
+		t.cells[i] = Cell{Kind: NumberCell, Num: float64(x)}
+	}
+	return t.cells, nil
+}
+
+func (t *matrix) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("row %d, column %d: %s", t.line-1, max(col, 0), fmt.Sprintf(format, args...))}
 }

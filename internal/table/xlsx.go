@@ -287,8 +287,8 @@ func (r *richText) token(x *xmlScanner) error {
 		r.read = !r.phonetic
 	case x.closes("t"), x.closes("v"):
 		r.read = false
-	case r.read:
-		r.b = append(r.b, x.chars()...)
+	case r.read && x.kind == xmlText:
+		r.b = append(r.b, x.text...)
 		return x.bound(len(r.b))
 	}
 	return nil

@@ -28,7 +28,7 @@ type xmlScanner struct {
 	kind  xmlKind
 	name  []byte // of the element, without a prefix
 	attrs []xmlAttr
-	text  []byte
+	text  []byte // of a text, valid until the next token
 	tag   bool   // the next byte is the first of a tag
 	ends  bool   // the element is empty: <v/>
 	buf   []byte // the present tag or text, with the byte that ends it
@@ -342,14 +342,6 @@ func (x *xmlScanner) attr(name string) string {
 		}
 	}
 	return ""
-}
-
-// chars returns the present text, valid until the next token, or nil at a tag.
-func (x *xmlScanner) chars() []byte {
-	if x.kind != xmlText {
-		return nil
-	}
-	return x.text
 }
 
 // keep counts memory that is retained.

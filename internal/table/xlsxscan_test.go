@@ -29,7 +29,7 @@ func tokens(t testing.TB, text string) (list []string, err error) {
 	err = book.scan("doc", func(x *xmlScanner) error {
 		switch x.kind {
 		case xmlText:
-			list = addText(list, string(x.chars()))
+			list = addText(list, string(x.text))
 		case xmlStart:
 			token := "<" + string(x.name)
 			for _, a := range x.attrs {
