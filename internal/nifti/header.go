@@ -143,33 +143,20 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	h := &Header{order: order, Version: 1, Dim: [3]int{1, 1, 1}}
 	// In version 2 fields have other offsets, and numbers are twice as wide.
 	at := func(one, _ int) int { return one }
-	whole, real, code, width := f.i16, f.f32, f.i16, 1
+	whole, real, code, width := f.i16, f.f32, f.i16, 4
 	offset := f.f32(108)
 	if len(b) == headerSize2 {
 		h.Version = 2
 		at = func(_, two int) int { return two }
-		whole, real, code, width = f.i64, f.f64, f.i32, 2
+		whole, real, code, width = f.i64, f.f64, f.i32, 8
 		offset = float64(f.i64(168))
 	}
 	magic := string(b[at(344, 4):at(348, 12)])
-	// dim[0] is the number of axes, and the sign of pixdim[0] that of the third axis.
-	var dim [8]int64
-	var pixdim [8]float64
+	var dim [8]int64 // dim[0] is the number of axes
 	for i := range dim {
-		dim[i], pixdim[i] = whole(at(40+2*i, 16+8*i)), real(at(76+4*i, 104+8*i))
+		dim[i] = whole(at(40+2*i, 16+8*i))
 	}
 	h.Type = Type(f.i16(at(70, 12)))
-	h.Slope, h.Inter = real(at(112, 176)), real(at(116, 184))
-	place := orientation{qform: code(at(252, 344)), sform: code(at(254, 348))}
-	reals := func(start, i int) float64 { return real(start + 4*width*i) }
-	turn, rows := at(256, 352), at(280, 400)
-	place.q = quaternion{b: reals(turn, 0), c: reals(turn, 1), d: reals(turn, 2)}
-	for r := range 3 {
-		place.shift[r] = reals(turn, 3+r)
-		for c := range 4 {
-			place.rows[r][c] = reals(rows, 4*r+c)
-		}
-	}
 	switch magic {
 	case "n+1\x00", "n+2\x00\r\n\x1a\n":
 	case "ni1\x00", "ni2\x00\r\n\x1a\n":
@@ -186,25 +173,15 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	if err := h.place(offset, len(b)); err != nil {
 		return nil, err
 	}
+	h.Slope, h.Inter = real(at(112, 176)), real(at(116, 184))
 	if h.Slope == 0 || notFinite(h.Slope) {
 		h.Slope, h.Inter = 1, 0
 	}
 	if notFinite(h.Inter) {
 		h.Inter = 0
 	}
-	place.q.face = 1
-	if pixdim[0] < 0 {
-		place.q.face = -1
-	}
-	for i := range 3 {
-		place.q.spacing[i] = 1
-		if s := math.Abs(pixdim[1+i]); s > 0 && !notFinite(s) {
-			place.q.spacing[i] = s
-		}
-	}
-	var err error
-	h.Affine, h.Oriented, err = place.affine(h.Dim)
-	return h, err
+	reals := func(one, two, i int) float64 { return real(at(one, two) + width*i) }
+	return h, h.orient(code(at(252, 344)), code(at(254, 348)), reals)
 }
 
 // notFinite reports whether x is NaN or infinite.
@@ -254,42 +231,41 @@ func (h *Header) place(offset float64, header int) error {
 	return nil
 }
 
-// orientation is the position of a volume in space, as given in a header.
-type orientation struct {
-	qform, sform int64 // codes; 0 means absent
-	q            quaternion
-	shift        [3]float64
-	rows         [3][4]float64 // of the sform
-}
-
-// affine returns the sform if present, else the qform, else the Analyze
-// convention with its origin in the middle. In the last case oriented is false.
-func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err error) {
-	oriented = true
-	switch {
-	case o.sform > 0:
-		m = o.rows
-	case o.qform > 0:
-		r := o.q.matrix()
-		for i := range 3 {
-			m[i] = [4]float64{r[i][0], r[i][1], r[i][2], o.shift[i]}
+// orient sets the affine to the sform if its code is positive, else to the qform if its code is, else to
+// the Analyze convention with its origin in the middle. real returns number i of a field, given its
+// offsets in both versions.
+func (h *Header) orient(qform, sform int64, real func(one, two, i int) float64) error {
+	h.Oriented = qform > 0 || sform > 0
+	q := quaternion{b: real(256, 352, 0), c: real(256, 352, 1), d: real(256, 352, 2), face: 1, spacing: [3]float64{1, 1, 1}}
+	if real(76, 104, 0) < 0 { // the sign of the third axis
+		q.face = -1
+	}
+	for i := range 3 {
+		if s := math.Abs(real(76, 104, 1+i)); s > 0 && !notFinite(s) {
+			q.spacing[i] = s
 		}
-	default:
-		oriented = false
-		for i := range 3 {
-			m[i][i] = o.q.spacing[i]
+	}
+	turned := q.matrix()
+	for i := range 3 {
+		switch row := &h.Affine[i]; {
+		case sform > 0:
+			for c := range row {
+				row[c] = real(280, 400, 4*i+c)
+			}
+		case qform > 0:
+			*row = [4]float64{turned[i][0], turned[i][1], turned[i][2], real(256, 352, 3+i)}
+		default:
+			row[i] = q.spacing[i]
 			if i == 0 {
-				m[i][i] = -m[i][i]
+				row[i] = -row[i]
 			}
-			m[i][3] = -m[i][i] * float64(dim[i]-1) / 2
+			row[3] = -row[i] * float64(h.Dim[i]-1) / 2
 		}
-	}
-	for _, row := range m {
-		for _, x := range row {
+		for _, x := range h.Affine[i] {
 			if notFinite(x) {
-				return m, oriented, fmt.Errorf("the orientation matrix has the element %v: the file is damaged", x)
+				return fmt.Errorf("the orientation matrix has the element %v: the file is damaged", x)
 			}
 		}
 	}
-	return m, oriented, nil
+	return nil
 }
