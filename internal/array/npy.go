@@ -38,7 +38,7 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	return h.newArray(file, src, start+h.size, end)
 }
 
-// numbers returns an error if the elements are texts.
+// numbers returns an error unless the elements are numbers.
 func (h *header) numbers(file string) error {
 	if h.dt.text() {
 		return fault.Malformed(file, "expected an array of numbers, found texts")

@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -241,7 +240,7 @@ func TestUnpack(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"\xf0\xff\xff", "\x10", "\x10a\x01", "\x10a\x00\x00", "\x10a\x02\x00", "\x1fa\x01\x00\xff"} {
-		if err := unpack(format.Lz4Raw, make([]byte, 100), []byte(bad)); err == nil || !errors.Is(err, errLZ4) {
+		if err := unpack(format.Lz4Raw, make([]byte, 100), []byte(bad)); err == nil || !strings.Contains(err.Error(), "its LZ4 data are damaged") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

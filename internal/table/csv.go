@@ -286,6 +286,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 // there, and reading can continue.
 var ErrRagged = errors.New("wrong number of fields")
 
+// parseError adds the position and advice to an error of the CSV reader.
 func (t *csvTable) parseError(err error) error {
 	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.line = pe.Line + t.above

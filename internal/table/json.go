@@ -199,25 +199,18 @@ func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	return &plain{file: file}, checkColumns(v, items)
 }
 
-// add adds the columns of an item.
+// add adds the columns of an item and of its votes.
 func (t *jsonTable) add(it *jsonItem) error {
-	for i := range it.fields {
-		if err := t.column(&it.fields[i]); err != nil {
-			return err
+	fields := slices.Clip(it.fields)
+	if name := t.flavor.rater(); name != "" {
+		fields = append(fields, jsonField{name: name, role: RaterRole})
+		for _, vote := range it.votes {
+			fields = append(fields, vote.labels...)
 		}
 	}
-	name := t.flavor.rater()
-	if name == "" {
-		return nil
-	}
-	if err := t.column(&jsonField{name: name, role: RaterRole}); err != nil {
-		return err
-	}
-	for _, vote := range it.votes {
-		for i := range vote.labels {
-			if err := t.column(&vote.labels[i]); err != nil {
-				return err
-			}
+	for i := range fields {
+		if err := t.column(&fields[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -252,7 +245,10 @@ func (t *jsonTable) Next() ([]Cell, error) {
 			return nil, err
 		}
 		t.item, t.line = it, it.line
-		if err := t.fill(it); err != nil {
+		for i := range t.cells {
+			t.cells[i] = Cell{Kind: MissingCell}
+		}
+		if err := t.put(it.fields); err != nil {
 			return nil, err
 		}
 		if t.itemsOnly || t.flavor.rater() == "" {
@@ -269,14 +265,10 @@ func (t *jsonTable) Next() ([]Cell, error) {
 		}
 	}
 	t.cells[t.at[t.flavor.rater()]] = vote.rater
-	for i := range vote.labels {
-		if err := t.put(&vote.labels[i]); err != nil {
-			return nil, err
-		}
-	}
-	return t.cells, nil
+	return t.cells, t.put(vote.labels)
 }
 
+// nextItem returns the next item: the first one of a stream has been read already.
 func (t *jsonTable) nextItem() (*jsonItem, error) {
 	if it := t.first; it != nil {
 		t.first = nil
@@ -292,28 +284,19 @@ func (t *jsonTable) nextItem() (*jsonItem, error) {
 	}
 }
 
-// fill sets the cells to the values of an item.
-func (t *jsonTable) fill(it *jsonItem) error {
-	for i := range t.cells {
-		t.cells[i] = Cell{Kind: MissingCell}
-	}
-	for i := range it.fields {
-		if err := t.put(&it.fields[i]); err != nil {
-			return err
+// put sets the cells of the given fields. In a stream, the first item must have them, too.
+func (t *jsonTable) put(fields []jsonField) error {
+	for i := range fields {
+		f := &fields[i]
+		at, ok := t.at[f.name]
+		if !ok {
+			return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("unexpected key %q: the columns of a stream are the keys of its first item; add it there, for example as null", f.name)}
 		}
+		if f.unread != "" && t.unread[at] == nil {
+			return t.ErrorAt(at, "%s, unlike in the first item", f.unread)
+		}
+		t.cells[at] = f.cell
 	}
-	return nil
-}
-
-func (t *jsonTable) put(f *jsonField) error {
-	at, ok := t.at[f.name]
-	if !ok {
-		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("unexpected key %q: the columns of a stream are the keys of its first item; add it there, for example as null", f.name)}
-	}
-	if f.unread != "" && t.unread[at] == nil {
-		return t.ErrorAt(at, "%s, unlike in the first item", f.unread)
-	}
-	t.cells[at] = f.cell
 	return nil
 }
 

@@ -171,6 +171,7 @@ func (s *jsonScanner) value() (jsonValue, error) {
 	return s.read(0)
 }
 
+// read reads a value that is nested in depth others.
 func (s *jsonScanner) read(depth int) (jsonValue, error) {
 	c, err := s.must()
 	if err == nil {

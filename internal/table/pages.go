@@ -141,6 +141,7 @@ const (
 	thriftDepth                = 64 // largest nesting of values
 )
 
+// fail records the first error and ends the walk.
 func (w *thriftWalk) fail(err error) {
 	w.err = cmp.Or(w.err, err)
 	w.at = len(w.b)
@@ -245,8 +246,6 @@ func (w *thriftWalk) elements(n uint64, kinds ...byte) {
 	}
 }
 
-var errLZ4 = errors.New("its LZ4 data are damaged")
-
 // unpack decompresses src into dst, which it must fill exactly: the header of
 // a page states the size, and a page of another size is damaged. Nothing larger
 // than dst is allocated.
@@ -259,7 +258,7 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 		copy(dst, src)
 	case format.Lz4Raw: // the library does not distinguish the two errors
 		if n, err = lz4.UncompressBlock(src, dst); err != nil {
-			err = fmt.Errorf("%w, or it decompresses to more than the %d bytes stated in its header", errLZ4, len(dst))
+			err = fmt.Errorf("its LZ4 data are damaged, or %w", tooLong(len(dst)))
 		}
 	case format.Snappy:
 		if n, err = snappy.DecodedLen(src); err == nil && n == len(dst) {

@@ -56,6 +56,7 @@ func (t *parquetTable) Next() ([]Cell, error) {
 	return row, nil
 }
 
+// start starts reading ahead.
 func (t *parquetTable) start() {
 	t.free, t.ready, t.quit = make(chan *parquetBlock, readAhead+1), make(chan *parquetBlock, readAhead), make(chan struct{})
 	for range readAhead + 1 {
@@ -201,6 +202,7 @@ func (t *parquetTable) fillLists(cells []Cell, i, rows int) error {
 	return nil
 }
 
+// closeColumns closes the columns of the present row group, and returns the last error.
 func (t *parquetTable) closeColumns() (err error) {
 	defer guard(t.file, &err)
 	for i, c := range t.columns {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -348,3 +349,50 @@ func (x *xmlScanner) attr(name string) string {
 func (x *xmlScanner) keep(bytes int) error {
 	return x.b.meter.Keep(int64(bytes), func() string { return "keeping " + x.part })
 }
+
+// richText collects the text of an element, which may consist of runs in different fonts.
+// Phonetic annotations are left out.
+type richText struct {
+	b        []byte
+	in, read bool // within the element, and within a run of it that is not phonetic
+	phonetic bool
+}
+
+func (r *richText) begin() { *r = richText{b: r.b[:0], in: true} }
+
+func (r *richText) token(x *xmlScanner) error {
+	switch {
+	case !r.in:
+	case x.opens("rPh"):
+		r.phonetic = true
+	case x.closes("rPh"):
+		r.phonetic = false
+	case x.opens("t"), x.opens("v"):
+		r.read = !r.phonetic
+	case x.closes("t"), x.closes("v"):
+		r.read = false
+	case r.read && x.kind == xmlText:
+		r.b = append(r.b, x.text...)
+		return x.bound(len(r.b))
+	}
+	return nil
+}
+
+func (r *richText) end() string {
+	r.in = false
+	return string(r.b)
+}
+
+// unescaped decodes escapes such as _x000D_, which stand for characters that XML does not
+// allow.
+func unescaped(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	return escapes.ReplaceAllStringFunc(s, func(escape string) string {
+		code, _ := strconv.ParseUint(escape[2:6], 16, 16)
+		return string(rune(code))
+	})
+}
+
+var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)

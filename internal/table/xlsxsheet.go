@@ -58,6 +58,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 	return r.merge()
 }
 
+// token handles a tag or text of the sheet.
 func (r *sheetReader) token(x *xmlScanner) error {
 	switch {
 	case x.opens("row"):
