@@ -56,7 +56,7 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 	arrowDate: 2, arrowTime: 2, arrowTimestamp: 2, arrowInterval: 2, arrowList: 2, arrowStruct: 1, arrowFixedBinary: 2, arrowFixedList: 1,
 	arrowMap: 2, arrowDuration: 2, arrowLargeBinary: 3, arrowLargeUtf8: 3, arrowLargeList: 2}
 
-// add adds the columns of a field. prefix is the name of the structures around it, and above lists their validity bitmaps.
+// add adds the columns of a field. prefix names the structures around it, and above lists their validity bitmaps.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
 	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.slots, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
