@@ -236,7 +236,8 @@ func (h *Header) place(offset float64, header int) error {
 // offsets in both versions.
 func (h *Header) orient(qform, sform int64, real func(one, two, i int) float64) error {
 	h.Oriented = qform > 0 || sform > 0
-	q := quaternion{b: real(256, 352, 0), c: real(256, 352, 1), d: real(256, 352, 2), face: 1, spacing: [3]float64{1, 1, 1}}
+	q := quaternion{face: 1, spacing: [3]float64{1, 1, 1}}
+	q.b, q.c, q.d = real(256, 352, 0), real(256, 352, 1), real(256, 352, 2)
 	if real(76, 104, 0) < 0 { // the sign of the third axis
 		q.face = -1
 	}

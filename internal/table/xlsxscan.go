@@ -224,7 +224,8 @@ func (x *xmlScanner) element(tag []byte) error {
 func localName(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
 // specials are the tags other than elements. Each may contain ">".
-var specials = []struct{ begin, end, within string }{{"!--", "-->", ""}, {"![CDATA[", "]]>", " of CDATA"}, {"?", "?>", ""}}
+var specials = []struct{ begin, end, within string }{
+	{"!--", "-->", ""}, {"![CDATA[", "]]>", " of CDATA"}, {"?", "?>", ""}}
 
 // special skips a declaration, comment or document type whose first part is in x.buf. CDATA is text.
 func (x *xmlScanner) special() error {
