@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -212,7 +213,8 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 		default:
 			of[k] = int(index.code(name))
 			if of[k] < 0 && !opts.LeaveOut {
-				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected a column for one of the classes %s, found %q", classList(classes), name)}, name, SetIgnore)
+				return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected a column for one of the classes %s, found %q", classList(classes), name),
+					Err: errors.Join(ErrUnknownClass, &Advice{Settings: []Setting{SetIgnore}, Column: name})}
 			}
 		}
 	}

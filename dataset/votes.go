@@ -223,7 +223,9 @@ func (l *idSet) classes(t table.Table, opts *VotesOptions) ([]int32, []string, e
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
+				e := errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
+				e.Err = ErrUnknownClass
+				return nil, nil, e
 			}
 			of[i] = c
 		}
