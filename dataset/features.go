@@ -83,7 +83,7 @@ type reading struct {
 	counted  bool           // do not store row numbers as ids of the items of an array, to save memory
 	repeated bool           // an item may have several rows, as in the long form
 	several  bool           // the file is one of several: it may contain only ids
-	shared   bool           // Ignore may name columns of other files
+	absent   absent         // of the columns of Ignore, if they may be in other files
 	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
 
@@ -127,7 +127,6 @@ type features struct {
 	notes    []func() error // return warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are file names
-	lacks    lacking        // columns of FeatureOptions.Ignore that the file does not have
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,
@@ -144,6 +143,8 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 	}
 	if read == nil {
 		read = readTableFeatures
+	} else if err := o.absent.check(nil, o.Ignore); err != nil {
+		return nil, err
 	}
 	f, err := read(ctx, path, &o)
 	if err != nil {
@@ -165,8 +166,8 @@ func (f *features) length() int {
 
 // checkNames returns an error if the options name a column that the table does not have.
 func (o *reading) checkNames(t table.Table) error {
-	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
-		return lacks[0]
+	if err := o.absent.check(t, o.Ignore); err != nil {
+		return err
 	}
 	single := nonEmpty(o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn)
 	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
@@ -204,7 +205,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		return readTableFeatures(ctx, path, &named)
 	}
 	f := &features{Dataset: Dataset{Items: s.ids.names, Groups: s.groups, Given: s.given, Weights: s.weights},
-		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
+		numbered: s.item < 0}
 	if slices.Equal(f.Items, opts.known) { // keep only one of two equal lists
 		f.Items = opts.known
 	}

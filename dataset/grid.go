@@ -23,7 +23,6 @@ type grid struct {
 	lines []int32
 	cells []int32 // [N×columns]
 	text  idSet   // the distinct cells
-	lacks lacking
 }
 
 // readGrid reads votes in a form with one row per item.
@@ -66,7 +65,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	if err != nil {
 		return nil, err
 	}
-	v.Votes.Form, v.Votes.ItemColumn, v.lacks = form, g.item, g.lacks
+	v.Votes.Form, v.Votes.ItemColumn = form, g.item
 	return v.from(t), nil
 }
 
@@ -76,9 +75,8 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	if item >= 0 {
 		g.item = header[item]
 	}
-	g.lacks = lackingOf(g.t, opts.Ignore)
-	if len(g.lacks) > 0 && !opts.shared {
-		return g.lacks[0]
+	if err := opts.absent.check(g.t, opts.Ignore); err != nil {
+		return err
 	}
 	for _, name := range opts.Columns {
 		if _, err := column(g.t, name); err != nil {

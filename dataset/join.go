@@ -32,7 +32,6 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 		if err := f.join(more); err != nil {
 			return nil, errors.Join(closeAll(list[k+2:], err), f.Close()) // f closes the others
 		}
-		f.lacks = bothLack(f.lacks, more.lacks)
 	}
 	if f.Rows == nil {
 		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
@@ -67,11 +66,6 @@ func closeAll(list []*features, err error) error {
 		err = errors.Join(err, s.Close())
 	}
 	return err
-}
-
-// bothLack returns the columns that neither of two files has.
-func bothLack(a, b lacking) lacking {
-	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
 }
 
 // forJoined returns the options for files that are joined to a first one with the given
@@ -259,7 +253,6 @@ func (f *features) named(ids *features) error {
 	f.Groups, f.Given, f.Weights = ids.Groups, ids.Given, ids.Weights
 	f.Columns = slices.Concat(ids.Columns, f.Columns)
 	f.Warnings = slices.Concat(ids.Warnings, f.Warnings)
-	f.lacks = bothLack(ids.lacks, f.lacks)
 	f.closers = append(f.closers, ids.closers...)
 	return nil
 }

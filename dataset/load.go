@@ -58,7 +58,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	var v *votes
 	fo := newReading(opts.FeatureOptions)
-	fo.shared = len(opts.Ignore) > 0
+	if len(opts.Ignore) > 0 {
+		fo.absent = absent{}
+	}
 	var err error
 	switch {
 	case len(opts.Votes) > 0:
@@ -77,7 +79,13 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var ds *Dataset
-	if err = checkIgnored(opts.Ignore, f, v); err == nil {
+	// Each column to ignore must be in a file, but the long form of votes has none that could be left out.
+	for _, name := range opts.Ignore {
+		if v == nil || v.Votes.Form == Long || opts.VotesOptions.absent[name] != nil {
+			err = cmp.Or(err, fo.absent[name])
+		}
+	}
+	if err == nil {
 		ds, err = join(f, v)
 	}
 	if err == nil && v != nil {
@@ -111,19 +119,8 @@ func (o *LoadOptions) shareIgnored() {
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
 	if len(o.Ignore) > 0 && len(o.Votes) > 0 {
 		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
-		o.VotesOptions.shared = true
+		o.VotesOptions.absent = absent{}
 	}
-}
-
-// checkIgnored returns an error for a name that is in no file. The long form of
-// votes has no columns that could be left out.
-func checkIgnored(names []string, f *features, v *votes) error {
-	for _, name := range names {
-		if err := f.lacks.of(name); err != nil && (v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil) {
-			return err
-		}
-	}
-	return nil
 }
 
 // votesInFeatures reads votes from the feature file itself and excludes their

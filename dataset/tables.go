@@ -198,25 +198,27 @@ func readable(t table.Table, col int) error {
 	return nil
 }
 
-// lacking is a list of errors about named columns that a file does not have.
-type lacking []*ParseError
+// absent maps the columns that none of several files has to the error about the first file,
+// and those that a file has to nil. A nil map stands for a single file.
+type absent map[string]error
 
-// lackingOf returns the errors about the named columns that t does not have.
-func lackingOf(t table.Table, names []string) lacking {
-	var l lacking
+// check adds a file, or returns an error if a named column has to be in this one and is not. t is
+// nil for a file without columns, in which none is absent.
+func (a absent) check(t table.Table, names []string) error {
 	for _, name := range names {
-		_, err := column(t, name)
-		if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, ErrNoColumn) {
-			l = append(l, e)
+		var err error
+		if t != nil {
+			_, err = column(t, name)
 		}
-	}
-	return l
-}
-
-// of returns the error about a column, or nil if the file has it.
-func (l lacking) of(name string) error {
-	if i := slices.IndexFunc(l, func(e *ParseError) bool { return e.Name == name }); i >= 0 {
-		return l[i]
+		if !errors.Is(err, ErrNoColumn) {
+			err = nil
+		}
+		if a == nil && err != nil {
+			return err
+		}
+		if first, seen := a[name]; a != nil && (!seen || first != nil && err == nil) {
+			a[name] = err
+		}
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ type VotesOptions struct {
 	Memory int64
 	TableOptions
 
-	numbered bool // in the long form without an item column, each row is an item
-	shared   bool // Ignore may name columns of other files
+	numbered bool   // in the long form without an item column, each row is an item
+	absent   absent // of the columns of Ignore, if they may be in other files
 }
 
 // Duplicates is a policy for two votes by one rater on one item. With any policy
@@ -74,7 +74,6 @@ const (
 // votes are the votes of a file, before they are joined to features.
 type votes struct {
 	Dataset             // with items in order of first appearance
-	lacks   lacking     // columns of VotesOptions.Ignore that the file does not have
 	amounts []float32   // number of votes per element of Ratings; nil: one each
 	named   bool        // items have ids, even if Dataset.Votes.ItemColumn is ""
 	files   []votesFile // one or more
