@@ -76,7 +76,12 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 	if err != nil {
 		return nil, err
 	}
-	if s.keys, err = fileKeys(ctx, files); err != nil {
+	s.keys = make([]fileKey, len(files))
+	err = onAllCores(ctx, len(files), func(i int) (err error) {
+		s.keys[i], err = newFileKey(ctx, files[i])
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	key := cacheKey{Version: rowsVersion, Parts: schema, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
@@ -228,6 +233,7 @@ type fileKey struct {
 	sum      [sha256.Size]byte
 }
 
+// newFileKey hashes the file at path.
 func newFileKey(ctx context.Context, path string) (fileKey, error) {
 	k := fileKey{path: path}
 	f, err := fault.OpenFile(path)
@@ -253,15 +259,6 @@ func newFileKey(ctx context.Context, path string) (fileKey, error) {
 func (k *fileKey) unchanged() bool {
 	info, err := os.Stat(k.path)
 	return err == nil && info.Size() == k.size && info.ModTime().Equal(k.modified)
-}
-
-// fileKeys hashes files on all cores.
-func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
-	keys := make([]fileKey, len(paths))
-	return keys, onAllCores(ctx, len(paths), func(i int) (err error) {
-		keys[i], err = newFileKey(ctx, paths[i])
-		return err
-	})
 }
 
 // onAllCores calls do for 0 to n−1 concurrently and returns the error with the lowest index.

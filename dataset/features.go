@@ -80,7 +80,6 @@ type reading struct {
 	votes    []string       // vote columns of the same file
 	known    []string       // items of the votes, shared with the features if equal
 	lazy     bool           // images and volumes are decoded when they are read
-	counted  bool           // do not store row numbers as ids of the items of an array, to save memory
 	repeated bool           // an item may have several rows, as in the long form
 	several  bool           // the file is one of several: it may contain only ids
 	absent   absent         // of the columns of Ignore, if they may be in other files
@@ -158,7 +157,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 
 // length returns the number of items.
 func (f *features) length() int {
-	if f.Items == nil && f.numbered && f.Rows != nil {
+	if f.Items == nil && f.Rows != nil { // an array
 		return f.Rows.Len()
 	}
 	return len(f.Items)

@@ -36,6 +36,12 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	if f.Rows == nil {
 		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
 	}
+	if f.Items == nil { // an array
+		f.Items = make([]string, f.Rows.Len())
+		for i := range f.Items {
+			f.Items[i] = strconv.Itoa(i)
+		}
+	}
 	return f, nil
 }
 
@@ -83,8 +89,8 @@ func (f *features) join(g *features) error {
 	f.closers, f.notes = append(f.closers, g.closers...), append(f.notes, g.notes...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
-		if len(f.Items) != len(g.Items) {
-			return lengthError(g, words.Thousands(len(f.Items)))
+		if f.length() != g.length() {
+			return lengthError(g, words.Thousands(f.length()))
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered
@@ -242,9 +248,9 @@ func errOnlyIDs(path string) error {
 
 // named sets the ids of the rows of f to those of another file.
 func (f *features) named(ids *features) error {
-	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("expected %s, one for each row of %s, found %s", words.Plural(len(f.Items), "id"), f.path, words.Thousands(n))
-		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
+	if n := len(ids.Items); n != f.length() {
+		msg := fmt.Sprintf("expected %s, one for each row of %s, found %s", words.Plural(f.length(), "id"), f.path, words.Thousands(n))
+		if n+1 == f.length() && len(ids.Columns) > 0 {
 			msg += fmt.Sprintf("; is the first line, %q, an id instead of a header?", ids.Columns[0].Name)
 		}
 		return &ParseError{File: ids.path, Msg: msg}
