@@ -41,9 +41,8 @@ type sink struct {
 	file  *atomicfile.File
 	crc   hash.Hash32
 	buf   *bufio.Writer
-	path  string // of the finished cache
-	array *array.Array
-	ready Rows // of a cache that existed already, or nil
+	path  string       // of the finished cache
+	array *array.Array // the finished cache, which may have existed already, or nil
 }
 
 const (
@@ -92,8 +91,13 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 		return nil, err
 	}
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
-	if s.ready, err = s.load(ctx); s.ready != nil || err != nil {
-		return s, err
+	if s.whole(ctx) {
+		s.array, _ = array.OpenNPY(s.path) // an invalid file is replaced
+	} else if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.array != nil {
+		return s, nil
 	}
 	_ = atomicfile.Clean(dir, "rows-*.npy") // leftover files only waste space
 	if s.file, err = atomicfile.Create(s.path); err != nil {
@@ -106,19 +110,6 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 		return nil, fmt.Errorf("writing a feature cache: %w", err)
 	}
 	return s, nil
-}
-
-// load opens an existing cache if it is complete and valid; otherwise it returns nil.
-func (s *sink) load(ctx context.Context) (Rows, error) {
-	if !s.whole(ctx) {
-		return nil, ctx.Err()
-	}
-	a, err := array.OpenNPY(s.path)
-	if err != nil {
-		return nil, nil // it is replaced
-	}
-	s.array = a
-	return a, nil
 }
 
 // whole reports whether the cache exists with a valid trailer.
@@ -181,8 +172,12 @@ func (s *sink) add(row []float32) error {
 	return nil
 }
 
-// finish returns the rows. A cache file gets its name only when it is complete.
+// finish returns the rows, which are those added or those of a cache that existed
+// already. A cache file gets its name only when it is complete.
 func (s *sink) finish() (Rows, error) {
+	if s.array != nil {
+		return s.array, nil
+	}
 	for i := range s.keys {
 		if !s.keys[i].unchanged() {
 			return nil, changedError(s.keys[i].path)

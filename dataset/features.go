@@ -270,8 +270,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	rows := sink.ready
-	if rows == nil || slices.ContainsFunc(f.Features, func(p Feature) bool { return p.Kind == Text }) {
+	if sink.array == nil || slices.ContainsFunc(f.Features, func(p Feature) bool { return p.Kind == Text }) {
 		row := make([]float32, dec.width)
 		n := 0
 		err = table.Records(ctx, t, func(rec []table.Cell) error {
@@ -279,7 +278,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 			if s.skip[n-1] {
 				return nil
 			}
-			if err := dec.decode(rec, row); err != nil || rows != nil {
+			if err := dec.decode(rec, row); err != nil || sink.array != nil {
 				return err
 			}
 			return sink.add(row)
@@ -287,12 +286,12 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		dec.moveTexts(f.Features)
 		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
-	if err == nil && rows == nil {
-		rows, err = sink.finish()
+	if err == nil {
+		f.Rows, err = sink.finish()
 	}
 	if err != nil {
 		return errors.Join(err, sink.Close())
 	}
-	f.Rows, f.closers = rows, append(f.closers, sink)
+	f.closers = append(f.closers, sink)
 	return nil
 }

@@ -228,12 +228,11 @@ func (a *adder) applyPolicy(at int, next Rating, amount float32, v *votes) (done
 	if a.policy == RefuseSecond {
 		return true, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("second vote by rater %q on item %q: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
 	}
-	if other := old.Class != next.Class; other {
-		if a.changed++; a.changed == 1 {
-			a.first = what
-		}
-	} else if a.repeated == 0 {
+	if a.repeated == 0 || a.changed == 0 && old.Class != next.Class {
 		a.first = what
+	}
+	if old.Class != next.Class {
+		a.changed++
 	}
 	a.repeated++
 	d := len(a.Classes)
