@@ -74,6 +74,31 @@ func closeAll(list []*features, err error) error {
 	return err
 }
 
+// absent maps the columns that none of several files has to the error about the first file,
+// and those that a file has to nil. A nil map stands for a single file.
+type absent map[string]error
+
+// check adds a file, or returns an error if a named column has to be in this one and is not. t is
+// nil for a file without columns, in which none is absent.
+func (a absent) check(t table.Table, names []string) error {
+	for _, name := range names {
+		var err error
+		if t != nil {
+			_, err = column(t, name)
+		}
+		if !errors.Is(err, ErrNoColumn) {
+			err = nil
+		}
+		if a == nil && err != nil {
+			return err
+		}
+		if first, seen := a[name]; a != nil && (!seen || first != nil && err == nil) {
+			a[name] = err
+		}
+	}
+	return nil
+}
+
 // forJoined returns the options for files that are joined to a first one with the given
 // id column, or "".
 func (o FeatureOptions) forJoined(item string) FeatureOptions {
