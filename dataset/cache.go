@@ -267,7 +267,7 @@ func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// changedError returns the error that a file was modified while it was read.
+// changedError returns the error for a file that was modified while it was read.
 func changedError(path string) error {
 	return &ParseError{File: path, Msg: "the file changed while it was read: try again when no program writes to it"}
 }

@@ -341,7 +341,7 @@ func (s *Stream) checkLengths() error {
 	return nil
 }
 
-// lengthError returns the error that a file without ids has another length than the first.
+// lengthError returns the error for a file without ids whose length differs from that of the first.
 func lengthError(f *features, first string) error {
 	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
 		words.Plural(f.length(), "item"), first)}

@@ -267,7 +267,7 @@ func sortLabels(names []string, commas bool) (of []int32, classes []string) {
 	return of, classes
 }
 
-// noneOf returns the error that no vote is for one of the classes.
+// noneOf returns the error for a file without a vote for any of the classes.
 func noneOf(t table.Table, what string, found, classes []string) error {
 	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("expected %s among the classes %s, found [%s]", what, classList(classes), words.Few(quoted(found)))}
 }
