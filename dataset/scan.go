@@ -199,7 +199,7 @@ func (s *scan) keep(rec []table.Cell) error {
 	return s.t.Keep(size)
 }
 
-// duplicateItem returns the error for an item of a line that is on an earlier one too. given is the id column named in the
+// duplicateItem returns the error for an item that is also on an earlier line. given is the id column named in the
 // options, or "".
 func duplicateItem(t table.Table, line, item int, given, id string, earlier int) error {
 	name := t.Header()[item]
