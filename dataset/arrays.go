@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"credence/internal/array"
 	"credence/internal/budget"
@@ -18,7 +17,11 @@ func (o *FeatureOptions) arrays() array.Options {
 	return array.Options{Memory: o.memory(), Dir: o.cacheDir}
 }
 
-// openArray reads the array of a file, or the one with the given name, as a feature.
+// arrayFeature is the name of a feature that is read from an array.
+const arrayFeature = "x"
+
+// openArray reads the array of a file, or the one with the given name, as a feature. Its items
+// are numbered from 0; these ids are not stored, to save memory.
 func openArray(ctx context.Context, path, name string, opts *reading) (*features, error) {
 	a, err := array.FormatOf(path).Open(ctx, path, name, opts.arrays())
 	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
@@ -27,14 +30,6 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 	if err != nil {
 		return nil, err
 	}
-	return arrayFeatures(ctx, a, opts)
-}
-
-// arrayFeature is the name of a feature that is read from an array.
-const arrayFeature = "x"
-
-// arrayFeatures returns the features of an array, whose items are numbered from 0.
-func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: provide them in an additional table"}, a.Close())
 	}
@@ -63,13 +58,6 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 			return nil, errors.Join(err, b.Close())
 		}
 		f.Warnings = append(f.Warnings, f.noted()...)
-	}
-	if opts.counted {
-		return f, nil
-	}
-	f.Items = make([]string, rows.Len())
-	for i := range f.Items {
-		f.Items[i] = strconv.Itoa(i)
 	}
 	return f, nil
 }

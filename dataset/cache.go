@@ -41,9 +41,8 @@ type sink struct {
 	file  *atomicfile.File
 	crc   hash.Hash32
 	buf   *bufio.Writer
-	path  string // of the finished cache
-	array *array.Array
-	ready Rows // of a cache that existed already, or nil
+	path  string       // of the finished cache
+	array *array.Array // the finished cache, which may have existed already, or nil
 }
 
 const (
@@ -76,7 +75,12 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 	if err != nil {
 		return nil, err
 	}
-	if s.keys, err = fileKeys(ctx, files); err != nil {
+	s.keys = make([]fileKey, len(files))
+	err = onAllCores(ctx, len(files), func(i int) (err error) {
+		s.keys[i], err = newFileKey(ctx, files[i])
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	key := cacheKey{Version: rowsVersion, Parts: schema, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
@@ -87,8 +91,13 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 		return nil, err
 	}
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
-	if s.ready, err = s.load(ctx); s.ready != nil || err != nil {
-		return s, err
+	if s.whole(ctx) {
+		s.array, _ = array.OpenNPY(s.path) // an invalid file is replaced
+	} else if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.array != nil {
+		return s, nil
 	}
 	_ = atomicfile.Clean(dir, "rows-*.npy") // leftover files only waste space
 	if s.file, err = atomicfile.Create(s.path); err != nil {
@@ -101,19 +110,6 @@ func newSink(ctx context.Context, n int, schema []Feature, files []string, opts 
 		return nil, fmt.Errorf("writing a feature cache: %w", err)
 	}
 	return s, nil
-}
-
-// load opens an existing cache if it is complete and valid; otherwise it returns nil.
-func (s *sink) load(ctx context.Context) (Rows, error) {
-	if !s.whole(ctx) {
-		return nil, ctx.Err()
-	}
-	a, err := array.OpenNPY(s.path)
-	if err != nil {
-		return nil, nil // it is replaced
-	}
-	s.array = a
-	return a, nil
 }
 
 // whole reports whether the cache exists with a valid trailer.
@@ -176,8 +172,12 @@ func (s *sink) add(row []float32) error {
 	return nil
 }
 
-// finish returns the rows. A cache file gets its name only when it is complete.
+// finish returns the rows, which are those added or those of a cache that existed
+// already. A cache file gets its name only when it is complete.
 func (s *sink) finish() (Rows, error) {
+	if s.array != nil {
+		return s.array, nil
+	}
 	for i := range s.keys {
 		if !s.keys[i].unchanged() {
 			return nil, changedError(s.keys[i].path)
@@ -228,6 +228,7 @@ type fileKey struct {
 	sum      [sha256.Size]byte
 }
 
+// newFileKey hashes the file at path.
 func newFileKey(ctx context.Context, path string) (fileKey, error) {
 	k := fileKey{path: path}
 	f, err := fault.OpenFile(path)
@@ -255,15 +256,6 @@ func (k *fileKey) unchanged() bool {
 	return err == nil && info.Size() == k.size && info.ModTime().Equal(k.modified)
 }
 
-// fileKeys hashes files on all cores.
-func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
-	keys := make([]fileKey, len(paths))
-	return keys, onAllCores(ctx, len(paths), func(i int) (err error) {
-		keys[i], err = newFileKey(ctx, paths[i])
-		return err
-	})
-}
-
 // onAllCores calls do for 0 to n−1 concurrently and returns the error with the lowest index.
 func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 	errs := make([]error, n)
@@ -275,7 +267,7 @@ func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// changedError returns the error that a file was modified while it was read.
+// changedError returns the error for a file that was modified while it was read.
 func changedError(path string) error {
 	return &ParseError{File: path, Msg: "the file changed while it was read: try again when no program writes to it"}
 }

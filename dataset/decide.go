@@ -125,6 +125,17 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	return nil
 }
 
+// joinSpellings merges the spellings of each boolean into one level, in a column of only booleans.
+func (c *columnScan) joinSpellings() {
+	names := slices.Collect(maps.Keys(c.levels))
+	for i, to := range oneSpelling(names) {
+		if n := c.levels[names[i]]; to != names[i] {
+			delete(c.levels, names[i])
+			c.levels[to] += n
+		}
+	}
+}
+
 // datesAdvice recommends an alternative to dates.
 const datesAdvice = "a number, such as days since the first visit, is more informative"
 

@@ -85,7 +85,7 @@ func (v *votes) measured() error {
 		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 
-// tooManyLabels returns the error that there are more than maxClasses classes.
+// tooManyLabels returns the error for a file with more than maxClasses classes.
 func tooManyLabels(file string, classes []string) error {
 	msg := fmt.Sprintf("expected at most %s classes, found %s different labels (%s, …): is this the label column?",
 		words.Thousands(maxClasses), words.Thousands(len(classes)), strings.Join(classes[:3], ", "))

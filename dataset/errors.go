@@ -23,6 +23,10 @@ var (
 	// trained with.
 	ErrMissingFeature = errors.New("a feature is missing")
 
+	// ErrUnknownClass is the cause if a label or a column of votes is not among the
+	// classes that the options name.
+	ErrUnknownClass = errors.New("not one of the classes")
+
 	// ErrRaterNames is the warning that several names of raters may be spellings of one.
 	ErrRaterNames = errors.New("names of raters differ only in case, spaces or Unicode form")
 )

@@ -3,10 +3,12 @@ package dataset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/internal/array"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // Kind is the type of the values of a feature.
@@ -229,3 +231,82 @@ func DescribeColumns(columns []ColumnInfo) string {
 
 // Unused reports whether the column is ignored.
 func (c ColumnInfo) Unused() bool { return c.role == roleIgnored }
+
+// Booleans differ between formats: True in files from pandas, TRUE in R and in workbooks, true in JSON,
+// a bit in Parquet and Arrow, and the numbers 0 and 1 in arrays and data frames. A level or class that is a boolean is
+// the same in all spellings, regardless of the one in training; all other texts are compared exactly.
+
+// boolOf returns 1 for a spelling of true and 0 for one of false and reports whether a text is either. With numbers,
+// the numbers 1 and 0 are booleans too.
+func boolOf(s string, numbers bool) (value int, ok bool) {
+	switch {
+	case len(s) == 4 && strings.EqualFold(s, "true"):
+		return 1, true
+	case len(s) == 5 && strings.EqualFold(s, "false"):
+		return 0, true
+	case numbers:
+		x, ok := record.ParseNumber(s, false)
+		return int(x), ok && (x == 0 || x == 1)
+	}
+	return 0, false
+}
+
+// levelIndex maps texts to the indices of levels or classes.
+type levelIndex struct {
+	codes map[string]int32
+	// bools are the codes of the level that is false and of the one that is true, or −1 if there is none or several.
+	bools   [2]int32
+	numbers bool // all levels are booleans, so that the numbers 0 and 1 are booleans too
+}
+
+// newLevelIndex returns the index of levels. With numbers, 0 and 1 are booleans if all levels are booleans.
+func newLevelIndex(levels []string, numbers bool) *levelIndex {
+	x := &levelIndex{codes: make(map[string]int32, len(levels)), bools: [2]int32{-1, -1}}
+	x.numbers = numbers && !slices.ContainsFunc(levels, func(l string) bool { _, ok := boolOf(l, true); return !ok })
+	var found [2]int
+	for i, l := range levels {
+		x.codes[l] = int32(i)
+		if b, ok := boolOf(l, x.numbers); ok {
+			x.bools[b] = int32(i)
+			if found[b]++; found[b] > 1 {
+				x.bools[b] = -1
+			}
+		}
+	}
+	return x
+}
+
+// code returns the index of the level with a text, or UnknownLevel.
+func (x *levelIndex) code(text string) int32 {
+	if c, ok := x.codes[text]; ok {
+		return c
+	}
+	if b, ok := boolOf(text, x.numbers); ok {
+		return x.bools[b]
+	}
+	return UnknownLevel
+}
+
+// oneSpelling returns names with one spelling for each boolean if all of them are booleans: unchanged if each
+// has only one spelling, so that equal files still give equal models, else true and false.
+func oneSpelling(names []string) []string {
+	var spelled [2]string
+	several := false
+	for _, name := range names {
+		b, ok := boolOf(name, false)
+		if !ok {
+			return names
+		}
+		several = several || spelled[b] != "" && spelled[b] != name
+		spelled[b] = name
+	}
+	if !several {
+		return names
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		b, _ := boolOf(name, false)
+		out[i] = strconv.FormatBool(b == 1)
+	}
+	return out
+}

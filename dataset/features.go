@@ -80,10 +80,9 @@ type reading struct {
 	votes    []string       // vote columns of the same file
 	known    []string       // items of the votes, shared with the features if equal
 	lazy     bool           // images and volumes are decoded when they are read
-	counted  bool           // do not store row numbers as ids of the items of an array, to save memory
 	repeated bool           // an item may have several rows, as in the long form
 	several  bool           // the file is one of several: it may contain only ids
-	shared   bool           // Ignore may name columns of other files
+	absent   absent         // of the columns of Ignore, if they may be in other files
 	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
 
@@ -127,7 +126,6 @@ type features struct {
 	notes    []func() error // return warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are file names
-	lacks    lacking        // columns of FeatureOptions.Ignore that the file does not have
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,
@@ -144,6 +142,8 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 	}
 	if read == nil {
 		read = readTableFeatures
+	} else if err := o.absent.check(nil, o.Ignore); err != nil {
+		return nil, err
 	}
 	f, err := read(ctx, path, &o)
 	if err != nil {
@@ -157,7 +157,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 
 // length returns the number of items.
 func (f *features) length() int {
-	if f.Items == nil && f.numbered && f.Rows != nil {
+	if f.Items == nil && f.Rows != nil { // an array
 		return f.Rows.Len()
 	}
 	return len(f.Items)
@@ -165,8 +165,8 @@ func (f *features) length() int {
 
 // checkNames returns an error if the options name a column that the table does not have.
 func (o *reading) checkNames(t table.Table) error {
-	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
-		return lacks[0]
+	if err := o.absent.check(t, o.Ignore); err != nil {
+		return err
 	}
 	single := nonEmpty(o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn)
 	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
@@ -204,7 +204,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		return readTableFeatures(ctx, path, &named)
 	}
 	f := &features{Dataset: Dataset{Items: s.ids.names, Groups: s.groups, Given: s.given, Weights: s.weights},
-		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
+		numbered: s.item < 0}
 	if slices.Equal(f.Items, opts.known) { // keep only one of two equal lists
 		f.Items = opts.known
 	}
@@ -270,8 +270,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	rows := sink.ready
-	if rows == nil || slices.ContainsFunc(f.Features, func(p Feature) bool { return p.Kind == Text }) {
+	if sink.array == nil || slices.ContainsFunc(f.Features, func(p Feature) bool { return p.Kind == Text }) {
 		row := make([]float32, dec.width)
 		n := 0
 		err = table.Records(ctx, t, func(rec []table.Cell) error {
@@ -279,7 +278,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 			if s.skip[n-1] {
 				return nil
 			}
-			if err := dec.decode(rec, row); err != nil || rows != nil {
+			if err := dec.decode(rec, row); err != nil || sink.array != nil {
 				return err
 			}
 			return sink.add(row)
@@ -287,12 +286,12 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		dec.moveTexts(f.Features)
 		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
-	if err == nil && rows == nil {
-		rows, err = sink.finish()
+	if err == nil {
+		f.Rows, err = sink.finish()
 	}
 	if err != nil {
 		return errors.Join(err, sink.Close())
 	}
-	f.Rows, f.closers = rows, append(f.closers, sink)
+	f.closers = append(f.closers, sink)
 	return nil
 }

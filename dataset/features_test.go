@@ -17,7 +17,7 @@ import (
 
 // readFeatures reads a feature file as Load reads its first.
 func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
-	return newReading(opts).features(ctx, path)
+	return readJoined(ctx, []string{path}, newReading(opts))
 }
 
 // columnLines describes the columns that were read, one per line.

@@ -108,17 +108,13 @@ func newSummary(p Feature) summary {
 }
 
 func (s *summary) add(x []float32) error {
-	if s.levels == nil && s.channels == nil {
-		if s.missing = s.missing || x[0] != x[0]; x[0] != x[0] {
-			return nil
-		}
-		_, err := textAt(x[0], s.texts)
-		return err
-	}
 	if s.channels == nil {
 		switch c := x[0]; {
 		case c != c:
 			s.missing = true
+		case s.levels == nil:
+			_, err := textAt(c, s.texts)
+			return err
 		case c >= 0 && int(c) < len(s.levels):
 			s.levels[int(c)]++
 		case c != UnknownLevel:

@@ -18,7 +18,7 @@ import (
 	"credence/internal/words"
 )
 
-// The format of a file is determined in four places: internal/table lists the formats of tables,
+// The format of a file is determined in three places: internal/table lists the formats of tables,
 // internal/array those of arrays, and this file those of images and volumes. A new format of
 // volumes is a package with a [volume.Format], and an entry in volumeFormats.
 

@@ -311,7 +311,7 @@ func (g *grid) checkIDs() error {
 		g.names[0], g.text.names[g.row(0)[0]])}, g.names[0], SetItem, SetIgnore)
 }
 
-// notVotes returns the error that columns share hardly any label with another column: read as
+// notVotes returns the error for columns that share hardly any label with another: read as
 // votes, they would be raters who never agree with anyone.
 func (g *grid) notVotes(alone []string) error {
 	a := &Advice{Settings: []Setting{SetVoteColumns, SetForm}}

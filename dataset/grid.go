@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +23,6 @@ type grid struct {
 	lines []int32
 	cells []int32 // [N×columns]
 	text  idSet   // the distinct cells
-	lacks lacking
 }
 
 // readGrid reads votes in a form with one row per item.
@@ -65,7 +65,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	if err != nil {
 		return nil, err
 	}
-	v.Votes.Form, v.Votes.ItemColumn, v.lacks = form, g.item, g.lacks
+	v.Votes.Form, v.Votes.ItemColumn = form, g.item
 	return v.from(t), nil
 }
 
@@ -75,9 +75,8 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	if item >= 0 {
 		g.item = header[item]
 	}
-	g.lacks = lackingOf(g.t, opts.Ignore)
-	if len(g.lacks) > 0 && !opts.shared {
-		return g.lacks[0]
+	if err := opts.absent.check(g.t, opts.Ignore); err != nil {
+		return err
 	}
 	for _, name := range opts.Columns {
 		if _, err := column(g.t, name); err != nil {
@@ -212,7 +211,8 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 		default:
 			of[k] = int(index.code(name))
 			if of[k] < 0 && !opts.LeaveOut {
-				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected a column for one of the classes %s, found %q", classList(classes), name)}, name, SetIgnore)
+				return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected a column for one of the classes %s, found %q", classList(classes), name),
+					Err: errors.Join(ErrUnknownClass, &Advice{Settings: []Setting{SetIgnore}, Column: name})}
 			}
 		}
 	}

@@ -182,11 +182,9 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (F
 	if err != nil {
 		return feature, nil, err
 	}
-	rows := sink.ready
-	if rows == nil {
-		if rows, err = decodeImages(ctx, paths, shape, opts, sink); err != nil {
-			return feature, nil, errors.Join(err, sink.Close())
-		}
+	rows, err := decodeImages(ctx, paths, shape, opts, sink)
+	if err != nil {
+		return feature, nil, errors.Join(err, sink.Close())
 	}
 	f.closers = append(f.closers, sink)
 	return feature, rows, nil
@@ -250,12 +248,12 @@ func imageMemory(c image.Config, h, w int) int64 {
 	return need
 }
 
-// decodeImages decodes on all cores, a block of images at a time.
+// decodeImages decodes on all cores, a block of images at a time, unless they are in a cache.
 func decodeImages(ctx context.Context, paths []string, shape []int, opts *reading, to *sink) (Rows, error) {
 	w := shape[0] * shape[1] * shape[2]
 	block := max(1, min(64, int(budget.Of(opts.Memory)/8)/w))
 	rows := make([]float32, min(block, len(paths))*w)
-	for start := 0; start < len(paths); start += block {
+	for start := 0; start < len(paths) && to.array == nil; start += block {
 		n := min(block, len(paths)-start)
 		err := onAllCores(ctx, n, func(i int) error {
 			return decodeImage(paths[start+i], shape, opts.decoding, rows[i*w:(i+1)*w])

@@ -133,11 +133,9 @@ func (in *InputRows) apply(dst, raw []float32, i int) error {
 		switch p.Kind {
 		case Numeric:
 			to[0] = standardize(raw[b.from], p.Mean[0], p.SD[0])
-			if p.Missing {
-				to[1] = 0
-				if raw[b.from] != raw[b.from] {
-					to[1] = 1
-				}
+			to[1] = 0 // the indicator, which the features of in.numbers do not have
+			if raw[b.from] != raw[b.from] {
+				to[1] = 1
 			}
 		case Categorical:
 			if err := b.category(to, raw[b.from]); err != nil {

@@ -32,10 +32,15 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 		if err := f.join(more); err != nil {
 			return nil, errors.Join(closeAll(list[k+2:], err), f.Close()) // f closes the others
 		}
-		f.lacks = bothLack(f.lacks, more.lacks)
 	}
 	if f.Rows == nil {
 		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
+	}
+	if f.Items == nil { // an array
+		f.Items = make([]string, f.Rows.Len())
+		for i := range f.Items {
+			f.Items[i] = strconv.Itoa(i)
+		}
 	}
 	return f, nil
 }
@@ -69,9 +74,29 @@ func closeAll(list []*features, err error) error {
 	return err
 }
 
-// bothLack returns the columns that neither of two files has.
-func bothLack(a, b lacking) lacking {
-	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
+// absent maps the columns that none of several files has to the error about the first file,
+// and those that a file has to nil. A nil map stands for a single file.
+type absent map[string]error
+
+// check adds a file, or returns an error if a named column has to be in this one and is not. t is
+// nil for a file without columns, in which none is absent.
+func (a absent) check(t table.Table, names []string) error {
+	for _, name := range names {
+		var err error
+		if t != nil {
+			_, err = column(t, name)
+		}
+		if !errors.Is(err, ErrNoColumn) {
+			err = nil
+		}
+		if a == nil && err != nil {
+			return err
+		}
+		if first, seen := a[name]; a != nil && (!seen || first != nil && err == nil) {
+			a[name] = err
+		}
+	}
+	return nil
 }
 
 // forJoined returns the options for files that are joined to a first one with the given
@@ -89,8 +114,8 @@ func (f *features) join(g *features) error {
 	f.closers, f.notes = append(f.closers, g.closers...), append(f.notes, g.notes...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
-		if len(f.Items) != len(g.Items) {
-			return lengthError(g, words.Thousands(len(f.Items)))
+		if f.length() != g.length() {
+			return lengthError(g, words.Thousands(f.length()))
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered
@@ -248,9 +273,9 @@ func errOnlyIDs(path string) error {
 
 // named sets the ids of the rows of f to those of another file.
 func (f *features) named(ids *features) error {
-	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("expected %s, one for each row of %s, found %s", words.Plural(len(f.Items), "id"), f.path, words.Thousands(n))
-		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
+	if n := len(ids.Items); n != f.length() {
+		msg := fmt.Sprintf("expected %s, one for each row of %s, found %s", words.Plural(f.length(), "id"), f.path, words.Thousands(n))
+		if n+1 == f.length() && len(ids.Columns) > 0 {
 			msg += fmt.Sprintf("; is the first line, %q, an id instead of a header?", ids.Columns[0].Name)
 		}
 		return &ParseError{File: ids.path, Msg: msg}
@@ -259,7 +284,6 @@ func (f *features) named(ids *features) error {
 	f.Groups, f.Given, f.Weights = ids.Groups, ids.Given, ids.Weights
 	f.Columns = slices.Concat(ids.Columns, f.Columns)
 	f.Warnings = slices.Concat(ids.Warnings, f.Warnings)
-	f.lacks = bothLack(ids.lacks, f.lacks)
 	f.closers = append(f.closers, ids.closers...)
 	return nil
 }

@@ -36,7 +36,11 @@ type LoadOptions struct {
 
 // Load reads a data set. The caller closes it.
 func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
-	opts.shareIgnored()
+	opts.FeatureOptions.Ignore = slices.Concat(opts.FeatureOptions.Ignore, opts.Ignore)
+	if len(opts.Ignore) > 0 && len(opts.Votes) > 0 {
+		opts.VotesOptions.Ignore = slices.Concat(opts.VotesOptions.Ignore, opts.Ignore)
+		opts.VotesOptions.absent = absent{}
+	}
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if len(opts.Votes) == 0 {
@@ -58,7 +62,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	var v *votes
 	fo := newReading(opts.FeatureOptions)
-	fo.shared = len(opts.Ignore) > 0
+	if len(opts.Ignore) > 0 {
+		fo.absent = absent{}
+	}
 	var err error
 	switch {
 	case len(opts.Votes) > 0:
@@ -77,7 +83,13 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var ds *Dataset
-	if err = checkIgnored(opts.Ignore, f, v); err == nil {
+	// Each column to ignore must be in a file, but the long form of votes has none that could be left out.
+	for _, name := range opts.Ignore {
+		if v == nil || v.Votes.Form == Long || opts.VotesOptions.absent[name] != nil {
+			err = cmp.Or(err, fo.absent[name])
+		}
+	}
+	if err == nil {
 		ds, err = join(f, v)
 	}
 	if err == nil && v != nil {
@@ -106,26 +118,6 @@ func (o *LoadOptions) stack(ctx context.Context) (err error) {
 	return err
 }
 
-// shareIgnored passes Ignore on to the options of features and votes.
-func (o *LoadOptions) shareIgnored() {
-	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
-	if len(o.Ignore) > 0 && len(o.Votes) > 0 {
-		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
-		o.VotesOptions.shared = true
-	}
-}
-
-// checkIgnored returns an error for a name that is in no file. The long form of
-// votes has no columns that could be left out.
-func checkIgnored(names []string, f *features, v *votes) error {
-	for _, name := range names {
-		if err := f.lacks.of(name); err != nil && (v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil) {
-			return err
-		}
-	}
-	return nil
-}
-
 // votesInFeatures reads votes from the feature file itself and excludes their
 // columns from the features.
 func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
@@ -150,13 +142,10 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 	var v *votes
 	switch {
 	case opts.Columns != nil:
-		fo.votes = slices.Clone(opts.Columns)
-		if opts.TotalColumn != "" {
-			fo.votes = append(fo.votes, opts.TotalColumn)
-		} else if i := known(header, totalNames); opts.Form == Fractions && i >= 0 {
-			opts.Columns = append(slices.Clone(opts.Columns), header[i])
-			fo.votes = append(fo.votes, header[i])
+		if i := known(header, totalNames); opts.TotalColumn == "" && opts.Form == Fractions && i >= 0 {
+			opts.TotalColumn = header[i]
 		}
+		fo.votes = append(slices.Clone(opts.Columns), nonEmpty(opts.TotalColumn)...)
 		v, err = readGrid(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
 		fo.repeated = item >= 0

@@ -303,7 +303,7 @@ func (s *Stream) allFeatures() []Feature {
 func (s *Stream) readJoinedRow(id string, bad error, row []float32) (string, error) {
 	n := s.row - 1
 	for _, b := range s.beside {
-		at, ok := n, n < len(b.Items)
+		at, ok := n, n < b.length()
 		if b.at != nil {
 			at, ok = b.at[id]
 		}
@@ -334,17 +334,17 @@ func (s *Stream) readJoinedRow(id string, bad error, row []float32) (string, err
 // joined by position has more items.
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
-		if b.at == nil && len(b.Items) != s.row {
+		if b.at == nil && b.length() != s.row {
 			return lengthError(b, words.Thousands(s.row))
 		}
 	}
 	return nil
 }
 
-// lengthError returns the error that a file without ids has another length than the first.
+// lengthError returns the error for a file without ids whose length differs from that of the first.
 func lengthError(f *features, first string) error {
 	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		words.Plural(len(f.Items), "item"), first)}
+		words.Plural(f.length(), "item"), first)}
 }
 
 // Cut makes batches end at multiples of the given number of items, counted from the first, in addition to the limit

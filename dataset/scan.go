@@ -199,7 +199,7 @@ func (s *scan) keep(rec []table.Cell) error {
 	return s.t.Keep(size)
 }
 
-// duplicateItem returns the error that an item on a line is also on an earlier one. given is the id column named in the
+// duplicateItem returns the error for an item that is also on an earlier line. given is the id column named in the
 // options, or "".
 func duplicateItem(t table.Table, line, item int, given, id string, earlier int) error {
 	name := t.Header()[item]
@@ -305,7 +305,7 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	return nil
 }
 
-// notNumber returns the error that a column of numbers contains a few texts.
+// notNumber returns the error for a column of numbers that contains a few texts.
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.Header()[i]
 	e := errorIn(s.t, c.line, i, "expected a number, as in most rows of the column, found %q", c.text)

@@ -147,7 +147,7 @@ func newStream(ctx context.Context, path string, t table.Table, schema []Feature
 // newArrayStream reads an array or a folder of images.
 func newArrayStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	o := newReading(opts.FeatureOptions)
-	o.Schema, o.lazy, o.counted = schema, true, opts.Known == nil && len(opts.Beside) == 0
+	o.Schema, o.lazy = schema, true
 	f, err := o.features(ctx, path)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -198,27 +201,116 @@ func readable(t table.Table, col int) error {
 	return nil
 }
 
-// lacking is a list of errors about named columns that a file does not have.
-type lacking []*ParseError
+// The usual names of columns, in order of preference, as normalized by
+// [table.Plain]. pandas writes an index without a name to Parquet as
+// __index_level_0__.
+var (
+	itemNames  = []string{"item", "itemid", "id", "items", "case", "caseid", "example", "exampleid", "sample", "sampleid", "image", "imageid", "scan", "scanid", "unit", "unitid", "task", "taskid", "indexlevel0"}
+	raterNames = []string{"rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "reader", "readerid", "judge", "coder", "labeler", "labeller", "expert", "observer", "reviewer"}
+	labelNames = []string{"label", "vote", "rating", "class", "answer", "annotation", "response", "category", "grade", "score"}
+	countNames = []string{"count", "counts", "votes", "nvotes", "numvotes"}
+	totalNames = []string{"total", "votes", "nvotes", "numvotes", "n", "m", "count", "raters", "nraters"}
+)
 
-// lackingOf returns the errors about the named columns that t does not have.
-func lackingOf(t table.Table, names []string) lacking {
-	var l lacking
-	for _, name := range names {
-		_, err := column(t, name)
-		if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, ErrNoColumn) {
-			l = append(l, e)
-		}
-	}
-	return l
+// nonEmpty returns the names that are not "".
+func nonEmpty(names ...string) []string {
+	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
 }
 
-// of returns the error about a column, or nil if the file has it.
-func (l lacking) of(name string) error {
-	if i := slices.IndexFunc(l, func(e *ParseError) bool { return e.Name == name }); i >= 0 {
-		return l[i]
+// known returns the index of the column with the first of the given names, or
+// −1.
+func known(header, names []string) int {
+	for _, want := range names {
+		if i := slices.IndexFunc(header, func(h string) bool { return table.Plain(h) == want }); i >= 0 {
+			return i
+		}
 	}
-	return nil
+	return -1
+}
+
+// findColumn returns the column that the caller named, or the one with the role in the
+// file format, or one with a usual name, or −1.
+func findColumn(t table.Table, name string, names []string, role table.Role) (int, error) {
+	if name != "" {
+		return column(t, name)
+	}
+	roles := t.Traits().Roles
+	if i := slices.Index(roles, role); i >= 0 && role != table.DataRole {
+		return i, readable(t, i)
+	}
+	if slices.Contains(roles, table.LabelRole) { // the format defines all columns of votes
+		return -1, nil
+	}
+	i := known(t.Header(), names)
+	return i, readable(t, i)
+}
+
+// findLabel returns the column of labels as findColumn does. If the labels are responses to
+// several questions, it returns an error that asks for a choice.
+func findLabel(t table.Table, name string) (int, error) {
+	var questions []string
+	for i, role := range t.Traits().Roles {
+		if role == table.LabelRole {
+			questions = append(questions, t.Header()[i])
+		}
+	}
+	if name == "" && len(questions) > 1 {
+		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("the labels answer %s, but one has to be selected: %s",
+			words.Plural(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
+	}
+	return findColumn(t, name, labelNames, table.LabelRole)
+}
+
+// findItem returns the id column that the caller named, which may be optional, or
+// else one with a usual name, or the first column if its name ends in "id" or if it
+// has no name, as row names written by R and pandas; or −1. Columns in taken have
+// another use.
+func findItem(t table.Table, name string, optional bool, taken ...string) (int, error) {
+	if name != "" && (!optional || slices.Contains(t.Header(), name)) {
+		return column(t, name)
+	}
+	if i := slices.Index(t.Traits().Roles, table.ItemRole); i >= 0 {
+		return i, nil
+	}
+	header := slices.Clone(t.Header())
+	if len(header) == 0 {
+		return -1, &ParseError{File: t.Name(), Msg: "there are no items"}
+	}
+	for i, h := range header {
+		if slices.Contains(taken, h) {
+			header[i] = ""
+		}
+	}
+	if i := known(header, itemNames); i >= 0 {
+		return i, readable(t, i)
+	}
+	if header[0] != "" && (hasRowNames(t) || namesItems(header[0])) {
+		return 0, readable(t, 0)
+	}
+	return -1, nil
+}
+
+// namesItems reports whether a name such as "Patient ID", "subject_id" or
+// "lesionId" is that of a column of ids of something other than raters and
+// labels.
+func namesItems(name string) bool {
+	name = strings.TrimSpace(name)
+	at := len(name) - len("id")
+	if at <= 0 || !strings.EqualFold(name[at:], "id") {
+		return false
+	}
+	// The word "id" has to be separate: "valid" does not end in it.
+	last, _ := utf8.DecodeLastRuneInString(name[:at])
+	separate := strings.ContainsRune(" _-.", last) || unicode.IsLower(last) && name[at] == 'I'
+	stem := table.Plain(name[:at])
+	return separate && !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
+}
+
+// hasRowNames reports whether the first column of a table contains row names: its
+// header is blank but its cells are not, or the header is what pandas and R write for
+// a blank one.
+func hasRowNames(t table.Table) bool {
+	return t.Traits().RowNames || slices.Contains([]string{"Unnamed: 0", "...1"}, t.Header()[0])
 }
 
 // Source provides items or votes that are not in a file, such as a request or a database query,

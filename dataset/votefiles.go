@@ -19,7 +19,9 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		return nil, err
 	}
 	own := opts
-	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in only one of the files
+	if own.absent == nil && len(paths) > 1 {
+		own.absent = absent{} // a column to ignore may be in only one of the files
+	}
 	var list []*votes
 	for _, path := range paths {
 		v, err := readVotesFile(ctx, path, own)
@@ -33,8 +35,10 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		if v, err = addUp(list, opts.Duplicates); err != nil {
 			return nil, err
 		}
-		if len(v.lacks) > 0 && !opts.shared {
-			return nil, v.lacks[0]
+		for _, name := range opts.Ignore {
+			if err := own.absent[name]; err != nil && opts.absent == nil {
+				return nil, err
+			}
 		}
 	}
 	return v, v.finish(&opts)
@@ -156,7 +160,7 @@ func (a *adder) sameIDs(list []*votes) error {
 // describe sets how the votes were read: what all files have in common, and a
 // description of each file if they differ.
 func (a *adder) describe(list []*votes) {
-	how, same, first := list[0].Votes, true, true
+	how, same := list[0].Votes, true
 	var several []Interpretation
 	for _, v := range list {
 		w := &v.Votes
@@ -169,13 +173,6 @@ func (a *adder) describe(list []*votes) {
 		}
 		if w.Form != how.Form {
 			how.Form, same = Auto, false
-		}
-		switch {
-		case w.Form == Long:
-		case first:
-			a.lacks, first = v.lacks, false
-		default:
-			a.lacks = bothLack(a.lacks, v.lacks)
 		}
 	}
 	if !same {
@@ -231,12 +228,11 @@ func (a *adder) applyPolicy(at int, next Rating, amount float32, v *votes) (done
 	if a.policy == RefuseSecond {
 		return true, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("second vote by rater %q on item %q: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
 	}
-	if other := old.Class != next.Class; other {
-		if a.changed++; a.changed == 1 {
-			a.first = what
-		}
-	} else if a.repeated == 0 {
+	if a.repeated == 0 || a.changed == 0 && old.Class != next.Class {
 		a.first = what
+	}
+	if old.Class != next.Class {
+		a.changed++
 	}
 	a.repeated++
 	d := len(a.Classes)

@@ -56,8 +56,8 @@ type VotesOptions struct {
 	Memory int64
 	TableOptions
 
-	numbered bool // in the long form without an item column, each row is an item
-	shared   bool // Ignore may name columns of other files
+	numbered bool   // in the long form without an item column, each row is an item
+	absent   absent // of the columns of Ignore, if they may be in other files
 }
 
 // Duplicates is a policy for two votes by one rater on one item. With any policy
@@ -74,7 +74,6 @@ const (
 // votes are the votes of a file, before they are joined to features.
 type votes struct {
 	Dataset             // with items in order of first appearance
-	lacks   lacking     // columns of VotesOptions.Ignore that the file does not have
 	amounts []float32   // number of votes per element of Ratings; nil: one each
 	named   bool        // items have ids, even if Dataset.Votes.ItemColumn is ""
 	files   []votesFile // one or more
@@ -223,7 +222,9 @@ func (l *idSet) classes(t table.Table, opts *VotesOptions) ([]int32, []string, e
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
+				e := errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
+				e.Err = ErrUnknownClass
+				return nil, nil, e
 			}
 			of[i] = c
 		}
@@ -266,7 +267,7 @@ func sortLabels(names []string, commas bool) (of []int32, classes []string) {
 	return of, classes
 }
 
-// noneOf returns the error that no vote is for one of the classes.
+// noneOf returns the error for a file without a vote for any of the classes.
 func noneOf(t table.Table, what string, found, classes []string) error {
 	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("expected %s among the classes %s, found [%s]", what, classList(classes), words.Few(quoted(found)))}
 }

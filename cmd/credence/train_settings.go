@@ -184,7 +184,7 @@ func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "further data need the features of the run; to use other features, train without --from")
-	case err != nil && (strings.Contains(err.Error(), "expected a label among") || strings.Contains(err.Error(), "one of the classes")):
+	case errors.Is(err, dataset.ErrUnknownClass):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "to use other classes, train without --from")
 	case err != nil:
 		return err
