@@ -8,7 +8,6 @@ import (
 
 	"credence/dataset"
 	"credence/internal/jsontext"
-	"credence/internal/table"
 )
 
 // scanner reads the JSON of a request token by token without building a tree of values: requests are mostly
@@ -192,14 +191,14 @@ func (r *reader) value(c *column) error {
 			return nil
 		}
 	case '[':
-		list, err := r.list(nil, 0)
-		c.add(table.Cell{Kind: table.VectorCell, Vec: list})
+		list, err := r.list([]float32{}, 0)
+		c.addList(list)
 		return err
 	case '{':
 		return r.errorf("column %q: expected a number, a string, a list of numbers or null, found an object", c.name)
 	}
 	x, err := r.number()
-	c.addFound(x)
+	c.addNumber(x)
 	return err
 }
 
