@@ -259,34 +259,39 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws a feature of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// image draws a feature of an item as PNG: an image, or a slice of a volume across an axis. Volumes
 // keep their orientation, with the last axis upwards, as is customary in radiology.
-func (p *rankedItems) picture(i, feature, axis, slice int) ([]byte, error) {
+func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, error) {
+	i, err := p.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return nil, err
 	}
-	if feature < 0 || feature >= len(ds.Features) || ds.Features[feature].Kind != dataset.Tensor || pictureKind(ds.Features[feature].Shape) == "vector" {
-		return nil, failf(404, "item %q has no image %d", p.ids[i], feature)
+	k := in.Feature
+	if k < 0 || k >= len(ds.Features) || ds.Features[k].Kind != dataset.Tensor || pictureKind(ds.Features[k].Shape) == "vector" {
+		return nil, failf(404, "item %q has no image %d", p.ids[i], k)
 	}
 	at := 0
-	for _, q := range ds.Features[:feature] {
-		at += q.Width()
+	for _, f := range ds.Features[:k] {
+		at += f.Width()
 	}
-	shape := ds.Features[feature].Shape
-	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[feature].Width()]
+	shape := ds.Features[k].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[k].Width()]
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {
 		m = drawImage(values, shape, tone)
-	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
-		return nil, badRequest("axis %d, slice %d: expected a slice of the volume %v", axis, slice, shape[1:])
+	} else if in.Axis < 0 || in.Axis > 2 || in.Slice < 0 || in.Slice >= shape[1+in.Axis] {
+		return nil, badRequest("axis %d, slice %d: expected a slice of the volume %v", in.Axis, in.Slice, shape[1:])
 	} else {
-		m = drawSlice(values, shape, axis, slice, tone)
+		m = drawSlice(values, shape, in.Axis, in.Slice, tone)
 	}
 	var b bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
-	return b.Bytes(), err
+	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b.Bytes()}, err
 }
 
 // tones returns the mapping of values to gray levels. Images with values in 0 … 255 or 0 … 1 are not

@@ -233,9 +233,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 		return nil, err
 	}
 	text, err := json.MarshalIndent(tasks, "", " ")
-	if err == nil {
-		err = s.options.Limits.checkResponse(int64(len(text)))
-	}
+	err = cmp.Or(err, s.options.Limits.checkResponse(int64(len(text))))
 	return &fileResponse{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
 }
 
