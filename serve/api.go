@@ -179,6 +179,7 @@ type voteListBody struct {
 	Next  int       `json:"next" doc:"value of from for votes that arrive later"`
 }
 
+// listVotes returns a page of the vote file, in the order of arrival.
 func (s *Server) listVotes(_ context.Context, in *voteListInput) (*voteListBody, error) {
 	if s.votes == nil {
 		return nil, errNoVotes

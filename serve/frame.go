@@ -201,13 +201,10 @@ func (r *reader) votes() (*frame, error) {
 func (r *reader) namedVote(f *frame, item string) error {
 	var rater, label string
 	err := r.Object(func(key []byte) error {
-		var to *string
-		switch name := string(key); name {
-		case "rater":
-			to = &rater
-		case "label":
+		name, to := string(key), &rater
+		if name == "label" {
 			to = &label
-		default:
+		} else if name != "rater" {
 			return badRequest("votes on item %q: expected rater and label, found %q", item, name)
 		}
 		for _, word := range []string{"true", "false"} {

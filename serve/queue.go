@@ -253,7 +253,7 @@ func (q *queue) unskip(forgotten itemRater) {
 }
 
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the
-// queue: items without a vote of hers by the value of a vote, then the items that she skipped.
+// queue: items that the rater has not voted on, by the value of a vote, then those that the rater skipped.
 func (p *rankedItems) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int

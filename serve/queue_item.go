@@ -39,6 +39,7 @@ type itemValue struct {
 	Shape   []int    `json:"shape,omitempty" doc:"for arrays: channels, then depth, height and width, as applicable"`
 }
 
+// groupValue is the value of an item in a column to filter by.
 type groupValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -55,6 +56,7 @@ type itemDist struct {
 	Density   []float64   `json:"density" doc:"mean density in bins of equal width from 0 to 1"`
 }
 
+// itemClass is the summary of the probability of a class.
 type itemClass struct {
 	Class   string  `json:"class"`
 	Mean    float64 `json:"mean"`
@@ -66,6 +68,7 @@ type itemClass struct {
 	AtLeast bool    `json:"at_least" doc:"the interval contains more than the level, since the resolution extends it to 0 or 1"`
 }
 
+// itemVotes are the votes on an item.
 type itemVotes struct {
 	Counts     []float64 `json:"counts" doc:"by class, in the order of the model's classes"`
 	CannotTell int       `json:"cannot_tell" doc:"number of undecided raters"`
@@ -154,17 +157,14 @@ func (p *rankedItems) see(ctx context.Context, in *itemInput) (*itemView, error)
 		return nil, err
 	}
 	if v.Now, err = p.distOf(ctx, &now, level, at); err == nil && voted && own.class >= 0 {
-		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
-		if err != nil {
-			return nil, err
+		if a, err = after(p.of.model, a, p.ballots.of(i, p.ids[i], rater)); err == nil {
+			v.Before, err = p.distOf(ctx, &a, level, at)
 		}
-		v.Before, err = p.distOf(ctx, &before, level, at)
-		return v, err
 	}
 	return v, err
 }
 
-// hides reports whether the votes on item i are hidden from a rater: others have voted, she has not.
+// hides reports whether the votes on item i are hidden from a rater: others have voted, the rater has not.
 func (p *rankedItems) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
@@ -248,7 +248,7 @@ func featuresOf(ds *dataset.Dataset) []itemValue {
 	return list
 }
 
-// pictureKind returns how an array of a shape is shown: as an image, a volume or a vector.
+// pictureKind returns how an array of the given shape is shown: as an image, a volume or a vector.
 func pictureKind(shape []int) string {
 	switch {
 	case len(shape) == 3 && shape[1] > 1 && shape[2] > 1:

@@ -132,6 +132,7 @@ func (r *Report) likelihood(alpha []float64) float64 {
 	return math.Exp(l - all)
 }
 
+// moments prints the mean, standard deviation and median of each class.
 func (r *Report) moments(w *bytes.Buffer) {
 	p := r.precision()
 	t := r.newTable(true, "mean", "sd", "median", "P(top)")
