@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"credence/evaluate"
 	"credence/internal/calculator"
 	"credence/run"
 )
@@ -180,6 +179,7 @@ type voteListBody struct {
 	Next  int       `json:"next" doc:"value of from for votes that arrive later"`
 }
 
+// listVotes returns a page of the vote file, in the order of arrival.
 func (s *Server) listVotes(_ context.Context, in *voteListInput) (*voteListBody, error) {
 	if s.votes == nil {
 		return nil, errNoVotes
@@ -223,36 +223,28 @@ type ratersInput struct {
 	Names   bool   `query:"names" doc:"return the names of raters instead of pseudonyms"`
 }
 
-// modelRaters returns the raters of a model, as credence raters --json prints them.
+// modelRaters returns the raters of a model, as credence raters --json prints them, with their names or with
+// pseudonyms.
 func (s *Server) modelRaters(_ context.Context, in *ratersInput) (json.RawMessage, error) {
 	m, err := s.registry.get(in.Model, in.Version)
 	if err != nil {
 		return nil, err
 	}
-	r, err := m.raterReport(in.Names)
-	if err != nil {
-		return nil, err
+	if errors.Is(m.noRaters, run.ErrNoRaters) {
+		return nil, failf(http.StatusNotFound, "model %q has no raters: its votes were anonymous", m.name)
 	}
-	return json.Marshal(r)
-}
-
-// raterReport returns the report on the model's raters, with their names or with pseudonyms.
-func (s *served) raterReport(names bool) (*evaluate.RaterReport, error) {
-	if errors.Is(s.noRaters, run.ErrNoRaters) {
-		return nil, failf(http.StatusNotFound, "model %q has no raters: its votes were anonymous", s.name)
+	if m.noRaters != nil {
+		return nil, m.noRaters
 	}
-	if s.noRaters != nil {
-		return nil, s.noRaters
-	}
-	r := *s.raters
+	r := *m.raters
 	r.Raters = slices.Clone(r.Raters)
-	if !names {
+	if !in.Names {
 		r.UsePseudonyms(run.DefaultPseudonyms)
 	}
-	return &r, nil
+	return json.Marshal(&r)
 }
 
-// ratersSchema returns the schema of [evaluate.RaterReport].
+// ratersSchema returns the schema of evaluate.RaterReport, the report on the raters of a model.
 func ratersSchema() *huma.Schema {
 	typed := func(kind, about string) *huma.Schema { return &huma.Schema{Type: kind, Description: about} }
 	number := func(about string) *huma.Schema {

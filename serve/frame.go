@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,7 +15,6 @@ import (
 	"credence/internal/fault"
 	"credence/internal/table"
 	"credence/predict"
-	"credence/record"
 )
 
 // frame holds the items of a request as named columns of equal length. It implements [table.Table], so
@@ -31,54 +29,37 @@ type frame struct {
 	at     int
 }
 
-// column holds the values of a feature. A value is a number, a text or a list of numbers; the slices of
-// kinds that do not occur stay nil.
+// column holds the values of a feature: numbers, texts or lists of numbers. A missing value is NaN.
 type column struct {
 	name  string
-	kinds []record.CellKind // nil if all are numbers
-	nums  []float64
-	texts []string
-	lists [][]float32
+	nums  []float64   // NaN for values that are not numbers
+	texts []string    // "" for values that are not texts; may be shorter than nums, or nil
+	lists [][]float32 // nil for values that are not lists; may be shorter than nums, or nil
 }
 
 func (c *column) len() int { return len(c.nums) }
 
-// add appends a value.
-func (c *column) add(x table.Cell) {
-	n := c.len()
-	if c.kinds == nil && x.Kind != table.NumberCell {
-		c.kinds = slices.Repeat([]record.CellKind{table.NumberCell}, n)
-	}
-	if c.kinds != nil {
-		c.kinds = append(c.kinds, x.Kind)
-	}
-	c.nums = append(c.nums, x.Num)
-	switch x.Kind {
-	case table.TextCell:
-		c.texts = append(pad(c.texts, n), x.Text)
-	case table.VectorCell:
-		c.lists = append(pad(c.lists, n), x.Vec)
-	}
+// addNumber appends a number; NaN is a missing value.
+func (c *column) addNumber(x float64) { c.nums = append(c.nums, x) }
+
+// addMissing appends a missing value.
+func (c *column) addMissing() { c.addNumber(math.NaN()) }
+
+// addText appends a text; "" is a missing value.
+func (c *column) addText(s string) {
+	c.texts = append(pad(c.texts, c.len()), s)
+	c.addMissing()
+}
+
+// addList appends a list, which must not be nil.
+func (c *column) addList(list []float32) {
+	c.lists = append(pad(c.lists, c.len()), list)
+	c.addMissing()
 }
 
 // pad extends a slice to length n with zero values, before a value of its kind is appended.
 func pad[T any](list []T, n int) []T {
 	return append(list, make([]T, n-len(list))...)
-}
-
-func (c *column) addText(s string) { c.add(table.Cell{Kind: table.TextCell, Text: s}) }
-
-func (c *column) addMissing() { c.add(table.Cell{Kind: table.MissingCell}) }
-
-func (c *column) addNumber(x float64) { c.add(table.Cell{Kind: table.NumberCell, Num: x}) }
-
-// addFound adds a number from a client; NaN becomes a missing value.
-func (c *column) addFound(x float64) {
-	if math.IsNaN(x) {
-		c.addMissing()
-	} else {
-		c.addNumber(x)
-	}
 }
 
 // addBool adds a boolean, as a level of a categorical feature, otherwise as 0 or 1. p is the model's feature, or nil.
@@ -92,17 +73,13 @@ func (c *column) addBool(b bool, p *dataset.Feature) {
 
 // cell returns value i.
 func (c *column) cell(i int) table.Cell {
-	x := table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
-	if c.kinds != nil {
-		x.Kind = c.kinds[i]
+	switch {
+	case i < len(c.texts) && c.texts[i] != "":
+		return table.Cell{Kind: table.TextCell, Text: c.texts[i]}
+	case i < len(c.lists) && c.lists[i] != nil:
+		return table.Cell{Kind: table.VectorCell, Vec: c.lists[i]}
 	}
-	switch x.Kind {
-	case table.TextCell:
-		x.Text = c.texts[i]
-	case table.VectorCell:
-		x.Vec = c.lists[i]
-	}
-	return x
+	return table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
 }
 
 // column returns the index of the named column and adds it if necessary. Earlier rows then have a missing value
@@ -224,13 +201,10 @@ func (r *reader) votes() (*frame, error) {
 func (r *reader) namedVote(f *frame, item string) error {
 	var rater, label string
 	err := r.Object(func(key []byte) error {
-		var to *string
-		switch name := string(key); name {
-		case "rater":
-			to = &rater
-		case "label":
+		name, to := string(key), &rater
+		if name == "label" {
 			to = &label
-		default:
+		} else if name != "rater" {
 			return badRequest("votes on item %q: expected rater and label, found %q", item, name)
 		}
 		for _, word := range []string{"true", "false"} {

@@ -8,7 +8,6 @@ import (
 
 	"credence/dataset"
 	"credence/internal/jsontext"
-	"credence/internal/table"
 )
 
 // scanner reads the JSON of a request token by token without building a tree of values: requests are mostly
@@ -28,17 +27,13 @@ func (s scanner) errorf(format string, args ...any) error {
 	return badRequest("JSON, line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
 }
 
-// found describes the next token for an error message.
-func (s scanner) found() string {
-	if c := s.Peek(); c != 0 {
-		return strconv.QuoteRune(rune(c))
-	}
-	return "the end"
-}
-
 // expected returns an error that names the next token and what was expected instead.
 func (s scanner) expected(what string) error {
-	return s.errorf("expected %s, found %s", what, s.found())
+	found := "the end"
+	if c := s.Peek(); c != 0 {
+		found = strconv.QuoteRune(rune(c))
+	}
+	return s.errorf("expected %s, found %s", what, found)
 }
 
 // missing describes the expected token for each kind of problem.
@@ -73,7 +68,7 @@ func (s scanner) end() error {
 	if s.Ended() {
 		return nil
 	}
-	return s.errorf("expected the end, found %s", s.found())
+	return s.expected("the end")
 }
 
 // whole reads a text that consists of a single object.
@@ -127,14 +122,6 @@ func (s scanner) skip(depth int) error {
 	}
 	_, err := s.number()
 	return err
-}
-
-// raw reads any value and returns its text.
-func (s scanner) raw() ([]byte, error) {
-	s.Peek()
-	from := s.At
-	err := s.skip(0)
-	return s.Text[from:s.At], err
 }
 
 // reader fills a frame from JSON and enforces the limits.
@@ -192,14 +179,14 @@ func (r *reader) value(c *column) error {
 			return nil
 		}
 	case '[':
-		list, err := r.list(nil, 0)
-		c.add(table.Cell{Kind: table.VectorCell, Vec: list})
+		list, err := r.list([]float32{}, 0)
+		c.addList(list)
 		return err
 	case '{':
 		return r.errorf("column %q: expected a number, a string, a list of numbers or null, found an object", c.name)
 	}
 	x, err := r.number()
-	c.addFound(x)
+	c.addNumber(x)
 	return err
 }
 
@@ -276,9 +263,11 @@ func (r *reader) split() (*frame, error) {
 				}
 				return r.newColumn(f, string(name))
 			})
-		case "data":
-			var err error
-			data, err = r.raw()
+		case "data": // read below, since the columns may follow
+			r.Peek()
+			from := r.At
+			err := r.skip(0)
+			data = r.Text[from:r.At]
 			return err
 		}
 		return r.skip(0)

@@ -297,10 +297,8 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 
 // taskOf returns the task of annotation i: the one with its id, otherwise the one at the same index, or nil.
 func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
-	for k := range tasks {
-		if a.Task != "" && tasks[k].ID == a.Task {
-			return &tasks[k]
-		}
+	if k := slices.IndexFunc(tasks, func(t labelTask) bool { return t.ID == a.Task }); k >= 0 && a.Task != "" {
+		i = k
 	}
 	if i < len(tasks) {
 		return &tasks[i]

@@ -27,12 +27,6 @@ type metrics struct {
 	abstained, width            *prometheus.SummaryVec
 }
 
-// modelMetrics are the metrics of one model.
-type modelMetrics struct {
-	rows, refused, far, unknown prometheus.Counter
-	abstained, width            prometheus.Observer
-}
-
 // newMetrics returns the metrics of a server; votes is nil if it does not accept votes.
 func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	all := prometheus.NewRegistry()
@@ -66,12 +60,6 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	}
 }
 
-// forModel returns the metrics of a model.
-func (m *metrics) forModel(name string) *modelMetrics {
-	return &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name), m.far.WithLabelValues(name),
-		m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)}
-}
-
 // modelInfo collects the versions and ages of the served models.
 type modelInfo struct{ r *registry }
 
@@ -103,26 +91,33 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// observe records the interval width and the abstention of an item; rule reports whether there is an abstention rule.
-func (m *modelMetrics) observe(r *predict.Row, rule bool) {
-	if r.Classes == nil {
-		return
+// observer returns a function that records the interval width and the abstention of an item of a model; rule reports
+// whether there is an abstention rule.
+func (m *metrics) observer(model string, rule bool) func(r *predict.Row) {
+	for _, counter := range []*prometheus.CounterVec{m.rows, m.refused, m.far, m.unknown} {
+		counter.WithLabelValues(model) // exists even if the request fails
 	}
-	m.width.Observe(r.Width(0))
-	if rule {
-		m.abstained.Observe(oneIf(r.Abstain(0)))
-	} else if r.HasTop() {
-		m.abstained.Observe(oneIf(r.Classes[r.Predicted].Top < 0.9))
+	width, abstained := m.width.WithLabelValues(model), m.abstained.WithLabelValues(model)
+	return func(r *predict.Row) {
+		if r.Classes == nil {
+			return
+		}
+		width.Observe(r.Width(0))
+		if rule {
+			abstained.Observe(oneIf(r.Abstain(0)))
+		} else if r.HasTop() {
+			abstained.Observe(oneIf(r.Classes[r.Predicted].Top < 0.9))
+		}
 	}
 }
 
-// countItems counts the items of a request.
-func (m *metrics) countItems(of *modelMetrics, d predict.Diagnostics) {
+// countItems counts the items of a request to a model.
+func (m *metrics) countItems(model string, d predict.Diagnostics) {
 	m.batch.Observe(float64(d.Items))
-	of.rows.Add(float64(d.Items - d.Failed))
-	of.refused.Add(float64(d.Failed))
-	of.far.Add(float64(d.Unlike.Far))
-	of.unknown.Add(float64(d.Unlike.Unknown))
+	m.rows.WithLabelValues(model).Add(float64(d.Items - d.Failed))
+	m.refused.WithLabelValues(model).Add(float64(d.Failed))
+	m.far.WithLabelValues(model).Add(float64(d.Unlike.Far))
+	m.unknown.WithLabelValues(model).Add(float64(d.Unlike.Unknown))
 }
 
 func oneIf(truth bool) float64 {

@@ -40,29 +40,24 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 // invocations returns one record per row, with warnings as metadata next to them, which MLflow clients keep.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *served) error {
 	want := s.defaultOptions()
-	t, err := s.scoring(w, r, m, want)
+	kind, err := mediaType(r)
+	var t table.Table
+	switch {
+	case err != nil:
+	case kind == csvForm:
+		t, err = s.table(w, r, kind, false)
+	case kind != jsonForm:
+		err = failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
+	default:
+		var in *reader
+		if in, err = s.reader(w, r, m); err == nil {
+			t, err = in.scoringInput(want)
+		}
+	}
 	if err != nil {
 		return err
 	}
 	return s.writeList(w, r, m, t, want, []byte(`{"predictions": [`), (*resultBatch).records)
-}
-
-// scoring reads the items of a request in any of its formats.
-func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *predictOptions) (table.Table, error) {
-	kind, err := mediaType(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case kind == csvForm:
-		return s.table(w, r, kind, false)
-	case kind != jsonForm:
-		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
-	}
-	in, err := s.reader(w, r, m)
-	if err != nil {
-		return nil, err
-	}
-	return in.scoringInput(want)
 }
 
 // scoringInput reads one of dataframe_split, dataframe_records, instances and inputs, and optionally params.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"credence/dataset"
-	"credence/internal/table"
 )
 
 // The Open Inference Protocol, version 2, as implemented by KServe, Triton and MLServer. Errors are
@@ -111,11 +110,8 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 type inferRequest struct {
 	ID         string         `json:"id"`
 	Parameters map[string]any `json:"parameters"`
-	Inputs     []struct {
-		tensor
-		Data json.RawMessage `json:"data"` // decoded by its datatype
-	} `json:"inputs"`
-	Outputs []struct {
+	Inputs     []inferInput   `json:"inputs"`
+	Outputs    []struct {
 		Name       string         `json:"name"`
 		Parameters map[string]any `json:"parameters"`
 	} `json:"outputs"`
@@ -209,7 +205,7 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		} else if n != f.rows {
 			return nil, badRequest("input %q: expected %d rows as in %q, found %d", in.Name, f.rows, req.Inputs[0].Name, n)
 		}
-		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
+		in.values.name, in.n = in.Name, n*width
 		if _, ok := inputTypes[in.Datatype]; !ok && in.Datatype != "BYTES" {
 			return nil, badRequest("input %q: datatype %q: expected BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, "+
 				"FP32, FP64 or BYTES", in.Name, in.Datatype)
@@ -219,15 +215,15 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 			if !ok || x < 0 || x > float64(len(rest)) || x != math.Trunc(x) {
 				return nil, badRequest("input %q: binary_data_size %v: expected at most %d, the remaining bytes of the body", in.Name, size, len(rest))
 			}
-			err = values.binary(rest[:int(x)])
+			err = in.binary(rest[:int(x)])
 			rest = rest[int(x):]
 		} else {
-			err = values.json(in.Data)
+			err = in.json()
+		}
+		if err == nil {
+			err = m.addInput(f, in, n, width)
 		}
 		if err != nil {
-			return nil, err
-		}
-		if err := m.addInput(f, &values, n, width); err != nil {
 			return nil, err
 		}
 	}
@@ -258,47 +254,41 @@ func checkShape(name string, shape []int, limits *Limits) (n, width int, err err
 	return shape[0], total / shape[0], nil
 }
 
-// addInput adds a tensor to the frame.
-func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	feature, before := m.features.find(v.name), len(f.columns)
+// addInput adds a tensor of n rows to the frame.
+func (m *served) addInput(f *frame, in *inferInput, n, width int) error {
+	feature, before, texts := m.features.find(in.Name), len(f.columns), in.Datatype == "BYTES"
 	notNumeric := func(p dataset.Feature) bool { return p.Kind != dataset.Numeric }
-	if feature == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
+	if feature == nil && width == len(m.features) && width > 1 && before == 0 && !texts && !slices.ContainsFunc(m.features, notNumeric) {
 		// A single matrix with all features, in the model's order.
 		for k, p := range m.features {
 			c := &f.columns[f.column(p.Name)]
 			for i := range n {
-				c.addNumber(v.nums[i*width+k])
+				c.addNumber(in.values.nums[i*width+k])
 			}
 		}
 		return nil
 	}
-	at := f.column(v.name)
+	at := f.column(in.Name)
 	if at < before {
-		return badRequest("duplicate input %q", v.name)
+		return badRequest("duplicate input %q", in.Name)
 	}
 	c := &f.columns[at]
-	switch {
-	case v.texts != nil && width == 1:
-		for _, s := range v.texts {
-			c.addText(s)
+	switch single := width == 1 && (feature == nil || feature.Kind != dataset.Tensor); {
+	case texts && width != 1:
+		return badRequest("input %q: expected strings of shape [rows] or [rows, 1], found %d per row", in.Name, width)
+	case single && in.Datatype == "BOOL":
+		for _, x := range in.values.nums {
+			c.addBool(x != 0, feature)
 		}
-	case v.texts != nil:
-		return badRequest("input %q: expected strings of shape [rows] or [rows, 1], found %d per row", v.name, width)
-	case width == 1 && (feature == nil || feature.Kind != dataset.Tensor):
-		for _, x := range v.nums {
-			if v.datatype == "BOOL" {
-				c.addBool(x != 0, feature)
-			} else {
-				c.addFound(x)
-			}
-		}
+	case single || texts:
+		*c = in.values
 	default:
 		for i := range n {
 			list := make([]float32, width)
 			for k := range list {
-				list[k] = float32(v.nums[i*width+k])
+				list[k] = float32(in.values.nums[i*width+k])
 			}
-			c.add(table.Cell{Kind: table.VectorCell, Vec: list})
+			c.addList(list)
 		}
 	}
 	return nil

@@ -189,13 +189,13 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// inputValues holds the values of an input: numbers or texts.
-type inputValues struct {
-	name, datatype string
-	n              int // expected number of values
+// inferInput is an input tensor with its decoded values.
+type inferInput struct {
+	tensor
+	Data json.RawMessage `json:"data"` // unless the data are binary
 
-	nums  []float64
-	texts []string // for datatype BYTES
+	n      int // expected number of values
+	values column
 }
 
 // inputTypes maps numeric datatypes to their size in bytes and their little-endian decoder.
@@ -221,70 +221,67 @@ var inputTypes = map[string]struct {
 var le = binary.LittleEndian
 
 // binary decodes values in binary form.
-func (v *inputValues) binary(data []byte) error {
-	if v.datatype == "BYTES" {
-		return v.bytes(data)
+func (in *inferInput) binary(data []byte) error {
+	if in.Datatype == "BYTES" {
+		return in.bytes(data)
 	}
-	t := inputTypes[v.datatype]
-	if len(data) != v.n*t.size {
-		return badRequest("input %q: expected %d bytes for %d values of type %s, found %d", v.name, v.n*t.size, v.n, v.datatype, len(data))
+	t := inputTypes[in.Datatype]
+	if len(data) != in.n*t.size {
+		return badRequest("input %q: expected %d bytes for %d values of type %s, found %d", in.Name, in.n*t.size, in.n, in.Datatype, len(data))
 	}
-	v.nums = make([]float64, v.n)
-	for i := range v.nums {
-		v.nums[i] = t.read(data[i*t.size:])
+	in.values.nums = make([]float64, in.n)
+	for i := range in.values.nums {
+		in.values.nums[i] = t.read(data[i*t.size:])
 	}
 	return nil
 }
 
 // bytes decodes texts, each preceded by its length.
-func (v *inputValues) bytes(data []byte) error {
-	v.texts = make([]string, 0, min(v.n, len(data)/4))
-	for len(data) > 0 && len(v.texts) < v.n {
+func (in *inferInput) bytes(data []byte) error {
+	v := &in.values
+	for len(data) > 0 && v.len() < in.n {
 		if len(data) < 4 || uint64(le.Uint32(data)) > uint64(len(data)-4) {
-			return badRequest("input %q: string %d extends beyond the data", v.name, len(v.texts)+1)
+			return badRequest("input %q: string %d extends beyond the data", in.Name, v.len()+1)
 		}
 		n := int(le.Uint32(data))
-		v.texts = append(v.texts, string(data[4:4+n]))
+		v.addText(string(data[4 : 4+n]))
 		data = data[4+n:]
 	}
-	if len(data) > 0 || len(v.texts) != v.n {
-		return badRequest("input %q: expected %d strings, found %d and %d more bytes", v.name, v.n, len(v.texts), len(data))
+	if len(data) > 0 || v.len() != in.n {
+		return badRequest("input %q: expected %d strings, found %d and %d more bytes", in.Name, in.n, v.len(), len(data))
 	}
 	return nil
 }
 
 // json reads values from a JSON array, flat or nested.
-func (v *inputValues) json(data []byte) error {
-	if data == nil {
-		return badRequest("input %q has no data", v.name)
+func (in *inferInput) json() error {
+	if in.Data == nil {
+		return badRequest("input %q has no data", in.Name)
 	}
-	if v.datatype == "BYTES" {
-		v.texts = []string{}
-	}
-	s := newScanner(data)
-	if err := v.nested(s, 0); err != nil {
+	s := newScanner(in.Data)
+	if err := in.nested(s, 0); err != nil {
 		return err
 	}
-	if got := len(v.nums) + len(v.texts); got != v.n {
-		return badRequest("input %q: expected %d values by its shape, found %d", v.name, v.n, got)
+	if got := in.values.len(); got != in.n {
+		return badRequest("input %q: expected %d values by its shape, found %d", in.Name, in.n, got)
 	}
 	return s.end()
 }
 
-func (v *inputValues) nested(s scanner, depth int) error {
+func (in *inferInput) nested(s scanner, depth int) error {
 	if depth > 8 {
 		return s.errorf("lists are nested more than eight deep")
 	}
 	return s.Array(func(int) error {
 		if s.Peek() == '[' {
-			return v.nested(s, depth+1)
+			return in.nested(s, depth+1)
 		}
-		if len(v.nums)+len(v.texts) >= v.n {
-			return badRequest("input %q: expected %d values by its shape, found more", v.name, v.n)
+		if in.values.len() >= in.n {
+			return badRequest("input %q: expected %d values by its shape, found more", in.Name, in.n)
 		}
-		if v.datatype == "BYTES" {
+		if in.Datatype == "BYTES" {
 			text, err := s.String()
-			v.texts = append(v.texts, string(text))
+			in.values.addText(string(text))
 			return err
 		}
 		x, err := 0.0, error(nil)
@@ -297,7 +294,7 @@ func (v *inputValues) nested(s scanner, depth int) error {
 		default:
 			x, err = s.number()
 		}
-		v.nums = append(v.nums, x)
+		in.values.addNumber(x)
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -39,48 +40,44 @@ type pageFile struct {
 // page adds the page at / and the files it loads. They contain no data and require no token: the page
 // asks for the token once and then uses a cookie.
 func (s *Server) page(mux *http.ServeMux) {
-	files := map[string]*pageFile{}
+	files := map[string]pageFile{}
 	entries, _ := pageFiles.ReadDir("page") // embedded files can always be read
 	for _, e := range entries {
 		text, _ := pageFiles.ReadFile("page/" + e.Name())
 		sum := sha256.Sum256(text)
-		files[e.Name()] = &pageFile{mime.TypeByExtension(path.Ext(e.Name())), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
+		files[e.Name()] = pageFile{mime.TypeByExtension(path.Ext(e.Name())), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
 	}
-	s.route(mux, "GET /{$}", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		return files["index.html"].send(w, r)
-	})
-	s.route(mux, "GET /page/{file}", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		f := files[r.PathValue("file")]
-		if f == nil {
-			return failf(http.StatusNotFound, "the page has no file %q", r.PathValue("file"))
+	// send responds with a file, or with 304 if the browser has it already.
+	send := func(w http.ResponseWriter, r *http.Request) error {
+		name := cmp.Or(r.PathValue("file"), "index.html")
+		f, ok := files[name]
+		if !ok {
+			return failf(http.StatusNotFound, "the page has no file %q", name)
 		}
-		return f.send(w, r)
-	})
+		h := w.Header()
+		h.Set("Content-Security-Policy", pagePolicy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", f.tag)
+		h.Set("Content-Type", f.kind)
+		if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		_, err := w.Write(f.text)
+		return err
+	}
+	s.route(mux, "GET /{$}", oipErrors, send)
+	s.route(mux, "GET /page/{file}", oipErrors, send)
 	s.route(mux, "POST /page/session", oipErrors, s.signIn)
 	s.route(mux, "DELETE /page/session", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		s.setCookie(w, r, "", -1)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	})
-}
-
-// send responds with a file, or with 304 if the browser has it already.
-func (f *pageFile) send(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
-	h.Set("Content-Security-Policy", pagePolicy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.tag)
-	h.Set("Content-Type", f.kind)
-	if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	_, err := w.Write(f.text)
-	return err
 }
 
 // cookieName is the name of the session cookie that a browser gets in exchange for the token.

@@ -169,7 +169,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 		return nil, err
 	}
 	defer p.Close()
-	a, metrics := &resultBatch{layout: m.layout(w)}, s.metrics.forModel(m.name)
+	a, observe := &resultBatch{layout: m.layout(w)}, s.metrics.observer(m.name, w.abstains())
 	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -186,14 +186,14 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 		}
 		for j := range a.rows {
 			if a.items[j].Err == nil {
-				metrics.observe(&a.rows[j], w.abstains())
+				observe(&a.rows[j])
 			}
 		}
 		if err := each(a); err != nil {
 			return nil, err
 		}
 	}
-	s.metrics.countItems(metrics, p.Diagnostics())
+	s.metrics.countItems(m.name, p.Diagnostics())
 	return p, ctx.Err()
 }
 
@@ -213,7 +213,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	return out, nil
 }
 
-// outputOf returns the named output, for models that predict distributions (dists) or not; nil if there is none.
+// outputOf returns the named output of models that predict distributions (dists) or only means; nil if there is none.
 func outputOf(name string, dists bool) *predict.Field {
 	list := predict.Outputs(dists)
 	if i := slices.IndexFunc(list, func(f *predict.Field) bool { return f.Name == name }); i >= 0 {

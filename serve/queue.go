@@ -13,7 +13,6 @@ import (
 
 	"credence/internal/fault"
 	"credence/internal/par"
-	"credence/internal/votelog"
 	"credence/internal/words"
 	"credence/predict"
 )
@@ -204,7 +203,7 @@ func (q *queue) catchUp() {
 	for _, v := range news {
 		if i, ok := q.items.at[v.Item]; ok {
 			q.items.ballots.record(i, v)
-			q.unskip(v)
+			q.unskip(itemRater{v.Item, v.Rater})
 			touched[i] = true
 		}
 	}
@@ -227,33 +226,34 @@ type itemRater struct{ item, rater string }
 const mostSkipped = 100_000
 
 // skip moves an item to the end of a rater's queue. Nothing is written, since this is not a vote.
-func (q *queue) skip(item, rater string) error {
+func (q *queue) skip(_ context.Context, in *skipInput) (*struct{}, error) {
 	p, release, err := q.get()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = p.find(item)
+	_, err = p.find(in.Body.Item)
 	release()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.unskip(votelog.Vote{Item: item, Rater: rater})
+	skipped := itemRater{in.Body.Item, in.Body.Rater}
+	q.unskip(skipped)
 	if len(q.skipped) == mostSkipped {
 		q.skipped = q.skipped[mostSkipped/10:]
 	}
-	q.skipped = append(q.skipped, itemRater{item, rater})
-	return nil
+	q.skipped = append(q.skipped, skipped)
+	return nil, nil
 }
 
 // unskip forgets that a rater skipped an item. The queue must be locked.
-func (q *queue) unskip(v votelog.Vote) {
-	q.skipped = slices.DeleteFunc(q.skipped, func(s itemRater) bool { return s == itemRater{v.Item, v.Rater} })
+func (q *queue) unskip(forgotten itemRater) {
+	q.skipped = slices.DeleteFunc(q.skipped, func(s itemRater) bool { return s == forgotten })
 }
 
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the
-// queue: items without a vote of hers by the value of a vote, then the items that she skipped.
+// queue: items that the rater has not voted on, by the value of a vote, then those that the rater skipped.
 func (p *rankedItems) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int

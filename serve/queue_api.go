@@ -39,7 +39,7 @@ func (s *Server) apiQueue(api huma.API) {
 		"Items with the largest expected reduction in variance come first, skipped items last. Items that the rater has voted on or marked as undecided are excluded."),
 		withItems(s, (*rankedItems).raterQueue))
 	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Skip an item",
-		"The item moves to the end of the rater's queue. This is not a vote, and is forgotten when the server stops."), s.skipItem)
+		"The item moves to the end of the rater's queue. This is not a vote, and is forgotten when the server stops."), s.queue.skip)
 	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Withdraw a vote",
 		"Appends a line to the vote file that withdraws the rater's vote on the item. The response is sent after the line is on disk."), s.undoVote)
 	register(api, operation("items", "export-votes", "GET", "/votes/export", "Export the votes of this server",
@@ -140,15 +140,6 @@ type fileResponse struct {
 	Body               []byte
 }
 
-func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, error) {
-	i, err := p.find(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	b, err := p.picture(i, in.Feature, in.Axis, in.Slice)
-	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
-}
-
 type pointsInput struct {
 	Rater          string `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
 	Class          string `query:"class" doc:"class of the probability and width"`
@@ -182,10 +173,7 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse
 		return nil, err
 	}
 	text, err := json.Marshal(out)
-	if err == nil {
-		err = s.options.Limits.checkResponse(int64(len(text)))
-	}
-	if err != nil {
+	if err := cmp.Or(err, s.options.Limits.checkResponse(int64(len(text)))); err != nil {
 		return nil, err
 	}
 	f := &fileResponse{ContentType: "application/json", CacheControl: "no-store", Body: text}

@@ -39,6 +39,7 @@ type itemValue struct {
 	Shape   []int    `json:"shape,omitempty" doc:"for arrays: channels, then depth, height and width, as applicable"`
 }
 
+// groupValue is the value of an item in a column to filter by.
 type groupValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -55,6 +56,7 @@ type itemDist struct {
 	Density   []float64   `json:"density" doc:"mean density in bins of equal width from 0 to 1"`
 }
 
+// itemClass is the summary of the probability of a class.
 type itemClass struct {
 	Class   string  `json:"class"`
 	Mean    float64 `json:"mean"`
@@ -66,6 +68,7 @@ type itemClass struct {
 	AtLeast bool    `json:"at_least" doc:"the interval contains more than the level, since the resolution extends it to 0 or 1"`
 }
 
+// itemVotes are the votes on an item.
 type itemVotes struct {
 	Counts     []float64 `json:"counts" doc:"by class, in the order of the model's classes"`
 	CannotTell int       `json:"cannot_tell" doc:"number of undecided raters"`
@@ -154,17 +157,14 @@ func (p *rankedItems) see(ctx context.Context, in *itemInput) (*itemView, error)
 		return nil, err
 	}
 	if v.Now, err = p.distOf(ctx, &now, level, at); err == nil && voted && own.class >= 0 {
-		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
-		if err != nil {
-			return nil, err
+		if a, err = after(p.of.model, a, p.ballots.of(i, p.ids[i], rater)); err == nil {
+			v.Before, err = p.distOf(ctx, &a, level, at)
 		}
-		v.Before, err = p.distOf(ctx, &before, level, at)
-		return v, err
 	}
 	return v, err
 }
 
-// hides reports whether the votes on item i are hidden from a rater: others have voted, she has not.
+// hides reports whether the votes on item i are hidden from a rater: others have voted, the rater has not.
 func (p *rankedItems) hides(i int, rater string) bool {
 	if rater == "" {
 		return false
@@ -248,7 +248,7 @@ func featuresOf(ds *dataset.Dataset) []itemValue {
 	return list
 }
 
-// pictureKind returns how an array of a shape is shown: as an image, a volume or a vector.
+// pictureKind returns how an array of the given shape is shown: as an image, a volume or a vector.
 func pictureKind(shape []int) string {
 	switch {
 	case len(shape) == 3 && shape[1] > 1 && shape[2] > 1:
@@ -259,34 +259,39 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws a feature of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// image draws a feature of an item as PNG: an image, or a slice of a volume across an axis. Volumes
 // keep their orientation, with the last axis upwards, as is customary in radiology.
-func (p *rankedItems) picture(i, feature, axis, slice int) ([]byte, error) {
+func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, error) {
+	i, err := p.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return nil, err
 	}
-	if feature < 0 || feature >= len(ds.Features) || ds.Features[feature].Kind != dataset.Tensor || pictureKind(ds.Features[feature].Shape) == "vector" {
-		return nil, failf(404, "item %q has no image %d", p.ids[i], feature)
+	k := in.Feature
+	if k < 0 || k >= len(ds.Features) || ds.Features[k].Kind != dataset.Tensor || pictureKind(ds.Features[k].Shape) == "vector" {
+		return nil, failf(404, "item %q has no image %d", p.ids[i], k)
 	}
 	at := 0
-	for _, q := range ds.Features[:feature] {
-		at += q.Width()
+	for _, f := range ds.Features[:k] {
+		at += f.Width()
 	}
-	shape := ds.Features[feature].Shape
-	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[feature].Width()]
+	shape := ds.Features[k].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[k].Width()]
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {
 		m = drawImage(values, shape, tone)
-	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
-		return nil, badRequest("axis %d, slice %d: expected a slice of the volume %v", axis, slice, shape[1:])
+	} else if in.Axis < 0 || in.Axis > 2 || in.Slice < 0 || in.Slice >= shape[1+in.Axis] {
+		return nil, badRequest("axis %d, slice %d: expected a slice of the volume %v", in.Axis, in.Slice, shape[1:])
 	} else {
-		m = drawSlice(values, shape, axis, slice, tone)
+		m = drawSlice(values, shape, in.Axis, in.Slice, tone)
 	}
 	var b bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
-	return b.Bytes(), err
+	return &fileResponse{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b.Bytes()}, err
 }
 
 // tones returns the mapping of values to gray levels. Images with values in 0 … 255 or 0 … 1 are not

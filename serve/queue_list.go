@@ -225,10 +225,6 @@ type skipInput struct {
 	}
 }
 
-func (s *Server) skipItem(ctx context.Context, in *skipInput) (*struct{}, error) {
-	return nil, s.queue.skip(in.Body.Item, in.Body.Rater)
-}
-
 type undoInput struct {
 	Item  string `query:"item" required:"true" minLength:"1" maxLength:"1024"`
 	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024"`

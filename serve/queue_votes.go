@@ -59,7 +59,7 @@ func voteOf(v votelog.Vote) apiVote {
 
 func isCannotTell(v votelog.Vote) bool { return v.Label == "" && strings.HasPrefix(v.Key, cannotTell) }
 
-// mark is the vote of a rater on an item, or that she is undecided.
+// mark is the vote of a rater on an item, or records that the rater is undecided.
 type mark struct {
 	rater string
 	class int // −1: undecided
@@ -112,11 +112,10 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 	for i, c := range ds.Classes {
 		class[i] = slices.Index(classes, c)
 	}
-	unknown, place := 0, make([]int, ds.Len())
+	unknown := 0
 	for j, id := range ds.Items {
 		i, ok := at[id]
-		if place[j] = i; !ok {
-			place[j] = -1
+		if !ok {
 			unknown++
 			continue
 		}
@@ -127,7 +126,7 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 		b.earlier[i] = g
 	}
 	for _, r := range ds.Ratings {
-		if i := place[r.Item]; i >= 0 {
+		if i, ok := at[ds.Items[r.Item]]; ok {
 			b.earlier[i].named = append(b.earlier[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
 		}
 	}
@@ -233,9 +232,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 		return nil, err
 	}
 	text, err := json.MarshalIndent(tasks, "", " ")
-	if err == nil {
-		err = s.options.Limits.checkResponse(int64(len(text)))
-	}
+	err = cmp.Or(err, s.options.Limits.checkResponse(int64(len(text))))
 	return &fileResponse{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
 }
 

@@ -122,8 +122,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 		}
 		want.Keep = want.keeps
 	}
-	metrics := s.metrics.forModel(m.name)
-	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
+	want.Seen = s.metrics.observer(m.name, want.abstains())
 	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
 		return badRequest("%w: request fewer outputs, or the long format", err)
@@ -136,7 +135,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 	hold := func(n int) error { return s.hold(w, int64(n)) }
 	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, hold))
 	d := p.Diagnostics()
-	s.metrics.countItems(metrics, d)
+	s.metrics.countItems(m.name, d)
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
 		// The status is already sent; only aborting the response can signal the error.
 		rec.err = fmt.Errorf("after %d items: %w", d.Items, err)

@@ -69,10 +69,7 @@ func (o *Options) complete() error {
 	if o.Reload < 0 {
 		return fmt.Errorf("reload interval %v: expected at least 0", o.Reload)
 	}
-	if err := checkAbstention(o.MaxWidth, o.MinTop); err != nil {
-		return err
-	}
-	return checkLevel(o.Level)
+	return cmp.Or(checkAbstention(o.MaxWidth, o.MinTop), checkLevel(o.Level))
 }
 
 // defaultOptions returns the options of a prediction before those of the request are applied.

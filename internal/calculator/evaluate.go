@@ -280,15 +280,11 @@ type lineReader struct {
 func (r *lineReader) batch() ([]inputLine, error) {
 	var lines []inputLine
 	for {
-		text, err := r.line()
-		l := inputLine{number: r.number, text: bytes.TrimRight(text, "\r\n")}
-		if errors.Is(err, errLongLine) {
-			l.err, err = err, nil
-		}
+		l, err := r.line()
 		if err != nil && err != io.EOF {
 			return lines, err // an incomplete line is not evaluated
 		}
-		if l.err != nil || len(bytes.TrimSpace(text)) > 0 {
+		if l.err != nil || len(bytes.TrimSpace(l.text)) > 0 {
 			lines = append(lines, l)
 		}
 		if err != nil || len(lines) == linesAtOnce || len(lines) > 0 && !r.ready() {
@@ -303,30 +299,23 @@ func (r *lineReader) ready() bool {
 	return bytes.IndexByte(arrived, '\n') >= 0
 }
 
-var errLongLine = errors.New("line too long")
-
-// line returns a copy of the next line. One that is too long is skipped to its
-// end, so that the next can be read. The last line may lack its end: it comes
-// with io.EOF.
-func (r *lineReader) line() ([]byte, error) {
+// line returns a copy of the next line. One that is too long has an error instead
+// of its text and is skipped to its end, so that the next can be read. The last
+// line may lack its end: it comes with io.EOF.
+func (r *lineReader) line() (inputLine, error) {
 	r.number++
-	var line []byte
-	long := false
+	l := inputLine{number: r.number}
 	for {
 		chunk, err := r.r.ReadSlice('\n')
-		if len(line)+len(chunk) > longestLine {
-			long, line = true, nil
+		if len(l.text)+len(chunk) > longestLine {
+			l.text, l.err = nil, fmt.Errorf("line too long: expected at most %d bytes", longestLine)
 		}
-		if !long {
-			line = append(line, chunk...)
+		if l.err == nil {
+			l.text = append(l.text, chunk...)
 		}
-		switch {
-		case err == bufio.ErrBufferFull:
-		case long && (err == nil || err == io.EOF):
-			// At the end of input the next call reports it.
-			return nil, fmt.Errorf("%w: expected at most %d bytes", errLongLine, longestLine)
-		default:
-			return line, err
+		if err != bufio.ErrBufferFull {
+			l.text = bytes.TrimRight(l.text, "\r\n")
+			return l, err
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"credence/internal/printout"
 	"credence/internal/words"
@@ -131,6 +132,7 @@ func (r *Report) likelihood(alpha []float64) float64 {
 	return math.Exp(l - all)
 }
 
+// moments prints the mean, standard deviation and median of each class.
 func (r *Report) moments(w *bytes.Buffer) {
 	p := r.precision()
 	t := r.newTable(true, "mean", "sd", "median", "P(top)")
@@ -211,9 +213,9 @@ func (r *Report) sketch(w *bytes.Buffer) {
 	}
 }
 
+// sparklines draws each density on its own line over a common axis.
 func (r *Report) sparklines(w *bytes.Buffer) {
 	w.WriteString("Density of each class's probability, each to its own height\n")
-	var labels []string
 	var densities []*mixture.Beta
 	names := printout.NewTable(0, 1)
 	r.eachRow(func(lead []string, i int, s *state) {
@@ -222,10 +224,21 @@ func (r *Report) sparklines(w *bytes.Buffer) {
 	})
 	var text bytes.Buffer
 	names.Print(&text)
+	var labels []string
+	gutter := 0 // room for the labels
 	for line := range strings.Lines(text.String()) {
-		labels = append(labels, printout.Ellipsis(strings.TrimRight(line, "\n"), r.Width/3))
+		label := printout.Ellipsis(strings.TrimRight(line, "\n"), r.Width/3)
+		labels, gutter = append(labels, label), max(gutter, utf8.RuneCountInString(label))
 	}
-	drawSparklines(w, labels, densities, r.Width)
+	a := newAxis(r.Width-gutter-2, densities...)
+	for i, f := range densities {
+		line := printout.Pad(labels[i], gutter, true) + "  " + sparkline(f, a)
+		w.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	ruler, numbers := a.lines()
+	for _, line := range []string{ruler, numbers} {
+		w.WriteString(strings.Repeat(" ", gutter+2) + line + "\n")
+	}
 }
 
 // precision is the number of digits in a report: decimals or, close to zero and

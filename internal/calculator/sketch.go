@@ -235,20 +235,3 @@ func sparkline(f *mixture.Beta, a axis) string {
 	}
 	return string(text)
 }
-
-// drawSparklines draws each density on its own line over a common axis.
-func drawSparklines(w *bytes.Buffer, labels []string, densities []*mixture.Beta, width int) {
-	gutter := 0
-	for _, l := range labels {
-		gutter = max(gutter, utf8.RuneCountInString(l))
-	}
-	a := newAxis(width-gutter-2, densities...)
-	for i, f := range densities {
-		line := printout.Pad(labels[i], gutter, true) + "  " + sparkline(f, a)
-		w.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	ruler, numbers := a.lines()
-	for _, line := range []string{ruler, numbers} {
-		w.WriteString(strings.Repeat(" ", gutter+2) + line + "\n")
-	}
-}

@@ -35,9 +35,6 @@ const (
 	ExtraComma            // a comma before the closing bracket
 )
 
-// blank reports whether c is white space between tokens.
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-
 // plain returns the number of bytes at the start of text that need no decoding in a string: those before
 // a quote, a backslash or a control character.
 func plain(text []byte) int {
@@ -236,7 +233,7 @@ func (s *Scanner) Ahead(n int) []byte {
 func (s *Scanner) Peek() byte {
 	for {
 		for ; s.At < len(s.Text); s.At++ {
-			if c := s.Text[s.At]; !blank(c) {
+			if c := s.Text[s.At]; c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 				return c
 			}
 		}
