@@ -56,11 +56,16 @@ func (s *Settings) volumes() *dataset.Preparation     { return &s.Load.FeatureOp
 // Field returns an option of s as a flag value.
 func (s *Settings) Field(o *Option) *Field { return &Field{o, s} }
 
-func (s *Settings) from(name string, o origin) {
+// put sets an option and records the origin of its value. A list is appended to if the origin is the same as before.
+func (s *Settings) put(o *Option, texts []string, from origin) error {
+	if err := o.put(s, texts, s.origins[o.Name] == from); err != nil {
+		return err
+	}
 	if s.origins == nil {
 		s.origins = map[string]origin{}
 	}
-	s.origins[name] = o
+	s.origins[o.Name] = from
+	return nil
 }
 
 // Given reports whether an option was set by the user or found in the data.
@@ -118,10 +123,9 @@ func (s *Settings) File(path string, except ...string) error {
 		if s.Given(e.Name) || slices.Contains(except, e.Name) {
 			continue
 		}
-		if err := e.put(s, e.Texts, false); err != nil {
+		if err := s.put(e.Option, e.Texts, e.origin); err != nil {
 			return e.errorf(" %w", err)
 		}
-		s.from(e.Name, e.origin)
 	}
 	return nil
 }
@@ -147,10 +151,9 @@ func (s *Settings) Recognized(ds *dataset.Dataset) error {
 		if s.Given(name) || texts[0] == "" {
 			continue
 		}
-		if err := lookup(name).put(s, texts, false); err != nil {
+		if err := s.put(lookup(name), texts, origin{source: fromData}); err != nil {
 			return err
 		}
-		s.from(name, origin{source: fromData})
 	}
 	return nil
 }
