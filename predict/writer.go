@@ -119,6 +119,7 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 	}
 }
 
+// Close writes the end of the file.
 func (t *tableRows) Close() error { return t.close() }
 
 // values appends the values of a prediction, and passes its row to Format.Seen.
