@@ -8,6 +8,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -81,10 +82,8 @@ func (p *Predictor) Run(ctx context.Context, src Source) iter.Seq2[*Batch, error
 	p.src = src
 	return func(yield func(*Batch, error) bool) {
 		for b, err := range p.batches(ctx, src) {
-			if err == nil {
-				err = ctx.Err()
-			}
 			var out *Batch
+			err = cmp.Or(err, ctx.Err())
 			if err == nil {
 				out, err = p.predict(ctx, b)
 			}
@@ -149,47 +148,41 @@ func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, erro
 
 // batches returns the batches of src; with Ahead, the next one is read while one is predicted.
 func (p *Predictor) batches(ctx context.Context, src Source) iter.Seq2[*dataset.Batch, error] {
-	each := func(yield func(*dataset.Batch, error) bool) {
-		for {
-			b, err := src.Next()
-			if err == io.EOF || !yield(b, err) || err != nil {
-				return
-			}
-		}
-	}
-	if !p.o.Ahead {
-		return each
-	}
-	type read struct {
-		batch *dataset.Batch
-		err   error
-	}
 	return func(yield func(*dataset.Batch, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		list, done := make(chan read), make(chan struct{})
-		go func() {
-			defer close(done)
-			defer close(list)
-			for b, err := range each {
-				select {
-				case list <- read{b, err}:
-				case <-ctx.Done():
+		next := src.Next
+		for {
+			b, err := next()
+			if err == io.EOF {
+				if err = ctx.Err(); err == nil {
 					return
 				}
 			}
-		}()
-		defer func() {
-			stop()
-			<-done
-		}()
-		for r := range list {
-			if !yield(r.batch, r.err) {
+			ahead := p.o.Ahead && err == nil
+			if ahead {
+				next = startNext(src)
+			}
+			if !yield(b, err) || err != nil {
+				if ahead {
+					next() // the caller may close the source
+				}
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil {
-			yield(nil, err)
-		}
+	}
+}
+
+// startNext starts to read a batch, and returns a function that waits for it.
+func startNext(src Source) func() (*dataset.Batch, error) {
+	var b *dataset.Batch
+	var err error
+	done := make(chan struct{})
+	go func() {
+		b, err = src.Next()
+		close(done)
+	}()
+	return func() (*dataset.Batch, error) {
+		<-done
+		return b, err
 	}
 }
 

@@ -53,7 +53,7 @@ type Column struct {
 	list         bool // list of numbers, written as text in formats without lists
 }
 
-// Value is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
+// Value is one value of a row. The column determines which field holds it; booleans are the numbers 0 and 1.
 type Value struct {
 	Text   string
 	Number float64

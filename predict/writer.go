@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"credence/internal/par"
 	"credence/internal/table"
@@ -32,13 +33,12 @@ func NewWriter(w io.Writer, t *Table) (Writer, error) {
 }
 
 // sink writes rows in one form.
-type sink interface {
-	// encode appends values as text, in forms that are text. It is called on all cores.
-	encode(dst []byte, values []Value) []byte
+type sink struct {
+	// encode appends values as text; it is nil in forms that are not text. It is called on all cores.
+	encode func(dst []byte, values []Value) []byte
 	// put writes a piece; flush writes all buffered data.
-	put(p *piece) error
-	flush() error
-	Close() error
+	put          func(p *piece) error
+	flush, close func() error
 }
 
 // piece is the rows of some items: values, and their text in forms that are text.
@@ -48,28 +48,23 @@ type piece struct {
 }
 
 // newSink starts a file with the given columns.
-func newSink(w io.Writer, f *Form, columns []Column) (sink, error) {
+func newSink(w io.Writer, f *Form, columns []Column) (*sink, error) {
 	switch f.Name {
 	case "parquet":
-		p, err := table.NewParquetWriter(w, typed(columns))
-		return &parquetSink{columns: columns, w: p}, err
+		return newParquetSink(w, columns)
 	case "arrow":
-		buffer := bufio.NewWriterSize(w, 1<<16)
-		a, err := table.NewArrowWriter(buffer, typed(columns))
-		return &arrowSink{columns: columns, w: a, buffer: buffer}, err
+		return newArrowSink(w, columns)
 	case "jsonl":
-		return &textSink{bufio.NewWriterSize(w, 1<<16), columns, f.appendJSON}, nil
+		return newTextSink(w, columns, f.appendJSON, nil)
 	case "csv":
-		out := &textSink{bufio.NewWriterSize(w, 1<<16), columns, f.appendCSV}
-		_, err := out.w.Write(headerCSV(columns))
-		return out, err
+		return newTextSink(w, columns, f.appendCSV, headerCSV(columns))
 	}
 	return nil, fmt.Errorf("predictions cannot be written as %q", f.Name)
 }
 
 // tableRows writes the rows of a table to a sink.
 type tableRows struct {
-	sink
+	*sink
 	table  *Table
 	pieces []piece
 }
@@ -79,7 +74,7 @@ const textItems = 32
 
 func (t *tableRows) Write(ctx context.Context, list []Prediction) (bool, error) {
 	items := 1
-	if _, ok := t.sink.(*textSink); ok {
+	if t.encode != nil {
 		items = textItems
 	}
 	pieces := (len(list) + items - 1) / items
@@ -118,9 +113,14 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 	}
 	if values, err := t.table.values(ctx, p.values[:0], x); err == nil {
 		p.values = values
-		p.text = t.encode(p.text, values)
+		if t.encode != nil {
+			p.text = t.encode(p.text, values)
+		}
 	}
 }
+
+// Close writes the end of the file.
+func (t *tableRows) Close() error { return t.close() }
 
 // values appends the values of a prediction, and passes its row to Format.Seen.
 func (t *Table) values(ctx context.Context, dst []Value, p *Prediction) ([]Value, error) {
@@ -134,22 +134,19 @@ func (t *Table) values(ctx context.Context, dst []Value, p *Prediction) ([]Value
 	return t.Append(dst, &r), nil
 }
 
-// textSink writes rows as text.
-type textSink struct {
-	w       *bufio.Writer
-	columns []Column
-	rows    func(dst []byte, columns []Column, values []Value) []byte
+// newTextSink writes a header, and rows as text.
+func newTextSink(w io.Writer, columns []Column, rows func([]byte, []Column, []Value) []byte, header []byte) (*sink, error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	_, err := out.Write(header)
+	return &sink{
+		encode: func(dst []byte, values []Value) []byte { return rows(dst, columns, values) },
+		put: func(p *piece) error {
+			_, err := out.Write(p.text)
+			return err
+		},
+		flush: out.Flush, close: out.Flush,
+	}, err
 }
-
-func (t *textSink) encode(dst []byte, values []Value) []byte { return t.rows(dst, t.columns, values) }
-
-func (t *textSink) put(p *piece) error {
-	_, err := t.w.Write(p.text)
-	return err
-}
-
-func (t *textSink) flush() error { return t.w.Flush() }
-func (t *textSink) Close() error { return t.w.Flush() }
 
 // typed returns the columns with their types in Parquet and Arrow.
 func typed(columns []Column) []table.ParquetColumn {
@@ -160,30 +157,23 @@ func typed(columns []Column) []table.ParquetColumn {
 	return list
 }
 
-// parquetSink writes rows to a Parquet file.
-type parquetSink struct {
-	columns []Column
-	w       *table.ParquetWriter
-	row     []any
-}
-
-func (*parquetSink) encode(dst []byte, _ []Value) []byte { return dst }
-
-func (t *parquetSink) put(p *piece) error {
-	for values := p.values; len(values) > 0; values = values[len(t.columns):] {
-		t.row = t.row[:0]
-		for i := range t.columns {
-			t.row = append(t.row, values[i].value(&t.columns[i]))
+// newParquetSink writes rows to a Parquet file.
+func newParquetSink(w io.Writer, columns []Column) (*sink, error) {
+	out, err := table.NewParquetWriter(w, typed(columns))
+	row := make([]any, len(columns))
+	put := func(p *piece) error {
+		for values := range slices.Chunk(p.values, len(columns)) {
+			for i := range columns {
+				row[i] = values[i].value(&columns[i])
+			}
+			if err := out.Write(row...); err != nil {
+				return err
+			}
 		}
-		if err := t.w.Write(t.row...); err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
+	return &sink{put: put, flush: func() error { return nil }, close: out.Close}, err
 }
-
-func (*parquetSink) flush() error   { return nil }
-func (t *parquetSink) Close() error { return t.w.Close() }
 
 // value returns the value for a Parquet file.
 func (v *Value) value(c *Column) any {
@@ -202,52 +192,48 @@ func (v *Value) value(c *Column) any {
 	return v.Number != 0
 }
 
-// arrowSink writes rows as an Arrow stream, which other programs can use without conversion.
-type arrowSink struct {
-	columns []Column
-	w       *table.ArrowWriter
-	buffer  *bufio.Writer
-	list    []byte
-}
-
 // arrowBytes is the largest number of bytes that are buffered.
 const arrowBytes = 64 << 20
 
-func (*arrowSink) encode(dst []byte, _ []Value) []byte { return dst }
-
-func (t *arrowSink) put(p *piece) error {
-	for values := p.values; len(values) > 0; values = values[len(t.columns):] {
-		for i := range t.columns {
-			t.add(i, &t.columns[i], &values[i])
+// newArrowSink writes rows as an Arrow stream, which other programs can use without conversion.
+func newArrowSink(w io.Writer, columns []Column) (*sink, error) {
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	out, err := table.NewArrowWriter(buffer, typed(columns))
+	put := func(p *piece) error {
+		for values := range slices.Chunk(p.values, len(columns)) {
+			for i := range columns {
+				values[i].addTo(out, i, &columns[i])
+			}
 		}
+		if out.Size() > arrowBytes {
+			return out.Flush()
+		}
+		return nil
 	}
-	if t.w.Size() > arrowBytes {
-		return t.w.Flush()
-	}
-	return nil
+	return &sink{
+		put:   put,
+		flush: func() error { return cmp.Or(out.Flush(), buffer.Flush()) },
+		close: func() error { return cmp.Or(out.Close(), buffer.Flush()) },
+	}, err
 }
 
-// add appends a value to column i.
-func (t *arrowSink) add(i int, c *Column, v *Value) {
+// addTo appends the value to column i of an Arrow stream.
+func (v *Value) addTo(w *table.ArrowWriter, i int, c *Column) {
 	switch {
 	case v.null:
-		t.w.Null(i)
+		w.Null(i)
 	case c.list:
-		t.list = appendList(t.list[:0], v.list)
-		t.w.Text(i, string(t.list))
+		w.Text(i, string(appendList(nil, v.list)))
 	case c.Kind == Text:
-		t.w.Text(i, v.Text)
+		w.Text(i, v.Text)
 	case c.Kind == Number:
-		t.w.Number(i, v.Number)
+		w.Number(i, v.Number)
 	case c.Kind == Whole:
-		t.w.Whole(i, int64(v.Number))
+		w.Whole(i, int64(v.Number))
 	default:
-		t.w.Bool(i, v.Number != 0)
+		w.Bool(i, v.Number != 0)
 	}
 }
-
-func (t *arrowSink) flush() error { return cmp.Or(t.w.Flush(), t.buffer.Flush()) }
-func (t *arrowSink) Close() error { return cmp.Or(t.w.Close(), t.buffer.Flush()) }
 
 // WriteRows writes rows other than predictions. The value of each column is a string, float64, int64 or bool, or nil
 // if it is unknown.
@@ -258,12 +244,14 @@ func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
 	}
 	for _, row := range rows {
 		p := piece{values: valuesOf(row)}
-		p.text = out.encode(nil, p.values)
+		if out.encode != nil {
+			p.text = out.encode(nil, p.values)
+		}
 		if err := out.put(&p); err != nil {
 			return err
 		}
 	}
-	return out.Close()
+	return out.close()
 }
 
 // valuesOf converts the values of [WriteRows].

@@ -108,22 +108,16 @@ func (g *gallery) reliability(in *Input) []*figure {
 	if figures[0] != nil && len(in.Classes) > 2 {
 		all := plot.Comparison{Title: "Are the probabilities calibrated, class by class?", Equal: "as predicted", Unit: true,
 			XLabel: "predicted probability of the class", YLabel: "share of votes for it"}
-		var empty []string
-		for i, name := range in.Classes {
+		var missing string
+		all.Series, missing = series(in.Classes, func(i int) (plot.PointSeries, int) {
 			p := points(diagrams[i+1])
 			for k := range p {
 				p[k].Lo, p[k].Hi = math.NaN(), math.NaN()
 			}
-			switch {
-			case len(p) == 0:
-				empty = append(empty, name)
-			case len(all.Series) < mostSeries:
-				all.Series = append(all.Series, plot.PointSeries{Label: name, Points: p})
-			}
-		}
+			return plot.PointSeries{Label: in.Classes[i], Points: p}, len(p)
+		})
 		if len(all.Series) > 0 {
-			figures = append(figures, g.draw(all,
-				"The same for the probability of each class, predicted or not, without intervals."+notShown(len(in.Classes), len(all.Series), empty)))
+			figures = append(figures, g.draw(all, "The same for the probability of each class, predicted or not, without intervals."+missing))
 		}
 	}
 	return figures
@@ -132,40 +126,41 @@ func (g *gallery) reliability(in *Input) []*figure {
 // mostSeries is the maximum number of classes in a figure.
 const mostSeries = 6
 
-// notShown returns a sentence on the classes that a figure omits: those without data,
-// and those for which there is no room.
-func notShown(classes, shown int, empty []string) string {
-	text := ""
+// series returns the first series with data, where of returns that of class i and its number of points, and a
+// sentence on the classes that are missing: those without data, and those for which there is no room.
+func series[T any](classes []string, of func(i int) (T, int)) (shown []T, missing string) {
+	var empty []string
+	for i, name := range classes {
+		if s, n := of(i); n == 0 {
+			empty = append(empty, name)
+		} else if len(shown) < mostSeries {
+			shown = append(shown, s)
+		}
+	}
 	if len(empty) > 0 {
-		text = fmt.Sprintf(" Not shown because they have too few votes: %s.", words.Few(empty))
+		missing = fmt.Sprintf(" Not shown because they have too few votes: %s.", words.Few(empty))
 	}
-	if rest := classes - shown - len(empty); rest > 0 {
-		text += fmt.Sprintf(" The first %d classes are shown, %d more are not.", shown, rest)
+	if rest := len(classes) - len(shown) - len(empty); rest > 0 {
+		missing += fmt.Sprintf(" The first %d classes are shown, %d more are not.", len(shown), rest)
 	}
-	return text
+	return shown, missing
 }
 
 // pit draws the histogram of the probability integral transforms.
 func (g *gallery) pit(in *Input) *figure {
 	h := plot.Histogram{Title: "Do votes follow the predicted distributions?",
 		XLabel: "rank of the votes in their predicted distribution (PIT)"}
-	var empty []string
-	for _, c := range in.Result.PIT.Coordinates {
-		s := plot.ValueSeries{Label: c.Class, Values: c.Values}
-		if len(in.Classes) == 2 {
-			s.Label = ""
-		}
-		if len(c.Values) == 0 {
-			empty = append(empty, c.Class)
-		} else if len(h.Series) < mostSeries {
-			h.Series = append(h.Series, s)
-		}
-	}
+	coordinates, missing := in.Result.PIT.Coordinates, ""
+	names := words.Each(coordinates, func(c evaluate.PITCoordinate) string { return c.Class })
+	h.Series, missing = series(names, func(i int) (plot.ValueSeries, int) {
+		return plot.ValueSeries{Label: names[i], Values: coordinates[i].Values}, len(coordinates[i].Values)
+	})
 	if len(h.Series) == 0 {
 		return nil
 	}
-	missing := notShown(len(in.Result.PIT.Coordinates), len(h.Series), empty)
-	if d := len(in.Classes); d > 2 {
+	if d := len(in.Classes); d == 2 {
+		h.Series[0].Label = ""
+	} else {
 		missing += fmt.Sprintf(" %s, the last class, has no bars of its own: its votes follow from those of the others.", in.Classes[d-1])
 	}
 	return g.draw(h, "If predictions are right, all ranks are equally frequent and the bars stay in the gray band. A U shape means that "+
@@ -261,27 +256,22 @@ func (g *gallery) coverage(in *Input) *figure {
 	c := plot.Comparison{Title: "Do intervals contain the true probability as often as stated?",
 		XLabel: "level of the interval",
 		YLabel: "share of items it covers", Equal: "nominal", Same: true}
-	var empty []string
-	for _, name := range classes {
-		s := plot.PointSeries{Label: name}
+	var missing string
+	c.Series, missing = series(classes, func(i int) (plot.PointSeries, int) {
+		s := plot.PointSeries{Label: classes[i]}
 		for _, v := range in.Result.Coverage {
-			if v.Class == name && v.Empirical.Known() {
+			if v.Class == s.Label && v.Empirical.Known() {
 				p := plot.IntervalPoint{X: v.Level, Y: float64(v.Empirical)}
 				p.Lo, p.Hi = around(v.Empirical, v.SE, 0, 1)
 				s.Points = append(s.Points, p)
 			}
 		}
-		if len(s.Points) == 0 {
-			empty = append(empty, name)
-		} else if len(c.Series) < mostSeries {
-			c.Series = append(c.Series, s)
-		}
-	}
+		return s, len(s.Points)
+	})
 	if len(c.Series) == 0 {
 		return nil
 	}
-	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide."+
-		notShown(len(classes), len(c.Series), empty))
+	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide."+missing)
 }
 
 // densities draws some items of each kind: with two classes, two or three items

@@ -229,8 +229,8 @@ func readSheets(o, trained *dataset.LoadOptions) {
 }
 
 // ReadData reads items and the votes on them for m, the model of the run, with the options
-// that the run's own data were read with. Columns unknown to the model are omitted; votes
-// are for its classes.
+// that the run's own data were read with. Columns unknown to the model are omitted; the
+// classes of the votes are those of the model.
 func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
 	f.ReadAs(&o)
 	o.FeatureOptions.Schema = m.Transform.Schema()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/report"
 )
 
@@ -26,6 +27,15 @@ func rated(n int) *dataset.Dataset {
 	return ds
 }
 
+// ratersAt loads a model and returns what is known about its raters.
+func ratersAt(path string) (*evaluate.RaterReport, error) {
+	m, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return Raters(m, path)
+}
+
 // A run keeps what is known about named raters, modelled or not; a model file alone only its rater
 // model.
 func TestRaters(t *testing.T) {
@@ -38,7 +48,7 @@ func TestRaters(t *testing.T) {
 		fit := quick()
 		fit.Raters = how
 		trained(t, folder, d, Options{Fit: fit})
-		r, err := Raters(string(folder))
+		r, err := ratersAt(string(folder))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +59,7 @@ func TestRaters(t *testing.T) {
 		if shown := strings.Contains(page, "<h2>Raters</h2>"); shown != r.Modelled || strings.Contains(page, ">bob<") {
 			t.Errorf("raters %s: the page shows raters: %v, names: %v", how, shown, strings.Contains(page, ">bob<"))
 		}
-		alone, err := Raters(folder.Path(ModelFile))
+		alone, err := ratersAt(folder.Path(ModelFile))
 		switch {
 		case how == "off" && !errors.Is(err, ErrNoRaters):
 			t.Errorf("a model that knows no raters: error %v", err)
@@ -59,7 +69,7 @@ func TestRaters(t *testing.T) {
 		if err := os.WriteFile(folder.Path(RatersFile), []byte("{"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Raters(string(folder)); err == nil || !strings.Contains(err.Error(), RatersFile) {
+		if _, err := ratersAt(string(folder)); err == nil || !strings.Contains(err.Error(), RatersFile) {
 			t.Errorf("a damaged file: error %v", err)
 		}
 	}
@@ -75,7 +85,7 @@ func TestShowRaters(t *testing.T) {
 	fit := quick()
 	fit.Raters = "on"
 	trained(t, folder, d, Options{Fit: fit})
-	r, err := Raters(string(folder))
+	r, err := ratersAt(string(folder))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,19 +169,10 @@ func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	}
 }
 
-// Raters returns what is known about the raters that the run or the model file at path was trained
+// Raters returns what is known about the raters that m, the model of the run or the model file at path, was trained
 // on: for a run also how they vote compared with others, for a model file only the rater model.
 // If nothing is known, the error is ErrNoRaters.
-func Raters(path string) (*evaluate.RaterReport, error) {
-	m, err := Load(path)
-	if err != nil {
-		return nil, err
-	}
-	return RatersOf(m, path)
-}
-
-// RatersOf is [Raters] for a model that was loaded from path.
-func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
+func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	if folder := Folder(path); folder.Has(RatersFile) {
 		r := &evaluate.RaterReport{}
 		text, err := os.ReadFile(folder.Path(RatersFile))

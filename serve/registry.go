@@ -214,7 +214,7 @@ func (r *registry) load(p place, before *served) (*served, error) {
 	if filepath.Base(of) == run.ModelFile {
 		of = filepath.Dir(of)
 	}
-	s.raters, s.noRaters = run.RatersOf(m, of)
+	s.raters, s.noRaters = run.Raters(m, of)
 	return s, nil
 }
 

@@ -96,8 +96,7 @@ func (r *checkReport) designs(w *printout.Page) {
 	if len(r.Designs) == 0 {
 		return
 	}
-	w.Heading("How many votes per item, how many items?")
-	t := printout.NewTable()
+	t := w.NewTable("How many votes per item, how many items?")
 	var items []int
 	for _, d := range r.Designs {
 		if !slices.Contains(items, d.Items) {
@@ -154,8 +153,7 @@ func (r *checkReport) agreement(w *printout.Page) {
 	if r.Support.PairedItems == 0 {
 		return
 	}
-	w.Heading("Agreement between votes on the same item")
-	t := printout.NewTable(0, 2)
+	t := w.NewTable("Agreement between votes on the same item", 0, 2)
 	t.Add("", "", "95% interval")
 	for _, a := range []struct {
 		name   string
@@ -188,8 +186,7 @@ func (r *checkReport) votesPerItem(w *printout.Page) {
 	if inBands {
 		per = bands(per)
 	}
-	w.Heading("Votes per item")
-	t := printout.NewTable(2)
+	t := w.NewTable("Votes per item", 2)
 	t.Add("  votes", "items", "")
 	for i, p := range per {
 		votes, last := words.Count(float64(p.Votes)), r.VotesPerItem[len(r.VotesPerItem)-1].Votes
@@ -221,8 +218,7 @@ func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
 
 // classUse prints the share of votes for each class.
 func (r *checkReport) classUse(w *printout.Page) {
-	w.Heading("Classes, and the chance that another vote on the item agrees")
-	t := printout.NewTable(0, 3, 5)
+	t := w.NewTable("Classes, and the chance that another vote on the item agrees", 0, 3, 5)
 	t.Add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*maxRows)] {
 		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percent(c.Share, 1), shareBar(float64(c.Share), 15),
@@ -240,8 +236,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		return
 	}
 	if len(r.classes) > 2 {
-		w.Heading("Disagreement between classes")
-		t := printout.NewTable(0, 3)
+		t := w.NewTable("Disagreement between classes", 0, 3)
 		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
 			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percent(c.Share, 1), percent(c.Chance, 1), shareBar(float64(c.Share), 20))
@@ -249,8 +244,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		w.Table(t)
 		w.WriteByte('\n')
 	}
-	w.Heading("Most contested items")
-	t := printout.NewTable(0, 2)
+	t := w.NewTable("Most contested items", 0, 2)
 	t.Add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
 		var order []int
@@ -291,8 +285,7 @@ func (r *checkReport) raters(w *printout.Page) {
 		w.Paragraph("", fmt.Sprintf("None of the %s votes differently from the others, as far as these votes show.", words.Plural(len(r.Raters), "rater")))
 		return
 	}
-	w.Heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
-	t := printout.NewTable(0, 6)
+	t := w.NewTable(fmt.Sprintf("Raters who differ: %d of %d", len(differ), len(r.Raters)), 0, 6)
 	t.Add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
 	for _, x := range differ[:min(len(differ), maxRows)] {
 		t.Add("  "+printout.Ellipsis(x.Name, 20), words.Thousands(x.Votes), decimal(x.Agreement, 3), decimal(x.Expected, 3),

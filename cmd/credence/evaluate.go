@@ -119,7 +119,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if o.report != "" {
 		page := run.ReportInput(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
-		if err := o.completePage(cmd, path, page); err != nil {
+		if err := o.completePage(cmd, m, path, page); err != nil {
 			return err
 		}
 	}
@@ -138,9 +138,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // completePage adds the title, author, date and raters to a report page, and writes it.
-func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page report.Input) error {
+func (o *evaluateOptions) completePage(cmd *cobra.Command, m *model.Model, path string, page report.Input) error {
 	page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
-	raters, err := run.Raters(path)
+	raters, err := run.Raters(m, path)
 	if err != nil && !errors.Is(err, run.ErrNoRaters) {
 		return err
 	}

@@ -43,7 +43,7 @@ func (o *evaluateOptions) useRunVotes(w io.Writer, path string, load *dataset.Lo
 	}
 }
 
-// dataWarnings writes the warnings about data that are not trained on. Warnings that
+// dataWarnings writes the warnings about data that a model is evaluated on, or that are only checked. Those that
 // matter only for training are omitted or shortened.
 func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	for _, err := range ds.Warnings {

@@ -52,8 +52,7 @@ func (r *evaluateReport) heading(w *printout.Page) {
 // losses compares the losses of the model with those of the reference models.
 func (r *evaluateReport) losses(w *printout.Page) {
 	res := r.result
-	w.Heading("Loss per vote, in nats: lower is better")
-	t := printout.NewTable(0, 2)
+	t := w.NewTable("Loss per vote, in nats: lower is better", 0, 2)
 	add := func(name string, loss evaluate.Estimate, d *evaluate.Difference) {
 		difference := ""
 		if d != nil && d.Value.Known() {
@@ -83,8 +82,7 @@ func (r *evaluateReport) losses(w *printout.Page) {
 
 func (r *evaluateReport) scores(w *printout.Page) {
 	res := r.result
-	w.Heading("Scores")
-	t := printout.NewTable(0, 2).Bare()
+	t := w.NewTable("Scores", 0, 2).Bare()
 	t.Add("  accuracy", plusMinus(res.Accuracy, 3), "predicted class is a most-voted one")
 	t.Add("  Brier", plusMinus(res.Brier, 3), "squared error per vote, 0 to 2")
 	t.Add("  ECE", plusMinus(res.ECE, 3), "calibration error of the predicted class")
@@ -94,8 +92,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 // intervals prints whether votes are dispersed as the distributions predict.
 func (r *evaluateReport) intervals(w *printout.Page) {
 	res := r.result
-	w.Heading("Are votes spread as predicted?")
-	t := printout.NewTable(0, 2).Bare()
+	t := w.NewTable("Are votes spread as predicted?", 0, 2).Bare()
 	t.Add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
 	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio.Estimate, 2), "over 1: too narrow; under 1: too wide")
 	if d := res.DispersionRatio; d.Lo.Known() {
@@ -117,8 +114,7 @@ func (r *evaluateReport) widths(w *printout.Page) {
 	if !slices.ContainsFunc(r.result.Widths, func(g evaluate.WidthGroup) bool { return g.Items > 0 }) {
 		return
 	}
-	w.Heading("Width of the %s interval of the predicted class", printout.Percent(r.result.Level))
-	t := printout.NewTable(0)
+	t := w.NewTable(fmt.Sprintf("Width of the %s interval of the predicted class", printout.Percent(r.result.Level)), 0)
 	t.Add("  votes", "items", "median", "mean")
 	// The rows per class of unanimous votes follow that of all unanimous votes, before mixed ones.
 	groups := slices.Clone(r.result.Widths)
@@ -142,8 +138,7 @@ func (r *evaluateReport) coverage(w *printout.Page) {
 	if len(all) == 0 {
 		return
 	}
-	w.Heading("Coverage of the true probabilities, in percent")
-	t := printout.NewTable(0)
+	t := w.NewTable("Coverage of the true probabilities, in percent", 0)
 	header := []string{"  class"}
 	var levels []float64
 	for _, c := range all {
@@ -233,8 +228,7 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	if len(r.result.ClassCalibration) == 0 || r.result.VotedItems == 0 {
 		return
 	}
-	w.Heading("Share of the votes for each class")
-	t := printout.NewTable(0)
+	t := w.NewTable("Share of the votes for each class", 0)
 	t.Add("  class", "predicted", "observed", "ratio", "p-value")
 	for _, c := range r.result.ClassCalibration {
 		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected, 2), percent(c.Observed, 2),
@@ -249,8 +243,7 @@ func (r *evaluateReport) dispersion(w *printout.Page) {
 	if len(res.DispersionClasses)+len(res.DispersionBy) == 0 {
 		return
 	}
-	w.Heading("Dispersion ratio by group")
-	t := printout.NewTable(0)
+	t := w.NewTable("Dispersion ratio by group", 0)
 	t.Add("", "items", "ratio", "95% interval", "p-value", "shrunk")
 	add := func(d evaluate.Dispersion, shrunk string) {
 		t.Add("    "+printout.Ellipsis(d.Name, 24), words.Thousands(d.Items), plusMinus(d.Ratio.Estimate, 2),
@@ -295,8 +288,7 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 	if r.result.AbstentionBy == evaluate.ByWidth {
 		heading, threshold = "Abstention by the width of the interval", "width up to"
 	}
-	w.Heading("%s", heading)
-	t := printout.NewTable()
+	t := w.NewTable(heading)
 	t.Add("  answered", threshold, "accuracy", "loss per vote", "handed on: accuracy", "loss")
 	last := -1
 	for _, share := range abstentionShares {
@@ -347,8 +339,7 @@ func (r *evaluateReport) curve(w *printout.Page) {
 	if len(r.result.Curve) == 0 {
 		return
 	}
-	w.Heading("With fewer votes per item, and fewer items")
-	t := printout.NewTable()
+	t := w.NewTable("With fewer votes per item, and fewer items")
 	t.Add("  votes", "items", "dispersion ratio", "loss per vote")
 	for _, p := range r.result.Curve {
 		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), plusMinus(p.Ratio, 2), plusMinus(p.Loss, 4))

@@ -219,11 +219,11 @@ func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.out.begin(cmd, runFiles(path), o.plot); err != nil {
 		return err
 	}
-	// The model is read first, for its warnings and hints.
-	if _, err := loadModel(cmd.ErrOrStderr(), path); err != nil {
+	m, err := loadModel(cmd.ErrOrStderr(), path)
+	if err != nil {
 		return err
 	}
-	r, err := run.Raters(path)
+	r, err := run.Raters(m, path)
 	if errors.Is(err, run.ErrNoRaters) {
 		return withHint(fmt.Errorf("%w: its votes did not name them", err),
 			"train on votes with a column of raters (long form), or with one column per rater (wide form)")

@@ -259,7 +259,7 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 	return s, nil
 }
 
-// about returns the approximate number of items. All processes compute the same number.
+// about estimates the number of items. All processes that share the work get the same estimate.
 func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) int {
 	if n := in.Total(); n > 0 {
 		return n

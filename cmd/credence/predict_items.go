@@ -39,10 +39,7 @@ func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.
 		}
 	}
 	in, err := p.open(ctx, cmd.InOrStdin())
-	if err != nil {
-		return nil, nil, withFeatureHint(err)
-	}
-	return p, in, nil
+	return p, in, withFeatureHint(err)
 }
 
 // orStopped returns err, or an error that the work was stopped if ctx was canceled.

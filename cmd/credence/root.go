@@ -236,11 +236,17 @@ type flagGroup struct {
 
 // shortHelp has --help show the flags of some groups, and adds --help-all, which shows everything.
 func shortHelp(cmd *cobra.Command, groups []flagGroup) {
-	all := &helpAll{cmd: cmd}
-	cmd.Flags().VarPF(all, "help-all", "", "show all flags and details").NoOptDefVal = "true"
+	all := false
+	cmd.Flags().BoolFunc("help-all", "show all flags and details", func(string) error {
+		if text := cmd.Annotations[more]; text != "" && !all {
+			cmd.Long += "\n\n" + text
+		}
+		all = true
+		return cmd.Flags().Set("help", "true")
+	})
 	full := cmd.UsageFunc()
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		if all.given {
+		if all {
 			return full(cmd)
 		}
 		var b strings.Builder
@@ -257,24 +263,6 @@ func shortHelp(cmd *cobra.Command, groups []flagGroup) {
 		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 		return err
 	})
-}
-
-// helpAll is the value of --help-all: setting it asks for help, with everything.
-type helpAll struct {
-	cmd   *cobra.Command
-	given bool
-}
-
-func (h *helpAll) String() string { return "" }
-func (h *helpAll) Type() string   { return "bool" }
-
-func (h *helpAll) Set(string) error {
-	h.given = true
-	if text := h.cmd.Annotations[more]; text != "" {
-		h.cmd.Long += "\n\n" + text
-		h.cmd.Annotations[more] = ""
-	}
-	return h.cmd.Flags().Set("help", "true")
 }
 
 // renamedFlags are the flags that have another name now. The old one works for one release, with a warning.

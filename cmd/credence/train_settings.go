@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,13 +127,10 @@ func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
 
 // checkShares returns an error if --test and --validation do not make a valid split.
 func (o *trainOptions) checkShares() error {
-	if o.Test+o.Validation >= 1 {
-		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
-	}
-	if o.Load.FeatureOptions.SplitColumn != "" && o.Test+o.Validation > 0 {
-		return usagef("--split excludes --test and --validation")
-	}
-	return nil
+	held := o.Test + o.Validation
+	return cmp.Or(
+		expect(held < 1, "--test %v and --validation %v leave nothing to train on", o.Test, o.Validation),
+		expect(held == 0 || o.Load.FeatureOptions.SplitColumn == "", "--split excludes --test and --validation"))
 }
 
 // split prints the number of items in each part of the split, and warnings about it.

@@ -33,12 +33,7 @@ func (f *Field) set(text string, from origin) error {
 			}
 		}
 	}
-	more := f.settings.origins[f.Name] == from
-	if err := f.put(f.settings, texts, more); err != nil {
-		return err
-	}
-	f.settings.from(f.Name, from)
-	return nil
+	return f.settings.put(f.Option, texts, from)
 }
 
 // String returns the value as text.

@@ -59,6 +59,12 @@ func (p *Page) Paragraph(lead, text string) {
 	}
 }
 
+// NewTable writes a heading and returns a table to fill and write below it; left is as in the function [NewTable].
+func (p *Page) NewTable(heading string, left ...int) *Table {
+	p.Heading("%s", heading)
+	return NewTable(left...)
+}
+
 // Table writes a table.
 func (p *Page) Table(t *Table) {
 	if !p.Markdown {

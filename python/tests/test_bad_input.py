@@ -162,7 +162,7 @@ def test_load_corrupt(tmp_path, fitted):
 def test_load_nothing(tmp_path):
     with pytest.raises(OSError, match="no such file"):
         CredenceClassifier.load(tmp_path / "none")
-    with pytest.raises(OSError, match="holds no model.credence"):
+    with pytest.raises(OSError, match="contains no model.credence"):
         CredenceClassifier.load(tmp_path)
     (tmp_path / "model.credence").write_bytes(b"no model")
     with pytest.raises(InputError):

@@ -229,7 +229,7 @@ def test_fit(spark, here, model, frame):
     data = "--data", run / "data/items", "--votes", run / "data/votes"
     binary("train", *data, "--epochs", 2, "--seed", 3, "--ensemble", 2, "--out", here / "single", "-q")
     assert (run / "model.credence").read_bytes() == (here / "single/model.credence").read_bytes()
-    with pytest.raises(FileError, match="is there already and not empty"):
+    with pytest.raises(FileError, match="exists and is not empty"):
         credence.spark.fit(frame, votes, run)
     assert credence.spark.predict(frame, run).count() == 400
 

@@ -56,7 +56,7 @@ class Run:
             return cls({"model.credence": path.read_bytes()})
         files = {name: (path / name).read_bytes() for name in KEPT if (path / name).is_file()}
         if "model.credence" not in files:
-            raise FileError(f"{path} holds no model.credence", "give the folder that save or credence train wrote")
+            raise FileError(f"{path} contains no model.credence", "give the folder that save or credence train wrote")
         return cls(files)
 
     def write(self, path: Path) -> None:

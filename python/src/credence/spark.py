@@ -148,7 +148,7 @@ def fit(
     folder = Path(out).absolute()
     items, cast = folder / "data" / "items", folder / "data" / "votes"
     if not resume and folder.exists() and any(folder.iterdir()):
-        raise FileError(f"{folder} is there already and not empty", "choose another, or go on with resume=True")
+        raise FileError(f"{folder} exists and is not empty", "choose another, or go on with resume=True")
     for frame, path in ((features, items), (votes, cast)):
         if not (path / "_SUCCESS").exists():
             frame.write.mode("overwrite").parquet(path.as_uri())
