@@ -187,7 +187,8 @@ func (t *Transform) Inputs() []Input {
 		case Dense:
 			names = append(names, p.names()...)
 		case Codes:
-			codes = append(codes, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
+			levels := p.firstLevel() + len(p.Levels) // unknown, missing if that was in the training data, and the levels
+			codes = append(codes, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: levels})
 		case Grid:
 			grids = append(grids, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
 		}
@@ -231,10 +232,6 @@ func (p *fitted) input() InputKind {
 	}
 	return Dense
 }
-
-// codes returns the number of codes of an embedded column: unknown, missing if
-// that was in the training data, and the levels.
-func (p *fitted) codes() int { return p.firstLevel() + len(p.Levels) }
 
 // firstLevel returns the code of the first level; code 0 is unknown, 1 missing.
 func (p *fitted) firstLevel() int {

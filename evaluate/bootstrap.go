@@ -27,9 +27,6 @@ type Bootstrap struct {
 	ctx context.Context // of [EvaluateContext], or nil
 }
 
-// stopped reports whether the context is canceled.
-func (b Bootstrap) stopped() bool { return b.ctx != nil && b.ctx.Err() != nil }
-
 func (b Bootstrap) replicates(units int) int {
 	switch {
 	case b.Replicates > 0:
@@ -56,7 +53,7 @@ func (b Bootstrap) draw(times []int32, r int) {
 func (b Bootstrap) each(units int, body func(r int, times []int32)) {
 	par.Chunks(b.replicates(units), 8, func(lo, hi int) {
 		times := make([]int32, units)
-		for r := lo; r < hi && !b.stopped(); r++ {
+		for r := lo; r < hi && (b.ctx == nil || b.ctx.Err() == nil); r++ {
 			b.draw(times, r)
 			body(r, times)
 		}

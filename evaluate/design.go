@@ -96,7 +96,7 @@ func (s *Support) judgeRatio(votes Votes, by *designer) {
 	s.RatioSE, s.Intervals = Number(se), verdict(se)
 	switch {
 	case s.Intervals == "yes":
-	case by.correlation() < noSpread:
+	case 1/(1+sum(by.alpha)) < noSpread: // the correlation of two votes on an item
 		s.Reasons.add("votes on the same item hardly agree more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
@@ -174,9 +174,6 @@ func newDesigner(votes Votes) *designer {
 	}
 	return &designer{alpha: fit.Alpha, left: dist, trace: sum(dist.Variance(nil))}
 }
-
-// correlation returns the correlation of two votes on an item, 1/(α₀ + 1).
-func (d *designer) correlation() float64 { return 1 / (1 + sum(d.alpha)) }
 
 // ratioSE returns the standard error of R over items with as many votes as these,
 // without those that have fewer than two:

@@ -119,7 +119,7 @@ func (t *arrowTable) message() (kind int, header flatTable, err error) {
 		return 0, header, err
 	}
 	f := &flatBuffer{b: metadata}
-	m := f.root()
+	m := flatTable{f, f.int32(0)} // the root
 	header, ok := m.table(2)
 	body := m.int64(3)
 	if f.damaged || !ok || body < 0 {

@@ -48,9 +48,6 @@ func (f *flatBuffer) uint16(at int) int  { return int(f.number(at, 2)) }
 func (f *flatBuffer) int32(at int) int   { return int(f.number(at, 4)) }
 func (f *flatBuffer) int64(at int) int64 { return f.number(at, 8) }
 
-// root returns the root table of a buffer.
-func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
-
 // field returns the offset of a field, or 0 if it is absent.
 func (t flatTable) field(id int) int {
 	if t.buffer == nil { // the table is absent

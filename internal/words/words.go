@@ -42,17 +42,6 @@ func Noun[N int | float64](n N, noun string) string {
 // Plural formats a number of things: 1 vote, 2,687 votes, 3 classes.
 func Plural[N int | float64](n N, noun string) string { return Count(float64(n)) + " " + Noun(n, noun) }
 
-// Spelled is Plural with small numbers as words: one vote, two votes.
-func Spelled(n int, noun string) string { return Word(n) + " " + Noun(n, noun) }
-
-// Word returns a number from 0 to 5 as a word, and others as digits.
-func Word(n int) string {
-	if small := []string{"no", "one", "two", "three", "four", "five"}; n >= 0 && n < len(small) {
-		return small[n]
-	}
-	return Thousands(n)
-}
-
 // List joins names as in a sentence: "a, b and c". The conjunction is and, or another word.
 func List(names []string, and string) string {
 	last := len(names) - 1

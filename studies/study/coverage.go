@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"credence/internal/mnist"
-	"credence/internal/words"
 	"credence/train"
 )
 
@@ -45,7 +44,7 @@ func (s setting) grouping() grouping { return groupings[s.classes] }
 
 // String reads like "two classes, two votes, teacher of one epoch".
 func (s setting) String() string {
-	return fmt.Sprintf("%s, %s votes, teacher of %s", s.grouping().Name, words.Word(s.votes), epochs(s.teacher))
+	return fmt.Sprintf("%s, %s votes, teacher of %s", s.grouping().Name, word(s.votes), epochs(s.teacher))
 }
 
 // headline is the setting that carries the bars.

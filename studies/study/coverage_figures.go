@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"credence/internal/plot"
-	"credence/internal/words"
 )
 
 // figure is a figure of the study with its file, without an ending.
@@ -42,7 +41,7 @@ func (r *coverageResults) panels(s setting) (list []figure) {
 	for i, class := range g.Panels {
 		d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 		d.Title = fmt.Sprintf("Class %s of %s, %s votes, teacher of %s", g.Names[class],
-			words.Word(s.classes), words.Word(s.votes), epochs(s.teacher))
+			word(s.classes), word(s.votes), epochs(s.teacher))
 		for _, n := range networks {
 			for _, reported := range kinds {
 				d.Series = append(d.Series, series(fmt.Sprintf("%s, %s", n, asText(reported)), r.curve(s, n, i, reported)))

@@ -39,9 +39,9 @@ var pages = sync.OnceValue(func() *template.Template {
 		"plural":    words.Plural[int],
 		"points":    points,
 		"share":     withError,
-		"spelled":   words.Spelled,
+		"spelled":   spelled,
 		"thousands": words.Thousands,
-		"word":      words.Word,
+		"word":      word,
 	}).ParseFS(pageFiles, "pages/*.md"))
 })
 
@@ -154,9 +154,20 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'f', 1, 64)
 }
 
-func epochs(n int) string { return words.Spelled(n, "epoch") }
+func epochs(n int) string { return spelled(n, "epoch") }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // joined writes numbers with spaces between them.
 func joined(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
+
+// spelled is [words.Plural] with small numbers as words: one vote, two votes.
+func spelled(n int, noun string) string { return word(n) + " " + words.Noun(n, noun) }
+
+// word returns a number from 0 to 5 as a word, and others as digits.
+func word(n int) string {
+	if small := []string{"no", "one", "two", "three", "four", "five"}; n >= 0 && n < len(small) {
+		return small[n]
+	}
+	return words.Thousands(n)
+}

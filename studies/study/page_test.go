@@ -49,3 +49,11 @@ func TestPageNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestSpelled(t *testing.T) {
+	for n, want := range map[int]string{0: "no seeds", 1: "one seed", 5: "five seeds", 6: "6 seeds", -1: "-1 seeds"} {
+		if got := spelled(n, "seed"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
