@@ -53,9 +53,13 @@ type Result struct {
 	DispersionBins    []Dispersion     `json:"dispersion_bins"`              // by predicted variance
 	DispersionClasses []Dispersion     `json:"dispersion_classes,omitempty"` // of more than two
 	// DispersionBy is the ratio by predicted spread and by the requested columns.
-	DispersionBy  []DispersionColumn `json:"dispersion_by"`
-	Agreement     Agreement          `json:"agreement"`
-	AgreementBins []Agreement        `json:"agreement_bins"` // by predicted agreement
+	DispersionBy []DispersionColumn `json:"dispersion_by"`
+	// DispersionStrata is the ratio in thirds of the predicted mean and of the predicted spread, and on
+	// both sides of the median of numeric features. StrataLeftOut is the number of features left out.
+	DispersionStrata []DispersionStratum `json:"dispersion_strata"`
+	StrataLeftOut    int                 `json:"dispersion_strata_left_out,omitempty"`
+	Agreement        Agreement           `json:"agreement"`
+	AgreementBins    []Agreement         `json:"agreement_bins"` // by predicted agreement
 
 	// Accuracy is the share of items whose predicted class is a most-voted one;
 	// a tie of t classes counts 1/t.
@@ -125,8 +129,9 @@ func (r *Result) judgeAgainst(d *Difference, reference string) {
 // NearOne reports whether the dispersion ratio, plus or minus two standard errors, is close enough
 // to one to consider the width of intervals right: at most a fifth too wide or too
 // narrow.
-func (r *Result) NearOne() bool {
-	d := r.DispersionRatio
+func (r *Result) NearOne() bool { return r.DispersionRatio.nearOne() }
+
+func (d IntervalEstimate) nearOne() bool {
 	return d.Value-2*d.SE >= LeastNear && d.Value+2*d.SE <= MostNear
 }
 
