@@ -129,9 +129,8 @@ func (r *Result) judgeAgainst(d *Difference, reference string) {
 // NearOne reports whether the dispersion ratio, plus or minus two standard errors, is close enough
 // to one to consider the width of intervals right: at most a fifth too wide or too
 // narrow.
-func (r *Result) NearOne() bool { return r.DispersionRatio.nearOne() }
-
-func (d IntervalEstimate) nearOne() bool {
+func (r *Result) NearOne() bool {
+	d := r.DispersionRatio
 	return d.Value-2*d.SE >= LeastNear && d.Value+2*d.SE <= MostNear
 }
 

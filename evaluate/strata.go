@@ -50,9 +50,14 @@ var (
 // TooFew reports whether the votes are too few to judge the stratum.
 func (x *DispersionStratum) TooFew() bool { return !x.Adjusted.Known() }
 
-// Off reports whether the ratio differs from one by more than chance, given the number of strata, and
-// is not close to it.
-func (x *DispersionStratum) Off() bool { return x.Adjusted < 0.05 && !x.Ratio.nearOne() }
+// Off reports whether the ratio differs from one by more than chance, at a level of 5% for all strata together.
+func (x *DispersionStratum) Off() bool { return x.Adjusted < 0.05 }
+
+// margin returns how far the ratio is from one at least, by its interval and on the log scale; it is negative if
+// the interval contains one.
+func (x *DispersionStratum) margin() float64 {
+	return max(math.Log(float64(x.Ratio.Lo)), -math.Log(float64(x.Ratio.Hi)))
+}
 
 // String returns the name of the stratum with the range of its values.
 func (x *DispersionStratum) String() string {
@@ -66,19 +71,37 @@ func (x *DispersionStratum) Describe() string {
 }
 
 // WorstStrata returns the strata that have enough votes, the worst first: those that are off before the
-// others, each in order of their p-values.
+// others, each in order of the distance from one that their intervals leave.
 func (r *Result) WorstStrata() []DispersionStratum {
-	list := slices.DeleteFunc(slices.Clone(r.DispersionStrata), func(x DispersionStratum) bool { return x.TooFew() })
-	rank := func(x DispersionStratum) int {
-		if x.Off() {
-			return 0
+	var off, others []DispersionStratum
+	for _, x := range r.DispersionStrata {
+		switch {
+		case x.Off():
+			off = append(off, x)
+		case !x.TooFew():
+			others = append(others, x)
 		}
-		return 1
 	}
-	slices.SortStableFunc(list, func(a, b DispersionStratum) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.PValue, b.PValue))
-	})
-	return list
+	for _, list := range [][]DispersionStratum{off, others} {
+		slices.SortStableFunc(list, func(a, b DispersionStratum) int { return cmp.Compare(b.margin(), a.margin()) })
+	}
+	return append(off, others...)
+}
+
+// StrataNote returns sentences on the correction of the p-values and on what is not examined.
+func (r *Result) StrataNote() string {
+	judged := len(r.WorstStrata())
+	if judged == 0 {
+		return "No stratum has enough votes."
+	}
+	text := fmt.Sprintf("P-values are corrected for the number of strata, %d (Holm).", judged)
+	if few := len(r.DispersionStrata) - judged; few > 0 {
+		text = fmt.Sprintf("P-values are corrected for the number of strata, %d (Holm); %d more have too few votes.", judged, few)
+	}
+	if r.StrataLeftOut > 0 {
+		text += fmt.Sprintf(" Only the first %d numeric features are examined, %d are not.", maxStratumFeatures, r.StrataLeftOut)
+	}
+	return text
 }
 
 // strata sets the dispersion by stratum; all is that of all items with two votes or more.
