@@ -11,7 +11,8 @@ import (
 )
 
 // DispersionStratum is the dispersion within a stratum of the items: a third of them by predicted
-// mean or by predicted spread, or those on one side of the median of a numeric feature.
+// mean or by predicted spread, or those on one side of the median of a numeric feature. The error over
+// groups is found by linearization instead of the bootstrap.
 type DispersionStratum struct {
 	// Column is [PredictedMean], [PredictedSpread] or the name of a feature; an element of a vector has
 	// its index in brackets.

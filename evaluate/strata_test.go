@@ -69,8 +69,8 @@ func TestWorstStratum(t *testing.T) {
 	}
 }
 
-// If distributions are right, some stratum is significant in at most 7% of 200 data sets; the true rate
-// is below 5%, since strata overlap.
+// If distributions are right, some stratum is significant in at most 7% of 200 data sets. Holm's bound is 5%, as far
+// as ratios are normal; seeds are fixed.
 func TestStrataFamilyError(t *testing.T) {
 	sets, most := 200, 14
 	if testing.Short() {
