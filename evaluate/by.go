@@ -148,16 +148,20 @@ func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err e
 		for _, j := range items {
 			lo, hi = min(lo, values[j]), max(hi, values[j])
 		}
-		name := fmt.Sprintf("%.3g to %.3g", lo, hi)
-		if lo == hi {
-			name = fmt.Sprintf("%.3g", lo)
-		}
-		levels = append(levels, level{name, items})
+		levels = append(levels, level{rangeText(lo, hi), items})
 	}
 	if len(missing) > 0 {
 		levels = append(levels, level{missingLevel, missing})
 	}
 	return levels, nil
+}
+
+// rangeText formats a range of values.
+func rangeText(lo, hi float64) string {
+	if lo == hi {
+		return fmt.Sprintf("%.3g", lo)
+	}
+	return fmt.Sprintf("%.3g to %.3g", lo, hi)
 }
 
 // compare compares the ratios of the levels, given the ratio of all items.

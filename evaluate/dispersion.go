@@ -114,11 +114,17 @@ func (p *pairDists) measure(items []int) (*mixture.Dispersion, error) {
 	if err != nil || step == 1 {
 		return d, err
 	}
+	return p.like(d, items), nil
+}
+
+// like returns the ratio over items. Its error depends on the ratio as that of d, up to a factor, and is exact
+// under the unscaled distributions.
+func (p *pairDists) like(d *mixture.Dispersion, items []int) *mixture.Dispersion {
 	shown, variance, noise := p.sums(items)
 	d = d.Inflate(math.Sqrt(noise) / variance / d.NullSE)
 	d.Items, d.Ratio = len(items), shown/variance
 	d.SE = d.StdErrAt(d.Ratio)
-	return d, nil
+	return d
 }
 
 // add arranges for into to be filled with the ratio over items, which have two votes or more, when t
@@ -159,14 +165,18 @@ func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
 }
 
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,
-// for every class and by the levels of columns.
+// by the levels of columns, by stratum and for every class.
 func tallyDispersion(t *tally, s *sample, r *Result, bins int) error {
 	pairs, err := s.allClasses()
 	if err != nil {
 		return err
 	}
 	all, paired := &Dispersion{}, s.itemsWith(2)
-	if _, err := pairs.add(t, all, paired); err != nil {
+	model, err := pairs.add(t, all, paired)
+	if err != nil {
+		return err
+	}
+	if err := pairs.strata(r, model, paired); err != nil {
 		return err
 	}
 	t.then(func() { r.DispersionRatio, r.DispersionP = all.Ratio, all.PValue })

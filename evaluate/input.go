@@ -35,15 +35,19 @@ type Input struct {
 	References *ReferenceScores
 	// Columns are those by whose levels dispersion is reported, in addition to the predicted spread.
 	Columns []Column
+	// Features and Rows, [N], are the features of the items: dispersion is reported on both sides of the
+	// median of each numeric one.
+	Features []dataset.Feature
+	Rows     dataset.Rows
 	// Truth are the true probabilities, known in simulations, [N × d]. A
 	// probability close to one is taken as one minus the sum of the others.
 	Truth []float64
 }
 
-// NewInput returns an input with the data of ds: votes, classes, groups and, if
+// NewInput returns an input with the data of ds: votes, classes, groups, features and, if
 // known, true probabilities. The caller sets the predictions.
 func NewInput(ds *dataset.Dataset) *Input {
-	in := &Input{Votes: NewVotes(ds), Classes: ds.Classes, Groups: ds.Groups}
+	in := &Input{Votes: NewVotes(ds), Classes: ds.Classes, Groups: ds.Groups, Features: ds.Features, Rows: ds.Rows}
 	if ds.Truth != nil {
 		// A file may be rounded to three digits, but coverage requires exact sums.
 		in.Truth = float64s(ds.Truth)

@@ -30,6 +30,7 @@ func full() *evaluate.Result {
 		DispersionBins: []evaluate.Dispersion{dispersion}, DispersionClasses: []evaluate.Dispersion{dispersion},
 		DispersionBy: []evaluate.DispersionColumn{{Column: "Site", Levels: []evaluate.DispersionLevel{{Dispersion: dispersion, Shrunk: evaluate.Estimate{Value: 1.25, SE: 0.25}}},
 			Common: evaluate.Estimate{Value: 1, SE: 0.125}, Tau: 0.25, PValue: 0.5}},
+		DispersionStrata: []evaluate.DispersionStratum{{Column: "age", Dispersion: dispersion, From: 18, To: 52, Adjusted: 0.5}}, StrataLeftOut: 2,
 		ClassCalibration: []evaluate.ClassCalibration{{Class: "ill", Observed: 0.25, Expected: 0.5, Ratio: evaluate.Estimate{Value: 0.5, SE: 0.25}, PValue: 0.125}},
 		Agreement:        agreement, AgreementBins: []evaluate.Agreement{agreement},
 		Reliability: []evaluate.Reliability{{Class: "ill", Bins: []evaluate.ReliabilityBin{

@@ -53,9 +53,13 @@ type Result struct {
 	DispersionBins    []Dispersion     `json:"dispersion_bins"`              // by predicted variance
 	DispersionClasses []Dispersion     `json:"dispersion_classes,omitempty"` // of more than two
 	// DispersionBy is the ratio by predicted spread and by the requested columns.
-	DispersionBy  []DispersionColumn `json:"dispersion_by"`
-	Agreement     Agreement          `json:"agreement"`
-	AgreementBins []Agreement        `json:"agreement_bins"` // by predicted agreement
+	DispersionBy []DispersionColumn `json:"dispersion_by"`
+	// DispersionStrata is the ratio in thirds of the predicted mean and of the predicted spread, and on
+	// both sides of the median of numeric features. StrataLeftOut is the number of features left out.
+	DispersionStrata []DispersionStratum `json:"dispersion_strata"`
+	StrataLeftOut    int                 `json:"dispersion_strata_left_out,omitempty"`
+	Agreement        Agreement           `json:"agreement"`
+	AgreementBins    []Agreement         `json:"agreement_bins"` // by predicted agreement
 
 	// Accuracy is the share of items whose predicted class is a most-voted one;
 	// a tie of t classes counts 1/t.

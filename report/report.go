@@ -63,6 +63,8 @@ type page struct {
 	Widths      []widthRow
 	Resolution  string
 	Calibration []*figure
+	Strata      []stratumRow
+	StrataNote  string
 	Use         []*figure
 	Examples    []*figure
 	Reading     string // how to read the examples
@@ -90,6 +92,8 @@ type pair struct {
 type classRow struct{ Name, Votes, Share, Predicted string }
 
 type widthRow struct{ Group, Items, Mean, Median string }
+
+type stratumRow struct{ Name, Items, Ratio, Interval, PValue string }
 
 type runRow struct {
 	Name, Reason              string
@@ -132,6 +136,7 @@ func newPage(in *Input) (*page, error) {
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
 		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.levels(in), g.agreement(in), g.coverage(in))
+		p.Strata, p.StrataNote = strataTable(r)
 		p.Widths, p.Resolution = widths(r), resolved(r, level)
 	}
 	p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)

@@ -48,7 +48,7 @@ func (v Verdict) Symbol() string {
 
 // verdicts returns the answers that a reader looks for first.
 func verdicts(r *evaluate.Result) []Verdict {
-	return append([]Verdict{better(r), probabilities(r), intervals(r), distributions(r)}, covered(r)...)
+	return append([]Verdict{better(r), probabilities(r), intervals(r), strata(r), distributions(r)}, covered(r)...)
 }
 
 // is sets the mark and the answer.
@@ -152,6 +152,31 @@ func intervals(r *evaluate.Result) Verdict {
 	return v
 }
 
+// vagueStratum is the standard error of the ratio of a stratum above which its votes show little: a ratio of one
+// and a half could be missed.
+const vagueStratum = 0.25
+
+// strata names the worst stratum.
+func strata(r *evaluate.Result) Verdict {
+	v := Verdict{"unknown", "Do they have the right width in every stratum?", "Unknown: no stratum has enough votes."}
+	worst := r.WorstStrata()
+	if len(worst) == 0 {
+		return v
+	}
+	vague := func(x evaluate.DispersionStratum) bool { return x.Ratio.SE > vagueStratum }
+	switch x := worst[0]; {
+	case x.Off() && (x.Ratio.Value > evaluate.MostNear || x.Ratio.Value < evaluate.LeastNear):
+		v.is("bad", "No. %s", x.Describe())
+	case x.Off():
+		v.is("careful", "Not quite. %s", x.Describe())
+	case slices.ContainsFunc(worst, vague):
+		v.is("unknown", "Unclear: no stratum differs by more than chance, but some have few votes. The worst is %s.", &x)
+	default:
+		v.is("good", "Yes: intervals have the right width in every stratum examined. The worst is %s.", &x)
+	}
+	return v
+}
+
 func distributions(r *evaluate.Result) Verdict {
 	v := Verdict{"unknown", "Do votes follow the predicted distributions?", "Unknown: it cannot be determined from these votes."}
 	switch p := r.PITPValue; {
@@ -236,6 +261,30 @@ func losses(r *evaluate.Result) []row {
 		}
 	}
 	return rows
+}
+
+// shownStrata is the maximum number of strata in the table.
+const shownStrata = 20
+
+// strataTable returns the table of strata, the worst first, those with too few votes last, and the note below it.
+func strataTable(r *evaluate.Result) (rows []stratumRow, note string) {
+	list := r.WorstStrata()
+	for _, x := range r.DispersionStrata {
+		if x.TooFew() {
+			list = append(list, x)
+		}
+	}
+	for _, x := range list[:min(shownStrata, len(list))] {
+		p := pValue(x.Adjusted)
+		if x.TooFew() {
+			p = "too few votes"
+		}
+		rows = append(rows, stratumRow{x.String(), count(float64(x.Items)), withError(x.Ratio.Estimate, 2), number(x.Ratio.Lo, 2) + " to " + number(x.Ratio.Hi, 2), p})
+	}
+	if len(list) > shownStrata {
+		note = fmt.Sprintf("The worst %d of %d strata are shown. ", shownStrata, len(list))
+	}
+	return rows, note + r.StrataNote()
 }
 
 // further returns the table of the other scores.

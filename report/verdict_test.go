@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,40 @@ func TestVerdictOnIntervals(t *testing.T) {
 		v := intervals(r)
 		if v.Mark != c.mark || !strings.Contains(v.Answer, c.say) || strings.Contains(v.Answer, "safe") {
 			t.Errorf("ratio %v ± %v: %s, %q; want %s, %q", c.ratio, c.se, v.Mark, v.Answer, c.mark, c.say)
+		}
+	}
+}
+
+// The worst stratum is named: the one whose interval is farthest from one, not that with the smallest p-value. Strata
+// with too few votes are not judged.
+func TestVerdictOnStrata(t *testing.T) {
+	stratum := func(column string, ratio, se, adjusted evaluate.Number) evaluate.DispersionStratum {
+		return evaluate.DispersionStratum{Column: column, From: 1, To: 2, Adjusted: adjusted, Dispersion: evaluate.Dispersion{Name: "below its median", PValue: adjusted / 4,
+			Ratio: evaluate.IntervalEstimate{Estimate: evaluate.Estimate{Value: ratio, SE: se}, Lo: ratio - 2*se, Hi: ratio + 2*se}}}
+	}
+	unknown := evaluate.Number(math.NaN())
+	right, few := stratum("a", 1.05, 0.1, 0.6), stratum("b", 3, 0.9, unknown)
+	for _, c := range []struct {
+		strata    []evaluate.DispersionStratum
+		mark, say string
+	}{
+		{nil, "unknown", "no stratum has enough votes"},
+		{[]evaluate.DispersionStratum{few}, "unknown", "no stratum has enough votes"},
+		{[]evaluate.DispersionStratum{right, few}, "good", "Yes: intervals have the right width in every stratum examined. The worst is a, below its median (1 to 2)."},
+		{[]evaluate.DispersionStratum{right, stratum("x", 1.3, 0.3, 0.7)}, "unknown", "Unclear"},
+		{[]evaluate.DispersionStratum{right, stratum("x", 1.45, 0.1, 0.001)}, "bad",
+			"No. In the stratum x, below its median (1 to 2), the observed spread is 1.45 (95% CI 1.25 to 1.65) of the predicted spread."},
+		{[]evaluate.DispersionStratum{right, stratum("x", 0.75, 0.05, 0.001)}, "careful", "Not quite. In the stratum x,"},
+		{[]evaluate.DispersionStratum{right, stratum("x", 1.1, 0.02, 1e-6), stratum("y", 0.4, 0.1, 1e-3)}, "bad", "No. In the stratum y,"},
+		{[]evaluate.DispersionStratum{stratum("x", 1.1, 0.02, 1e-6)}, "careful", "Not quite"},
+	} {
+		r := &evaluate.Result{DispersionStrata: c.strata}
+		if v := strata(r); v.Mark != c.mark || !strings.Contains(v.Answer, c.say) {
+			t.Errorf("%v: %s, %q; want %s, %q", c.strata, v.Mark, v.Answer, c.mark, c.say)
+		}
+		rows, _ := strataTable(r)
+		if n := len(c.strata); len(rows) != n || slices.ContainsFunc(c.strata, func(x evaluate.DispersionStratum) bool { return x.TooFew() }) && rows[n-1].PValue != "too few votes" {
+			t.Errorf("%v: rows %v", c.strata, rows)
 		}
 	}
 }

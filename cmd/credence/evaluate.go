@@ -129,7 +129,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		return nil
 	}
-	rows := func(w io.Writer, form predict.Form) error { return writeScores(w, form.Digits, r) }
+	rows := func(w io.Writer, form predict.Form) error {
+		return cmp.Or(writeScores(w, form.Digits, r), writeStrata(w, form.Digits, r.DispersionStrata))
+	}
 	if o.curve {
 		rows = records(r.Curve)
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 )
 
 // evaluateReport is the report of credence evaluate.
@@ -29,7 +32,7 @@ func (r *evaluateReport) print(w *printout.Page) {
 		w.Sections(r.heading, r.losses, r.scores, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.dispersion, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.dispersion, r.strata, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -273,6 +276,53 @@ func (r *evaluateReport) dispersion(w *printout.Page) {
 		}
 	}
 	w.Table(t)
+}
+
+// shownStrata is the maximum number of strata in the table.
+const shownStrata = 8
+
+// strata prints the dispersion ratio in the worst strata, and names the worst of all.
+func (r *evaluateReport) strata(w *printout.Page) {
+	worst := r.result.WorstStrata()
+	if len(worst) == 0 {
+		return
+	}
+	w.Heading("Dispersion ratio by stratum, the worst first")
+	t := printout.NewTable(0)
+	t.Add("", "items", "ratio", "95% interval", "p-value, corrected")
+	for _, x := range worst[:min(shownStrata, len(worst))] {
+		t.Add("  "+printout.Ellipsis(x.Column, 24)+", "+x.Name, words.Thousands(x.Items), plusMinus(x.Ratio.Estimate, 2),
+			decimal(x.Ratio.Lo, 2)+" to "+decimal(x.Ratio.Hi, 2), pValue(x.Adjusted))
+	}
+	w.Table(t)
+	text := fmt.Sprintf("Intervals have the right width in every stratum examined, as far as these votes show; the worst is %s.", &worst[0])
+	if worst[0].Off() {
+		text = worst[0].Describe()
+	}
+	w.Paragraph("", text+" "+r.result.StrataNote())
+}
+
+// writeStrata writes the dispersion ratios of all strata as CSV.
+func writeStrata(w io.Writer, d predict.Digits, strata []evaluate.DispersionStratum) error {
+	c := csv.NewWriter(w)
+	text := func(x evaluate.Number) string {
+		if !x.Known() {
+			return ""
+		}
+		return d.Text(float64(x))
+	}
+	for _, x := range strata {
+		of := "[" + x.Column + "=" + x.Name + "]"
+		c.WriteAll([][]string{
+			{"dispersion_items" + of, strconv.Itoa(x.Items), ""},
+			{"dispersion_ratio" + of, text(x.Ratio.Value), text(x.Ratio.SE)},
+			{"dispersion_ratio_lo" + of, text(x.Ratio.Lo), ""},
+			{"dispersion_ratio_hi" + of, text(x.Ratio.Hi), ""},
+			{"dispersion_p_value" + of, text(x.PValue), ""},
+			{"dispersion_p_value_adjusted" + of, text(x.Adjusted), ""},
+		})
+	}
+	return c.Error()
 }
 
 // abstentionShares are the shares of items with a prediction that the table
