@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"credence/calibrate"
 	"credence/head"
 	"credence/internal/rng"
 	"credence/mixture"
@@ -13,7 +14,7 @@ import (
 
 // heldOut draws n items with the given number of votes each, whose probability has the distribution Beta(a, b), and
 // predictions Beta(s·a, s·b).
-func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
+func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *calibrate.HeldOut {
 	t.Helper()
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
 	if err != nil {
@@ -24,7 +25,7 @@ func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut 
 		t.Fatal(err)
 	}
 	r := rand.New(rng.New(seed, "calibrate"))
-	h := NewHeldOut(2, 4)
+	h := calibrate.NewHeldOut(2, 4)
 	for j := range n {
 		p := dist.Sample(nil, r)
 		counts := make([]float32, 2)
@@ -67,7 +68,7 @@ func TestCalibration(t *testing.T) {
 
 // TestCalibrationFew: distributions are unchanged if the calibration cannot be determined.
 func TestCalibrationFew(t *testing.T) {
-	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
+	for _, h := range []*calibrate.HeldOut{calibrate.NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
 		if c, err := h.Calibration(1); err != nil || c.Items != 0 || c.Scale != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -77,7 +78,7 @@ func TestCalibrationFew(t *testing.T) {
 // TestWithin: the ratio of several networks together is that of their mixture, for any predictions.
 func TestWithin(t *testing.T) {
 	r := rand.New(rng.New(2, "spread"))
-	w, one, several := &Within{}, 0.0, 0.0
+	w, one, several := &calibrate.Within{}, 0.0, 0.0
 	squared, together := 0.0, 0.0
 	for range 50 {
 		p := []float64{r.Float64(), 0, 0}
@@ -173,7 +174,7 @@ func TestCalibrationLikely(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHeldOut(2, 2)
+	h := calibrate.NewHeldOut(2, 2)
 	for j := range 200 {
 		counts := []float32{1, 1}
 		if j%10 < 4 { // some agree, and would be unlikely if p were one half for all

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/rng"
@@ -266,7 +267,7 @@ func TestRatersRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	trusted := func(items int) float64 {
-		h := NewHeldOut(2, 2)
+		h := calibrate.NewHeldOut(2, 2)
 		for j := range items {
 			votes := []head.Rating{{Rater: 0, Class: int32(j % 2)}, {Rater: 1, Class: int32(j % 2)}}
 			if j%3 == 0 {

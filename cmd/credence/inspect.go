@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/printout"
@@ -168,7 +169,7 @@ func (c modelCard) features() string {
 }
 
 // calibrationText describes how intervals are calibrated.
-func calibrationText(c *head.Calibration, classes []string) string {
+func calibrationText(c *calibrate.Calibration, classes []string) string {
 	text := "variances as the networks give them"
 	if c.Items > 0 {
 		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",

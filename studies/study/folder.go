@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"credence/internal/atomicfile"
 	"credence/internal/plot"
@@ -34,7 +35,9 @@ var ErrTaken = errors.New("the folder is not empty and holds no study")
 type Folder struct {
 	path  string
 	total int // pieces, for the display
-	done  int
+
+	mu   sync.Mutex
+	done int
 
 	// Progress, if not nil, is called before each piece with the number of pieces that are done.
 	Progress func(done, total int, what string)
@@ -153,7 +156,7 @@ func (f *Folder) hasPiece(key string) bool {
 // piece returns the result of work, from the folder if it has been done before.
 // The key names the piece and everything by which it differs from the other
 // pieces of the study; T is written as JSON, so a NaN has to be a *float64 or
-// kept out. One piece is worked on at a time.
+// kept out. Pieces may be worked on at the same time.
 func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx context.Context) (T, error)) (T, error) {
 	var result T
 	name := pieceFile(key)
@@ -164,16 +167,14 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if text, err := os.ReadFile(f.Path(name)); err == nil {
 		var got file
 		if json.Unmarshal(text, &got) == nil && got.Key == key {
-			f.done++
+			f.count()
 			return got.Result, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}
-	if f.Progress != nil {
-		f.Progress(f.done, f.total, key)
-	}
+	f.show(key)
 	result, err := work(ctx)
 	if err != nil {
 		return result, fmt.Errorf("%s: %w", key, err)
@@ -181,6 +182,22 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if err := f.writeJSON(name, file{key, result}); err != nil {
 		return result, err
 	}
-	f.done++
+	f.count()
 	return result, nil
+}
+
+// count counts a piece that is done.
+func (f *Folder) count() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done++
+}
+
+// show reports that work on a piece begins.
+func (f *Folder) show(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Progress != nil {
+		f.Progress(f.done, f.total, key)
+	}
 }
