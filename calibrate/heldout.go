@@ -32,6 +32,12 @@ type HeldOut struct {
 	rated      [][]head.Rating
 	errors     []pairError
 
+	// If votes have names without a rater model: the votes, item by item, and the end of each item.
+	named []namedVote
+	ends  []int
+	share float64 // Σπ_r² of few raters, or 0
+	own   float64 // Σπ_r² C_rr relative to the mean predicted variance
+
 	dispersion *mixture.Dispersion // of all items, computed once
 	trust      float64             // share of the distance of the ratio from 1 that the likelihood supports
 }
@@ -173,6 +179,12 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		_, shown, claimed := h.sum(-1)
 		d = d.At(len(h.dists), special.Sum(shown)/special.Sum(claimed))
 	}
+	if h.raterModel == nil {
+		_, _, claimed := h.sum(-1)
+		h.share, h.own = h.diagonal()
+		h.own *= float64(len(h.dists)) / special.Sum(claimed)
+		d = d.At(len(h.dists), h.withDiagonal(d.Ratio))
+	}
 	h.dispersion = d
 	h.trust = 1
 	if d.Ratio < 1 {
@@ -282,7 +294,7 @@ func (h *HeldOut) Without(fold int, w *Within) (*Calibration, error) {
 	if items < 2 || !(special.Sum(claimed) > 0) {
 		return c, nil
 	}
-	d = d.At(items, special.Sum(shown)/special.Sum(claimed))
+	d = d.At(items, h.withDiagonal(special.Sum(shown)/special.Sum(claimed)))
 	c.Network, c.NetworkSE = d.Ratio, d.SE
 	if d, err = d.Ensemble(w.Share()); err != nil {
 		return nil, err
@@ -290,6 +302,9 @@ func (h *HeldOut) Without(fold int, w *Within) (*Calibration, error) {
 	h.scale(c, d)
 	return c, nil
 }
+
+// withDiagonal returns the ratio of pairs of distinct raters with the part of single raters added.
+func (h *HeldOut) withDiagonal(ratio float64) float64 { return (1-h.share)*ratio + h.own }
 
 // trusted returns a ratio shrunk towards 1 as far as the likelihood requires.
 func (h *HeldOut) trusted(ratio float64) float64 {

@@ -148,7 +148,7 @@ func TestLayout(t *testing.T) {
 	if got := rowsOf(t, rows); !slices.Equal(got, []float32{0, 2, 4, 6, 8, 1, 3, 5, 7, 9}) {
 		t.Errorf("channels first: %v", got)
 	}
-	if _, _, err := HW.arrange([]int{5}, nil); err == nil || err.Error() != "layout HW takes items of 2 axes, but these have 1: shape 5" {
+	if _, _, err := HW.arrange([]int{5}, nil); err == nil || err.Error() != "layout HW: expected items with 2 axes, found 1: shape 5" {
 		t.Error(err)
 	}
 }
@@ -159,26 +159,26 @@ func TestArraysRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ name, bytes, want string }{
 		{"x.npy", "", "the file is empty"},
-		{"x.npy", "\x93NUM", "the file is cut short: 4 bytes of a header"},
+		{"x.npy", "\x93NUM", "the file is truncated: 4 bytes of a header"},
 		{"x.npy", "PK\x03\x04........", `this is not an NPY file: it begins with "PK\x03\x04.."`},
-		{"x.npy", "\x93NUMPY\x09\x00\x10\x00", "NPY version 9.0: versions 1 to 3 are read"},
-		{"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff", "a header of 4,294,967,295 bytes: at most 65,536 are read"},
-		{"x.npy", "\x93NUMPY\x01\x00\x40\x00{'descr'", "the header is cut short"},
-		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }") + "1234", "the file is cut short: 2×3 of <f4 take 24 bytes, but 4 are there"},
-		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"), "an array of 99999999999×99999999999 elements cannot be"},
-		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"), "an array of 0×3 elements holds nothing"},
-		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), "a single number, but an array with one row per item is expected"},
-		{"x.npy", head("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }": elements of type "<c8": only bool, integers and float16, 32 and 64 are read`},
-		{"x.npy", head("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }"), "an array of texts, but one of numbers is expected"},
-		{"x.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }": elements are not plain numbers`},
-		{"x.npy", head("{'descr': '<f4', 'shape': (1,), }"), `header "{'descr': '<f4', 'shape': (1,), }": descr, fortran_order and shape are expected`},
+		{"x.npy", "\x93NUMPY\x09\x00\x10\x00", "expected NPY version 1 to 3, found 9.0"},
+		{"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff", "expected a header of at most 65,536 bytes, found 4,294,967,295"},
+		{"x.npy", "\x93NUMPY\x01\x00\x40\x00{'descr'", "the header is truncated"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }") + "1234", "the file is truncated: expected 24 bytes for 2×3 of <f4, found 4"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"), "impossible shape 99999999999×99999999999"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"), "expected a nonempty array, found shape 0×3"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), "expected an array with one row per item, found a single number"},
+		{"x.npy", head("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }": expected elements of type bool, integer, float16, float32 or float64, found "<c8"`},
+		{"x.npy", head("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }"), "expected an array of numbers, found texts"},
+		{"x.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }": expected an array of plain numbers: expected a string, found "[('a', '<f4')], 'for"`},
+		{"x.npy", head("{'descr': '<f4', 'shape': (1,), }"), `header "{'descr': '<f4', 'shape': (1,), }": expected descr, fortran_order and shape`},
 		{"x.npz", "PK", "this is not an NPZ file: zip: not a valid zip file"},
-		{"x.idx", "\x00", "the file is empty or cut short"},
+		{"x.idx", "\x00", "the file is empty or truncated"},
 		{"x.idx", "\x01\x00\x08\x01", `this is not an IDX file: it begins with "\x01\x00\b\x01"`},
-		{"x.idx", "\x00\x00\x07\x01", "elements of type 0x07 are unknown"},
-		{"x.idx", "\x00\x00\x08\x00", "0 axes: 1 to 8 are read"},
-		{"x.idx", "\x00\x00\x08\x01\x00", "the header is cut short"},
-		{"x.idx", "\x00\x00\x08\x01\x00\x00\x00\x09abc", "the file is cut short: 9 of |u1 take 9 bytes, but 3 are there"},
+		{"x.idx", "\x00\x00\x07\x01", "unknown element type 0x07"},
+		{"x.idx", "\x00\x00\x08\x00", "expected 1 to 8 axes, found 0"},
+		{"x.idx", "\x00\x00\x08\x01\x00", "the header is truncated"},
+		{"x.idx", "\x00\x00\x08\x01\x00\x00\x00\x09abc", "the file is truncated: expected 9 bytes for 9 of |u1, found 3"},
 	} {
 		inDir(t, c.name, c.bytes)
 		_, err := readFeatures(t.Context(), c.name, FeatureOptions{})
@@ -222,7 +222,7 @@ func TestStreamPrecisionLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "[x.npz/v.npy: 1 whole number with more digits than the seven that are kept, such as 1073741825: rounded]"
+	want := "[x.npz/v.npy: 1 whole number rounded to seven digits, such as 1073741825]"
 	if got := fmt.Sprint(s.Warnings()); got != want {
 		t.Errorf("warnings %s, want %s", got, want)
 	}

@@ -30,13 +30,13 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 	return arrayFeatures(ctx, a, opts)
 }
 
-// arrayPart is the name of a feature that is read from an array.
+// arrayFeature is the name of a feature that is read from an array.
 const arrayFeature = "x"
 
 // arrayFeatures returns the features of an array, whose items are numbered from 0.
 func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
-		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table in addition"}, a.Close())
+		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: provide them in an additional table"}, a.Close())
 	}
 	// Rows are read into a buffer, then converted, by several goroutines.
 	if err := budget.Check(budget.Of(opts.Memory), 3*4*int64(a.Width()), a.File(), "an item of %s values", words.Shape(a.Shape[1:])); err != nil {
@@ -50,12 +50,12 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	if err != nil {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: err.Error()}, b.Close())
 	}
-	part := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
+	feature := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
-		part.Name = opts.Schema[0].Name
+		feature.Name = opts.Schema[0].Name
 	}
-	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Feature: part}}
-	f := &features{Dataset: Dataset{Features: []Feature{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
+	columns := []ColumnInfo{{Name: feature.Name, role: roleFeature, Feature: feature}}
+	f := &features{Dataset: Dataset{Features: []Feature{feature}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
 		// Lost precision is known only for rows that were read.
@@ -105,17 +105,15 @@ const (
 
 // resolve returns the layout of items of the given shape.
 func (l Layout) resolve(item []int) (Layout, error) {
-	if l != autoLayout {
-		if l != Vector && !slices.Contains([]Layout{HW, CHW, HWC, DHW, CDHW, DHWC}, l) {
-			return "", fmt.Errorf("layout %q is not one of [vector HW CHW HWC DHW CDHW DHWC]", string(l))
-		}
-		if l != Vector && len(l) != len(item) {
-			return "", fmt.Errorf("layout %s takes items of %d axes, but these have %d: shape %s", l, len(l), len(item), words.Shape(item))
-		}
-		return l, nil
-	}
+	named := slices.Contains([]Layout{HW, CHW, HWC, DHW, CDHW, DHWC}, l)
 	switch n := len(item); {
-	case n <= 1:
+	case named && len(l) != n:
+		return "", fmt.Errorf("layout %s: expected items with %d axes, found %d: shape %s", l, len(l), n, words.Shape(item))
+	case named:
+		return l, nil
+	case l != autoLayout && l != Vector:
+		return "", fmt.Errorf("expected layout vector, HW, CHW, HWC, DHW, CDHW or DHWC, found %q", string(l))
+	case n <= 1 || l == Vector:
 		return Vector, nil
 	case n == 2:
 		return HW, nil
@@ -130,7 +128,7 @@ func (l Layout) resolve(item []int) (Layout, error) {
 	case n == 4:
 		return CDHW, nil
 	}
-	return "", fmt.Errorf("items with %d axes: only the layout \"vector\" reads them", len(item))
+	return "", fmt.Errorf("expected items with at most 4 axes, found %d: use the layout \"vector\"", len(item))
 }
 
 // arrange returns the shape of a feature with channels first, and its rows.
@@ -218,7 +216,7 @@ func arraysOf(path, named string, schema []Feature) (*npzArrays, error) {
 		case any:
 			out.names = append(out.names, e.Name)
 		case slices.Contains(labelArrays, e.Name):
-			out.left = append(out.left, fmt.Sprintf("array %q is left out: its name is that of labels", e.Name))
+			out.left = append(out.left, fmt.Sprintf("array %q is left out: its name indicates labels", e.Name))
 		case len(e.Shape) < 2:
 			out.left = append(out.left, fmt.Sprintf("array %q is left out: it has one value per item", e.Name))
 		default:
@@ -226,7 +224,7 @@ func arraysOf(path, named string, schema []Feature) (*npzArrays, error) {
 		}
 	}
 	if len(out.names) == 0 {
-		return nil, advise(&ParseError{File: path, Msg: "apart from ids no array has two axes or more, one row per item"}, "", SetArray)
+		return nil, advise(&ParseError{File: path, Msg: "expected an array with two or more axes next to the ids, found none"}, "", SetArray)
 	}
 	return out, nil
 }

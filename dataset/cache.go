@@ -20,7 +20,6 @@ import (
 	"credence/internal/atomicfile"
 	"credence/internal/fault"
 	"credence/internal/par"
-	"credence/internal/words"
 )
 
 // A sink collects the rows of a table as they are read, then provides them.
@@ -35,6 +34,7 @@ import (
 // A file that is not exactly of this form is replaced.
 type sink struct {
 	n, w  int
+	added int // values so far
 	rows  *Memory
 	keys  []fileKey // of the files that the rows are read from
 	sum   [sha256.Size]byte
@@ -66,8 +66,8 @@ type cacheKey struct {
 }
 
 // newSink returns a sink for n rows of the given features, which are read from files.
-func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *reading) (*sink, error) {
-	s := &sink{n: n, w: totalWidth(parts)}
+func newSink(ctx context.Context, n int, schema []Feature, files []string, opts *reading) (*sink, error) {
+	s := &sink{n: n, w: totalWidth(schema)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}
 		return s, nil
@@ -79,7 +79,7 @@ func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *
 	if s.keys, err = fileKeys(ctx, files); err != nil {
 		return nil, err
 	}
-	key := cacheKey{Version: rowsVersion, Parts: parts, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
+	key := cacheKey{Version: rowsVersion, Parts: schema, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
 	for i := range s.keys {
 		key.Files = append(key.Files, s.keys[i].sum[:])
 	}
@@ -92,13 +92,13 @@ func newSink(ctx context.Context, n int, parts []Feature, files []string, opts *
 	}
 	_ = atomicfile.Clean(dir, "rows-*.npy") // leftover files only waste space
 	if s.file, err = atomicfile.Create(s.path); err != nil {
-		return nil, fmt.Errorf("making a cache of features: %w", err)
+		return nil, fmt.Errorf("creating a feature cache: %w", err)
 	}
 	s.crc = crc32.New(castagnoli)
 	s.buf = bufio.NewWriterSize(io.MultiWriter(s.file, s.crc), 1<<20)
 	if _, err := s.buf.Write(array.HeaderNPY([]int{n, s.w})); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("writing a cache of features: %w", err)
+		return nil, fmt.Errorf("writing a feature cache: %w", err)
 	}
 	return s, nil
 }
@@ -110,10 +110,7 @@ func (s *sink) load(ctx context.Context) (Rows, error) {
 	}
 	a, err := array.OpenNPY(s.path)
 	if err != nil {
-		return nil, nil
-	}
-	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w {
-		return nil, a.Close()
+		return nil, nil // it is replaced
 	}
 	s.array = a
 	return a, nil
@@ -161,35 +158,36 @@ func (o *FeatureOptions) cacheDir() (string, error) {
 		dir = filepath.Join(user, "credence")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("making a folder for a cache of features: %w", err)
+		return "", fmt.Errorf("creating a folder for a feature cache: %w", err)
 	}
 	return dir, nil
 }
 
 // add appends one or more rows.
 func (s *sink) add(row []float32) error {
+	s.added += len(row)
 	if s.rows != nil {
 		s.rows.Values = append(s.rows.Values, row...)
 		return nil
 	}
 	if err := binary.Write(s.buf, binary.LittleEndian, row); err != nil {
-		return fmt.Errorf("writing a cache of features: %w", err)
+		return fmt.Errorf("writing a feature cache: %w", err)
 	}
 	return nil
 }
 
 // finish returns the rows. A cache file gets its name only when it is complete.
 func (s *sink) finish() (Rows, error) {
-	if s.rows != nil {
-		if len(s.rows.Values) != s.n*s.w {
-			return nil, fmt.Errorf("the file changed while it was read: %d rows, then %d", s.n, len(s.rows.Values)/max(1, s.w))
-		}
-		return s.rows, nil
-	}
 	for i := range s.keys {
 		if !s.keys[i].unchanged() {
 			return nil, changedError(s.keys[i].path)
 		}
+	}
+	if s.added != s.n*s.w {
+		return nil, fmt.Errorf("the file changed while it was read: %d rows, then %d", s.n, s.added/max(1, s.w))
+	}
+	if s.rows != nil {
+		return s.rows, nil
 	}
 	s.buf.WriteString(rowsMagic)
 	s.buf.Write(s.sum[:])
@@ -201,18 +199,11 @@ func (s *sink) finish() (Rows, error) {
 		err = s.file.Commit()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("writing a cache of features: %w", err)
+		return nil, fmt.Errorf("writing a feature cache: %w", err)
 	}
 	s.file = nil
-	a, err := array.OpenNPY(s.path)
-	if err != nil {
-		return nil, err
-	}
-	s.array = a
-	if a.Len() != s.n || a.Width() != s.w {
-		return nil, fmt.Errorf("the file changed while it was read: the cache %s is of %s", s.path, words.Shape(a.Shape))
-	}
-	return a, nil
+	s.array, err = array.OpenNPY(s.path)
+	return s.array, err
 }
 
 // Close closes the cache and removes an unfinished one.
@@ -286,5 +277,5 @@ func onAllCores(ctx context.Context, n int, do func(i int) error) error {
 
 // changedError returns the error that a file was modified while it was read.
 func changedError(path string) error {
-	return &ParseError{File: path, Msg: "the file changed while it was read: try again when nothing writes to it"}
+	return &ParseError{File: path, Msg: "the file changed while it was read: try again when no program writes to it"}
 }

@@ -86,21 +86,21 @@ func (ds *Dataset) Check() error {
 	case ds.Groups != nil && len(ds.Groups) != n:
 		return fmt.Errorf("%d items, but %d groups", n, len(ds.Groups))
 	case ds.Given != nil && len(ds.Given) != n:
-		return fmt.Errorf("%d items, but %d parts of a given split", n, len(ds.Given))
+		return fmt.Errorf("%d items, but %d values of the given split", n, len(ds.Given))
 	case ds.Weights != nil && len(ds.Weights) != n:
 		return fmt.Errorf("%d items, but %d weights", n, len(ds.Weights))
 	case ds.Truth != nil && len(ds.Truth) != n*d:
 		return fmt.Errorf("%d items and %d classes, but %d true probabilities", n, d, len(ds.Truth))
 	case ds.Rows == nil && len(ds.Features) > 0:
-		return errors.New("features without rows")
+		return errors.New("expected rows for the features, found none")
 	case ds.Rows != nil && ds.Rows.Len() != n:
 		return fmt.Errorf("%d items, but %d rows of features", n, ds.Rows.Len())
 	case ds.Rows != nil && ds.Rows.Width() != totalWidth(ds.Features):
-		return fmt.Errorf("features of %d values in rows of %d", totalWidth(ds.Features), ds.Rows.Width())
+		return fmt.Errorf("expected rows of %d values, found %d", totalWidth(ds.Features), ds.Rows.Width())
 	}
 	for i, c := range ds.Counts {
 		if !(c >= 0) || math.IsInf(float64(c), 0) {
-			return fmt.Errorf("item %q: %v votes for class %q", ds.Items[i/d], c, ds.Classes[i%d])
+			return fmt.Errorf("item %q, class %q: expected a number of votes, found %v", ds.Items[i/d], ds.Classes[i%d], c)
 		}
 	}
 	for _, r := range ds.Ratings {

@@ -44,7 +44,7 @@ func (s *scan) decide(f *features) error {
 		}
 	}
 	if len(constant) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Errorf("nothing is learned from columns of %s with one value in all rows: %s", s.t.Name(), words.Few(constant)))
+		f.Warnings = append(f.Warnings, fmt.Errorf("columns of %s with the same value in all rows carry no information: %s", s.t.Name(), words.Few(constant)))
 	}
 	for _, p := range s.opts.Schema {
 		if _, err := featureColumn(s.t, p.Name); err != nil {
@@ -77,52 +77,48 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	c.joinSpellings()
 	leave := func(reason string, settings ...Setting) {
 		info.role, info.Reason = roleIgnored, reason
-		w := fmt.Errorf("column %q is left out: %s", info.Name, reason)
-		if settings != nil {
-			w = advised(w.Error(), info.Name, settings...)
-		}
-		f.Warnings = append(f.Warnings, w)
+		f.Warnings = append(f.Warnings, advised(fmt.Sprintf("column %q is left out: %s", info.Name, reason), info.Name, settings...))
 	}
 	info.Feature = Feature{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
 	case c.vector > 0 && c.fixed && c.kind == Text:
-		return s.t.ErrorAt(i, "lists of numbers, not text")
+		return s.t.ErrorAt(i, "expected text, found lists of numbers")
 	case c.vector > 0 && n > 0:
-		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
+		return s.t.ErrorAt(i, "expected either lists of numbers or single values in a column, found both")
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
-		return errorIn(s.t, c.line, i, "%q is not a finite number: correct it, or leave the cell blank if the value is unknown", c.text)
+		return errorIn(s.t, c.line, i, "expected a finite number, found %q: correct it, or leave the cell blank if the value is unknown", c.text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
-		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: use one form", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
-		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
+		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: use a decimal point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
 		info.Feature.Kind, info.Feature.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.ids.names):
 		leave("it has no values")
 	case !c.other && !c.fixed:
-		leave("it holds paths of files", SetImages)
+		leave("it contains file paths", SetImages)
 	case i == 0 && unnamed && c.counting && !c.fixed:
-		leave("it holds row numbers")
+		leave("it contains row numbers")
 	case c.kind == Text || !c.fixed && n >= fewLevels && c.prose():
 		info.Feature.Kind = Text
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Feature.Kind = Numeric
 		// Values are stored as float32, which has 2²⁴ steps between powers of two.
 		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
-			f.Warnings = append(f.Warnings, fmt.Errorf("column %q differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as %.12g", info.Name, c.lo))
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q varies only beyond the seventh digit, which is lost in float32: subtract a common value, such as %.12g", info.Name, c.lo))
 		}
 	case c.fixed:
 		info.Feature.Kind, info.Feature.Levels = Categorical, sortedLevels(c.levels)
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
-		leave("it holds dates: " + datesAdvice)
+		leave("it contains dates: " + datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n || c.long > 0:
 		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), words.Plural(n, "row")), SetText, SetCategorical)
 	default:
 		if c.dates == c.texts && c.dates > 0 {
-			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q contains dates, each of which becomes a separate category: %s", info.Name, datesAdvice))
 		}
 		info.Feature.Kind, info.Feature.Levels = Categorical, sortedLevels(c.levels)
 	}
@@ -130,17 +126,17 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 }
 
 // datesAdvice recommends an alternative to dates.
-const datesAdvice = "a number, such as days since a first visit, says more"
+const datesAdvice = "a number, such as days since the first visit, is more informative"
 
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
 func sortedLevels(levels map[string]int) []string {
 	names := slices.Sorted(maps.Keys(levels))
-	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return record.ParseNumber(s, false) }); numeric {
-		at := make(map[string]float64, len(names))
-		for i, name := range names {
-			at[name] = values[i]
-		}
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(at[a], at[b]) })
+	if _, numeric := numbersOf(names, record.ParseNumber, false); numeric {
+		slices.SortStableFunc(names, func(a, b string) int {
+			x, _ := record.ParseNumber(a, false)
+			y, _ := record.ParseNumber(b, false)
+			return cmp.Compare(x, y)
+		})
 	}
 	return names
 }
@@ -159,19 +155,14 @@ func (s *scan) addPath(c *columnScan, x *table.Cell) error {
 	if missing && c.paths == nil { // most columns that begin with a missing value are not paths
 		return nil
 	}
-	path := ""
-	if !missing {
-		path = strings.Clone(x.String())
+	more := len(s.ids.names) - len(c.paths) // several if the column begins with missing values
+	c.paths = append(c.paths, make([]string, more)...)
+	if missing {
+		return s.t.Keep(16 * more)
 	}
-	if c.paths == nil {
-		before := len(s.ids.names) - 1 // all of them missing
-		if err := s.t.Keep(16 * before); err != nil {
-			return err
-		}
-		c.paths = make([]string, before, before+1)
-	}
-	c.paths = append(c.paths, path)
-	return s.t.Keep(16 + len(path))
+	path := strings.Clone(x.String())
+	c.paths[len(c.paths)-1] = path
+	return s.t.Keep(16*more + len(path))
 }
 
 // choosePaths selects a column of paths as the images if the options name none:
@@ -193,7 +184,7 @@ func (s *scan) choosePaths(f *features) error {
 			continue
 		}
 		if found >= 0 && slices.Contains(s.opts.Features, header[i]) {
-			return advise(&ParseError{File: s.t.Name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read", header[found], header[i])}, "", SetImages)
+			return advise(&ParseError{File: s.t.Name(), Msg: fmt.Sprintf("columns %q and %q both contain paths of images or volumes: expected one such column", header[found], header[i])}, "", SetImages)
 		}
 		found = i
 	}
@@ -202,8 +193,7 @@ func (s *scan) choosePaths(f *features) error {
 			found = s.item
 		} else {
 			name := header[s.item]
-			w := advised(fmt.Sprintf("column %q holds paths of files, which serve as ids alone", name), name, SetImages)
-			f.Warnings = append(f.Warnings, w)
+			f.Warnings = append(f.Warnings, advised(fmt.Sprintf("column %q contains file paths, which are used only as ids", name), name, SetImages))
 		}
 	}
 	if found < 0 || found != s.item && used > 1 && !slices.Contains(s.opts.Features, header[found]) {

@@ -22,7 +22,7 @@ type decoder struct {
 	keep    bool // texts are stored for longer than a batch
 }
 
-// partColumn is the column of a feature, with its texts or levels and counters for warnings.
+// featureDecoder is the column of a feature, with its texts or levels and counters for warnings.
 type featureDecoder struct {
 	Feature
 	col    int // in the table
@@ -40,9 +40,9 @@ type featureDecoder struct {
 }
 
 // newDecoder returns a decoder for the columns named like the given features.
-func newDecoder(t table.Table, parts []Feature, opts *TableOptions) (*decoder, error) {
-	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
-	for _, p := range parts {
+func newDecoder(t table.Table, schema []Feature, opts *TableOptions) (*decoder, error) {
+	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(schema)}
+	for _, p := range schema {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
 			return nil, err
@@ -81,6 +81,7 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 	return nil
 }
 
+// value fills to with the raw values of a cell.
 func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error {
 	missing := d.opts.missing(cell, table.FeatureNA)
 	if c.Kind == Tensor {
@@ -110,10 +111,10 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 			x = float64(b)
 		}
 		if !ok {
-			return d.t.ErrorAt(c.col, "%q is not a number", cell.String())
+			return d.t.ErrorAt(c.col, "expected a number, found %q", cell.String())
 		}
 		if math.Abs(x) > math.MaxFloat32 {
-			return d.t.ErrorAt(c.col, "%s is too large: values lie within ±3.4e38", cell.String())
+			return d.t.ErrorAt(c.col, "expected a number within ±3.4e38, found %s", cell.String())
 		}
 		to[0] = float32(x)
 		if to[0] == 0 && x != 0 {
@@ -123,7 +124,7 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 		}
 	case Tensor:
 		if cell.Kind != table.VectorCell || len(cell.Vec) != len(to) {
-			return d.t.ErrorAt(c.col, "%s, but %d numbers were expected", cell.String(), len(to))
+			return d.t.ErrorAt(c.col, "expected a list of %d numbers, found %s", len(to), cell.String())
 		}
 		copy(to, cell.Vec)
 	case Text:
@@ -167,10 +168,10 @@ func (d *decoder) text(c *featureDecoder, cell string, to []float32) error {
 
 // moveTexts moves the texts decoded so far into the Texts of their features and
 // resets the decoder.
-func (d *decoder) moveTexts(parts []Feature) {
+func (d *decoder) moveTexts(schema []Feature) {
 	for k := range d.columns {
 		if c := &d.columns[k]; c.Kind == Text {
-			parts[k].Texts, c.texts = c.texts, nil
+			schema[k].Texts, c.texts = c.texts, nil
 		}
 	}
 	d.size = 0
@@ -182,7 +183,7 @@ func (d *decoder) warnings() []error {
 	for k := range d.columns {
 		c := &d.columns[k]
 		if c.vanished > 0 {
-			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
+			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g, treated as 0", c.Name, words.Plural(c.vanished, "value"), c.firstGone))
 		}
 		var lack []string
 		if c.noList > 0 {
@@ -192,12 +193,12 @@ func (d *decoder) warnings() []error {
 			lack = append(lack, words.Plural(c.gaps, "value")+" within lists missing")
 		}
 		if lack != nil {
-			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", c.Name, strings.Join(lack, ", "), c.firstGap))
+			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): treated as the training mean", c.Name, strings.Join(lack, ", "), c.firstGap))
 		}
 		if c.unknown == 0 {
 			continue
 		}
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
+		msg := fmt.Sprintf("column %q: %s of %s have a level that is not in the training data, such as %q, and are treated as unknown", c.Name, words.Thousands(c.unknown), words.Plural(c.values, "value"), c.firstUnknown)
 		if i := known(c.Levels, []string{table.Plain(c.firstUnknown)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", c.Levels[i])
 		}

@@ -2,7 +2,7 @@
 // converts features into network inputs.
 //
 // A [Dataset] holds N items with the counts of their votes over d classes and
-// one row of raw feature values per item. Features are named blocks ([Part]):
+// one row of raw feature values per item. Features are named blocks ([Feature]):
 // numeric columns, categorical columns, text, and tensors such as embeddings,
 // images and volumes. Raw values are read one row at a time through [Rows],
 // which hides whether they are in memory, in an NPY file or in a cache on disk;

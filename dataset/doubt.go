@@ -41,7 +41,7 @@ func (v *votes) suspectClasses() []error {
 		near := v.spelledLike(c, count)
 		switch {
 		case v.blank(name):
-			list = append(list, &caused{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
+			list = append(list, &caused{fmt.Sprintf("label %q is treated as a separate class, with %s", name, of(c)),
 				&Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
 			doubt("class %q, with %s, is spelled almost like %q, with %s: correct the file if it is a typo", name, of(c), v.Classes[near], voteString(count[near]))
@@ -49,11 +49,8 @@ func (v *votes) suspectClasses() []error {
 			single = append(single, strconv.Quote(name))
 		}
 	}
-	switch {
-	case len(single) == 1:
-		doubt("class %s has 1 of %s votes: correct the file if it is a typo", single[0], voteString(v.Votes.Votes))
-	case len(single) > 1:
-		doubt("%d classes have 1 of %s votes each: %s; correct the file if they are typos", len(single), voteString(v.Votes.Votes), words.Few(single))
+	if len(single) > 0 {
+		doubt("%s with only 1 of %s votes: %s; correct the file if this is a typo", words.Plural(len(single), "class"), voteString(v.Votes.Votes), words.Few(single))
 	}
 	return list
 }
@@ -68,7 +65,7 @@ const (
 
 // measured returns an error if labels look like measurements, or like ids, instead of classes.
 func (v *votes) measured() error {
-	values, numeric := readNumbers(v.Classes)
+	values, numeric := numbersOf(v.Classes, record.ParseNumber, true)
 	if !numeric || len(values) < manyGrades {
 		return nil
 	}
@@ -84,21 +81,16 @@ func (v *votes) measured() error {
 		where, settle = "column "+v.Votes.LabelColumn+" has", SetLabel
 	}
 	return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
-		"are they classes? Measurements have to be rounded to a few values first",
+		"are they classes? Round measurements to a few values first",
 		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
-}
-
-// readNumbers applies numbersOf to labels, with decimal points or commas.
-func readNumbers(labels []string) ([]float64, bool) {
-	return numbersOf(labels, func(s string) (float64, bool) { return record.ParseNumber(s, true) })
 }
 
 // tooManyLabels returns the error that there are more than maxClasses classes.
 func tooManyLabels(file string, classes []string) error {
-	msg := fmt.Sprintf("%s different labels (%s, …), but at most %s classes make sense: is this the label column?",
-		words.Thousands(len(classes)), strings.Join(classes[:3], ", "), words.Thousands(maxClasses))
-	if _, numeric := readNumbers(classes); numeric {
-		msg += " Measurements have to be rounded to a few values first"
+	msg := fmt.Sprintf("expected at most %s classes, found %s different labels (%s, …): is this the label column?",
+		words.Thousands(maxClasses), words.Thousands(len(classes)), strings.Join(classes[:3], ", "))
+	if _, numeric := numbersOf(classes, record.ParseNumber, true); numeric {
+		msg += " Round measurements to a few values first"
 	}
 	return advise(&ParseError{File: file, Msg: msg}, "", SetLabel)
 }
@@ -151,7 +143,7 @@ func similarClasses(classes []string) []error {
 			if strings.EqualFold(other, c) {
 				what = "case"
 			}
-			warnings = append(warnings, fmt.Errorf("classes %q and %q differ in %s alone: are they the same?", other, c, what))
+			warnings = append(warnings, fmt.Errorf("classes %q and %q differ only in %s: are they the same?", other, c, what))
 		}
 		seen[plain] = c
 	}
@@ -213,9 +205,10 @@ func (ds *Dataset) AlikeRaters() error {
 	if len(pairs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s; if they are one person, give them one name", ErrRaterNames, words.Few(pairs))
+	return fmt.Errorf("%w: %s; if they are one person, use one name", ErrRaterNames, words.Few(pairs))
 }
 
+// warnRaters adds the warning of AlikeRaters, if there is one.
 func (ds *Dataset) warnRaters() {
 	if err := ds.AlikeRaters(); err != nil {
 		ds.Warnings = append(ds.Warnings, err)
@@ -280,9 +273,9 @@ func (ds *Dataset) leaks() []error {
 		known := predictedShare(values[k], majority, p.Kind == Categorical)
 		switch {
 		case named && (same >= sameShare || !commonOnly(ds.Classes)):
-			warn(k, "has the classes as its levels, and is the majority of votes for %.0f%% of the items: does it hold the answer, or a rater's votes?", 100*same)
+			warn(k, "has the classes as its levels, and equals the majority vote for %.0f%% of the items: does it contain the label, or a rater's votes?", 100*same)
 		case known >= leakShare && base <= 0.9:
-			warn(k, "alone predicts the majority of votes for %.4g%% of the items, of which %.0f%% have the same: does it hold the answer?", math.Floor(1000*known)/10, 100*base)
+			warn(k, "alone predicts the majority vote for %.4g%% of the items (most frequent class: %.0f%%): does it contain the label?", math.Floor(1000*known)/10, 100*base)
 		}
 	}
 	return list

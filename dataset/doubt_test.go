@@ -31,13 +31,13 @@ func TestDoubtfulClasses(t *testing.T) {
 		{"two slips", votesOf("benign", 400, "malignant", 200, "malignent", 3), `class "malignent", with 3 of 603 votes, is spelled almost like "malignant", with 200: correct the file if it is a typo`},
 		{"a rare class", votesOf("safe", 40, "unsafe", 5), ""},
 		{"grades", votesOf("grade 1", 400, "grade 2", 20, "grade 3", 2), ""},
-		{"no vote", votesOf("no", 40, "yes", 20, "?", 5), `label "?" is read as a class of its own, with 5 of 65 votes`},
-		{"a word for none", votesOf("no", 40, "yes", 20, "Unknown", 5), `label "Unknown" is read as a class of its own, with 5 of 65 votes`},
+		{"no vote", votesOf("no", 40, "yes", 20, "?", 5), `label "?" is treated as a separate class, with 5 of 65 votes`},
+		{"a word for none", votesOf("no", 40, "yes", 20, "Unknown", 5), `label "Unknown" is treated as a separate class, with 5 of 65 votes`},
 		{"signs", votesOf("+", 40, "-", 20), ""},
 		{"opposites", votesOf("1", 40, "-1", 20, "0", 20), ""},
-		{"one", votesOf("1", 40, "2", 20, "77", 1), `class "77" has 1 of 61 votes: correct the file if it is a typo`},
-		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes have 1 of 62 votes each: "77", "88"; correct the file if they are typos`},
-		{"blanks", votesOf("not_hate", 20, "not hate", 20), `classes "not hate" and "not_hate" differ in blanks, hyphens or dots alone: are they the same?`},
+		{"one", votesOf("1", 40, "2", 20, "77", 1), `1 class with only 1 of 61 votes: "77"; correct the file if this is a typo`},
+		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes with only 1 of 62 votes: "77", "88"; correct the file if this is a typo`},
+		{"blanks", votesOf("not_hate", 20, "not hate", 20), `classes "not hate" and "not_hate" differ only in blanks, hyphens or dots: are they the same?`},
 		{"decimals", votesOf("1.5", 20, "15", 20), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func scattered(n int, label func(i int) string) string {
 }
 
 func TestMeasurements(t *testing.T) {
-	const question = ": are they classes? Measurements have to be rounded to a few values first"
+	const question = ": are they classes? Round measurements to a few values first"
 	root := func(i, digits int) string { return strconv.FormatFloat(math.Sqrt(float64(i+2)), 'f', digits, 64) }
 	wide := "item,r1,r2\n"
 	for i := range 40 {
@@ -87,8 +87,8 @@ func TestMeasurements(t *testing.T) {
 		{"ids", scattered(200, func(i int) string { return fmt.Sprint(1000 + 7*i) }), Auto,
 			"column label has 200 different numbers in 200 votes (1000, 1007, 1014, …)" + question},
 		{"too many", scattered(1200, func(i int) string { return fmt.Sprintf("%d.5", i) }), Auto,
-			"1,200 different labels (0.5, 1.5, 2.5, …), but at most 1,000 classes make sense: " +
-				"is this the label column? Measurements have to be rounded to a few values first"},
+			"expected at most 1,000 classes, found 1,200 different labels (0.5, 1.5, 2.5, …): " +
+				"is this the label column? Round measurements to a few values first"},
 		{"wide", wide, Wide, "votes have 80 different numbers in 80 votes (1.414, 1.732, 2.000, …)" + question},
 		{"scores up to 100", scattered(300, func(i int) string { return fmt.Sprint(i % 100) }), Auto, ""},
 		{"halves up to 100", scattered(1005, func(i int) string { return fmt.Sprintf("%.1f", float64(i%201)/2) }), Auto, ""},
@@ -149,9 +149,9 @@ func TestLeaks(t *testing.T) {
 	}
 	got := warningText(ds.Warnings)
 	for _, want := range []string{
-		`column "final" has the classes as its levels, and is the majority of votes for 100% of the items: does it hold the answer, or a rater's votes?`,
-		`column "score" alone predicts the majority of votes for `,
-		`column "code" alone predicts the majority of votes for 100% of the items, of which 5`,
+		`column "final" has the classes as its levels, and equals the majority vote for 100% of the items: does it contain the label, or a rater's votes?`,
+		`column "score" alone predicts the majority vote for `,
+		`column "code" alone predicts the majority vote for 100% of the items (most frequent class: 5`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)

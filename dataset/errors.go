@@ -17,7 +17,7 @@ var (
 
 	// ErrNoColumn is the cause if a column named in the options is not in the file;
 	// Name of the [ParseError] is that column.
-	ErrNoColumn = errors.New("no such column")
+	ErrNoColumn = errors.New("column not found")
 
 	// ErrMissingFeature is the cause if the data lack a feature that a model was
 	// trained with.
@@ -36,11 +36,7 @@ type ParseError = record.Error
 type Unvoted int
 
 func (n Unvoted) Error() string {
-	them := "them"
-	if n == 1 {
-		them = "it"
-	}
-	return words.Plural(int(n), "item") + " without votes: nothing is learned from " + them
+	return words.Plural(int(n), "item") + " without votes, not used for training"
 }
 
 // Setting identifies an option that would resolve an error or a warning.
@@ -75,7 +71,7 @@ type Advice struct {
 	Forms    []Form   // for SetForm: the forms that fit the votes
 }
 
-func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it: %d", a.Settings) }
+func (a *Advice) Error() string { return fmt.Sprintf("an option would resolve this: %d", a.Settings) }
 
 // caused is an error or a warning whose text does not include that of its cause.
 type caused struct {
@@ -86,8 +82,11 @@ type caused struct {
 func (e *caused) Error() string { return e.text }
 func (e *caused) Unwrap() error { return e.cause }
 
-// advised returns a warning with an [Advice]; column may be "".
+// advised returns a warning with an [Advice], unless there are no settings; column may be "".
 func advised(text, column string, settings ...Setting) error {
+	if len(settings) == 0 {
+		return errors.New(text)
+	}
 	return &caused{text, &Advice{Settings: settings, Column: column}}
 }
 

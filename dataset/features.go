@@ -55,7 +55,7 @@ type FeatureOptions struct {
 	// Array names the array of an NPZ file that contains the features; "" uses
 	// the only one.
 	Array string
-	// Schema, if set, are the features of a trained model ([Transform.Parts]):
+	// Schema, if set, are the features of a trained model ([Transform.Schema]):
 	// only these are read, and a level that is not in Levels is UnknownLevel.
 	Schema []Feature
 	// Memory is the number of bytes of features held in memory; above it they are
@@ -87,7 +87,7 @@ type reading struct {
 	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
 
-// newReading returns a reading with the given options and a new memory pool.
+// newReading returns a reading with the given options and a new limit of shared memory.
 func newReading(o FeatureOptions) reading {
 	return reading{FeatureOptions: o, decoding: budget.NewShared(budget.Of(o.Memory))}
 }
@@ -246,7 +246,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		if opts.several && s.item >= 0 {
 			return f, nil
 		}
-		msg := fmt.Sprintf("no column is a feature among [%s]", words.Few(t.Header()))
+		msg := fmt.Sprintf("none of the columns [%s] is a feature", words.Few(t.Header()))
 		if t.Traits().Plain && strings.ContainsAny(t.Header()[0], " :") {
 			msg += table.NoSeparator
 		}

@@ -87,7 +87,7 @@ func TestReadFeatures(t *testing.T) {
 		},
 		{
 			name: "many dates", text: many("id,seen,a", "#,2021-03-#,1", 20),
-			columns: "id: item\nseen: ignored (it holds dates: a number, such as days since a first visit, says more)\na: numeric",
+			columns: "id: item\nseen: ignored (it contains dates: a number, such as days since the first visit, is more informative)\na: numeric",
 			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
 		},
 		{
@@ -119,8 +119,8 @@ func TestDigitsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := warningText(f.Warnings), `column "a" differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as 1000000001.25`+
-		"\nnothing is learned from columns of items.csv with one value in all rows: c (7)"; got != want {
+	if got, want := warningText(f.Warnings), `column "a" varies only beyond the seventh digit, which is lost in float32: subtract a common value, such as 1000000001.25`+
+		"\ncolumns of items.csv with the same value in all rows carry no information: c (7)"; got != want {
 		t.Errorf("got warnings %s\nwant %s", got, want)
 	}
 }
@@ -132,26 +132,26 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		want       string
 	}{
 		{"empty", "", FeatureOptions{}, "the file is empty"},
-		{"cut short", "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\xff\xcaL\xd1I", FeatureOptions{}, "the compressed file is cut short"},
+		{"cut short", "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\xff\xcaL\xd1I", FeatureOptions{}, "the compressed file is truncated"},
 		{"header only", "id,a\n", FeatureOptions{}, "there are no rows below the header"},
-		{"no features", "id\nx\n", FeatureOptions{}, "no column is a feature among [id]"},
-		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
-		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: column "a" is there already, as column 2`},
+		{"no features", "id\nx\n", FeatureOptions{}, "none of the columns [id] is a feature"},
+		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: expected 3 fields, as in the header, found 2"},
+		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: duplicate column "a": already column 2`},
 		{"duplicate item", "id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (id): item "x" is there already, on line 2`},
-		{"group for an item", "patient_id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (patient_id): item "x" is there already, on line 2; does column "patient_id" name the items?`},
+		{"group for an item", "patient_id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (patient_id): item "x" is there already, on line 2; does column "patient_id" contain the ids of the items?`},
 		{"no id", "id,a\n,1\n", FeatureOptions{}, "line 2, column 1 (id): the item has no id"},
-		{"no group", "id,a,g\nx,1,\n", FeatureOptions{GroupColumn: "g"}, "line 2, column 3 (g): the group is missing"},
+		{"no group", "id,a,g\nx,1,\n", FeatureOptions{GroupColumn: "g"}, "line 2, column 3 (g): expected a group, found an empty cell"},
 		{"no such column", "id,a\nx,1\n", FeatureOptions{Ignore: []string{"b"}}, `no column "b" among [id, a]`},
 		{"text among numbers", many("id,a", "#,#", 30) + "z,abc\n", FeatureOptions{},
-			`line 32, column 2 (a): "abc" is not a number, but most values of the column are`},
+			`line 32, column 2 (a): expected a number, as in most rows of the column, found "abc"`},
 		{"decimal commas among commas", "id,a\nx,\"1,5\"\ny,\"2,75\"\nz,3\n", FeatureOptions{},
-			`line 2, column 2 (a): "1,5" has a decimal comma, which is read only where semicolons separate the fields: write a point`},
+			`line 2, column 2 (a): "1,5" has a decimal comma, which is read only where semicolons separate the fields: use a decimal point`},
 		{"infinity among numbers", many("id,a", "#,#", 30) + "z,-inf\n", FeatureOptions{},
-			`line 32, column 2 (a): "-inf" is not a finite number: correct it, or leave the cell blank if the value is unknown`},
+			`line 32, column 2 (a): expected a finite number, found "-inf": correct it, or leave the cell blank if the value is unknown`},
 		{"infinity among few numbers", "id,a\nx,1\ny,Infinity\n", FeatureOptions{},
-			`line 3, column 2 (a): "Infinity" is not a finite number: correct it, or leave the cell blank if the value is unknown`},
-		{"text where numbers are due", "id,a\nx,1\ny,b\n", FeatureOptions{Numeric: []string{"a"}}, `line 3, column 2 (a): "b" is not a number`},
-		{"too large", "id,a\nx,1e39\ny,1\n", FeatureOptions{}, "line 2, column 2 (a): 1e39 is too large: values lie within ±3.4e38"},
+			`line 3, column 2 (a): expected a finite number, found "Infinity": correct it, or leave the cell blank if the value is unknown`},
+		{"text where numbers are due", "id,a\nx,1\ny,b\n", FeatureOptions{Numeric: []string{"a"}}, `line 3, column 2 (a): expected a number, found "b"`},
+		{"too large", "id,a\nx,1e39\ny,1\n", FeatureOptions{}, "line 2, column 2 (a): expected a number within ±3.4e38, found 1e39"},
 		{"model's feature not there", "id,a\nx,1\n", FeatureOptions{Schema: []Feature{{Name: "b"}}}, `no column "b": the model was trained with it`},
 		{"model's feature spelt otherwise", "id,Blood_Pressure\nx,1\n", FeatureOptions{Schema: []Feature{{Name: "blood pressure"}}},
 			`no column "blood pressure": the model was trained with it; is it column "Blood_Pressure" under another name?`},
@@ -231,8 +231,8 @@ func TestStream(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	wantBad := []string{
-		`c: reading stdin: line 4, column 2 (age): "old" is not a number`,
-		`d: reading stdin: line 5, column 3: 2 fields, but the header has 4`,
+		`c: reading stdin: line 4, column 2 (age): expected a number, found "old"`,
+		`d: reading stdin: line 5, column 3: expected 4 fields, as in the header, found 2`,
 		`line 6: reading stdin: line 6, column 1 (id): the item has no id`,
 	}
 	if !slices.Equal(bad, wantBad) {

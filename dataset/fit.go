@@ -47,7 +47,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	}
 	for _, name := range slices.Concat(opts.OneHot, opts.Embed) {
 		if !slices.ContainsFunc(ds.Features, func(p Feature) bool { return p.Name == name && p.Kind == Categorical }) {
-			return nil, fmt.Errorf("%q is not a categorical column", name)
+			return nil, fmt.Errorf("column %q is not categorical", name)
 		}
 	}
 	rows = slices.Sorted(slices.Values(rows))
@@ -122,7 +122,7 @@ func (s *summary) add(x []float32) error {
 		case c >= 0 && int(c) < len(s.levels):
 			s.levels[int(c)]++
 		case c != UnknownLevel:
-			return fmt.Errorf("%v is not the code of one of %d levels", c, len(s.levels))
+			return fmt.Errorf("expected the code of one of %d levels, found %v", len(s.levels), c)
 		}
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *summary) add(x []float32) error {
 				continue
 			}
 			if v > math.MaxFloat32 || v < -math.MaxFloat32 {
-				return errors.New("an infinite value")
+				return errors.New("expected a finite value, found an infinity")
 			}
 			if m.n == 0 {
 				m.shift, m.min, m.max = float64(v), v, v
@@ -203,7 +203,7 @@ type Watch struct {
 	t      *Transform
 	items  int
 	unlike Unlike
-	seen   []watched // one per part
+	seen   []watched // one per feature
 }
 
 // Unlike counts items that differ from the training items.
@@ -352,10 +352,10 @@ func (w *Watch) Warnings() []error {
 		format string
 		names  []string
 	}{
-		{"no item has a value in %s: every prediction goes without", empty},
-		{"values are missing that every training item had, and count as the mean or as no level: %s", gaps},
-		{"texts have no word in common with those of training: %s; are they in the same language?", foreign},
-		{"values far outside what training saw, for which predictions mean little: %s; are the units the same?", far},
+		{"no item has a value in %s: predictions are made without it", empty},
+		{"missing values in columns without missing values in training, treated as the mean or as no level: %s", gaps},
+		{"texts without any word of the training data: %s; are they in the same language?", foreign},
+		{"values far outside the training range, where predictions are unreliable: %s; are the units the same?", far},
 	} {
 		if len(trouble.names) > 0 {
 			list = append(list, fmt.Errorf(trouble.format, words.Few(trouble.names)))

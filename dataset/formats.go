@@ -127,14 +127,14 @@ func checkDuplicateFiles(paths []string, what string) error {
 			case os.SameFile(info, infos[j]):
 				msg += ", also as " + other
 			case info.IsDir() && readWith(path, other):
-				msg = "this folder of " + what + " holds " + other + ", which is given twice"
+				msg = "this folder of " + what + " contains " + other + ", which is given twice"
 			case infos[j].IsDir() && readWith(other, path):
 				msg += ", also in the folder " + other
 			default:
 				continue
 			}
 			if what == "votes" {
-				msg += ": its votes would count double"
+				msg += ": its votes would be counted twice"
 			}
 			return &ParseError{File: path, Msg: msg}
 		}

@@ -47,7 +47,7 @@ func (f Form) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 func (f *Form) UnmarshalText(text []byte) error {
 	i := slices.Index(formNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("votes form %q is not one of %v", text, formNames)
+		return fmt.Errorf("expected a form of votes among %v, found %q", formNames, text)
 	}
 	*f = Form(i)
 	return nil
@@ -101,7 +101,7 @@ func (in Interpretation) String() string {
 	case in.Votes == 0:
 		b.WriteString("no votes")
 	case lo == hi && hi == "1":
-		b.WriteString("1 vote an item")
+		b.WriteString("1 vote per item")
 	case lo == hi:
 		b.WriteString(hi + " votes per item")
 	default:
@@ -177,7 +177,7 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		}
 	}
 	blank := slices.Contains(g.cells, -1)
-	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return record.ParseFormatted(s, g.t.Traits().Commas) })
+	values, numeric := numbersOf(g.text.names, record.ParseFormatted, g.t.Traits().Commas)
 	if blank || !numeric {
 		return Wide, nil
 	}
@@ -189,14 +189,14 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	}
 	if whole && !negative && largest > 10 {
 		if opts.Columns == nil && g.measured(values) {
-			return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold whole numbers with another sum for almost every item, none of them 0, so they look like features, not like counts of votes",
+			return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] contain whole numbers without zeros whose sum differs for almost every item, so they look like features: expected counts of votes",
 				words.Few(g.names))}, "", SetForm)
 		}
 		return Counted, nil
 	}
 	// Votes have few values; measurements have many.
 	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
-		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
+		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] contain %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
 			words.Few(g.names), words.Thousands(len(values)))}, "", SetForm)
 	}
 	return Auto, g.ambiguous(total, negative)
@@ -231,7 +231,7 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	}
 	which := "these votes can be read in more than one way"
 	if len(forms) == 1 {
-		which = "the form of these votes is not plain"
+		which = "the form of these votes is ambiguous"
 	}
 	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: &Advice{Settings: []Setting{SetForm}, Forms: forms}}
 }
@@ -307,7 +307,7 @@ func (g *grid) checkIDs() error {
 	if !counting && !texts {
 		return nil
 	}
-	return advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: does it name the items?",
+	return advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: does it contain the ids of the items?",
 		g.names[0], g.text.names[g.row(0)[0]])}, g.names[0], SetItem, SetIgnore)
 }
 
@@ -352,28 +352,20 @@ func (g *grid) isolated(class []int32) []string {
 	if len(g.items) < enoughRows {
 		return nil
 	}
-	const several = -2
-	owner := map[int32]int{} // of a class: the column, or several
+	votes, columns := map[[2]int32]int{}, map[int32]int{} // votes per column and class; columns per class
 	for i, code := range g.cells {
-		if code < 0 || class[code] < 0 {
-			continue
-		}
-		k := i % len(g.cols)
-		if was, ok := owner[class[code]]; !ok {
-			owner[class[code]] = k
-		} else if was != k {
-			owner[class[code]] = several
+		if code >= 0 && class[code] >= 0 {
+			key := [2]int32{int32(i % len(g.cols)), class[code]}
+			if votes[key]++; votes[key] == 1 {
+				columns[key[1]]++
+			}
 		}
 	}
 	has, shared := make([]int, len(g.cols)), make([]int, len(g.cols))
-	for i, code := range g.cells {
-		if code < 0 || class[code] < 0 {
-			continue
-		}
-		k := i % len(g.cols)
-		has[k]++
-		if owner[class[code]] == several {
-			shared[k]++
+	for key, n := range votes {
+		has[key[0]] += n
+		if columns[key[1]] > 1 {
+			shared[key[0]] += n
 		}
 	}
 	var names []string

@@ -21,7 +21,7 @@ type grid struct {
 	items []string
 	lines []int32
 	cells []int32 // [N×columns]
-	text  labels  // the distinct cells
+	text  idSet   // the distinct cells
 	lacks lacking
 }
 
@@ -60,7 +60,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	case Counted, Fractions:
 		v, err = g.numbers(form, &opts)
 	default:
-		err = fmt.Errorf("votes form %v", form)
+		err = fmt.Errorf("expected a form with one row per item, found %v", form)
 	}
 	if err != nil {
 		return nil, err
@@ -101,6 +101,7 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	return nil
 }
 
+// read reads the ids and the cells of the vote columns.
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	ids := newIDSet(g.t)
 	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*maxReserve))
@@ -183,7 +184,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
 		}
-		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?",
+		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they contain votes?",
 			words.Plural(len(alone), "column"), words.Few(alone)), "", SetIgnore))
 	}
 	return v, nil
@@ -193,18 +194,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
 	x, ok := record.ParseFormatted(text, g.t.Traits().Commas)
-	fail := func(format string, args ...any) (float64, error) {
-		return 0, errorIn(g.t, int(g.lines[i]), g.cols[k], format, args...)
-	}
-	switch {
-	case !ok:
-		return fail("%q is not a number of votes", text)
-	case x < 0:
-		return fail("%s is negative: %s cannot be", text, what)
-	case x > maxVotes:
-		return fail("%s votes: more than %s cannot be counted", text, words.Thousands(maxVotes))
-	}
-	return x, nil
+	return x, checkVotes(g.t, int(g.lines[i]), g.cols[k], text, x, ok, what)
 }
 
 // classColumns returns votes with counts of zero, and for each column of g its class, or −1.
@@ -222,7 +212,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 		default:
 			of[k] = int(index.code(name))
 			if of[k] < 0 && !opts.LeaveOut {
-				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q is not one of the classes %s", name, classList(classes))}, name, SetIgnore)
+				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected a column for one of the classes %s, found %q", classList(classes), name)}, name, SetIgnore)
 			}
 		}
 	}
@@ -230,7 +220,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 		return nil, nil, noneOf(g.t, "columns", g.names, classes)
 	}
 	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
+		return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("expected at most %s classes, found %s columns", words.Thousands(maxClasses), words.Thousands(len(classes)))}
 	}
 	v, err := newVotes(g.t, g.items, classes)
 	return v, of, err
@@ -238,9 +228,9 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 
 // numbers reads one column per class: counts, or fractions with an additional column for the number of votes.
 func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
-	total, what := -1, "a count"
+	total, what := -1, votesRange
 	if form == Fractions {
-		if total, what = g.total(opts), "a fraction"; total < 0 {
+		if total, what = g.total(opts), "a share of the votes from 0 to 1"; total < 0 {
 			return nil, noColumn(g.t, "number of votes", SetTotal)
 		}
 	}
@@ -254,9 +244,9 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 		row, m, sum := g.row(i), 0.0, 0.0
 		if total >= 0 {
 			if row[total] < 0 {
-				return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
+				return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "expected the number of votes, found an empty cell")
 			}
-			if m, err = g.number(i, total, "a number of votes"); err != nil {
+			if m, err = g.number(i, total, votesRange); err != nil {
 				return nil, err
 			}
 		}
@@ -274,7 +264,7 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 		if total >= 0 {
 			// Fractions with two digits have rounding errors of up to 0.005 each.
 			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-				return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
+				return nil, errorIn(g.t, int(g.lines[i]), -1, "expected the fractions of item %q to sum to 1, found %.4g", g.items[i], sum)
 			}
 			whole(values, m)
 		}
@@ -287,7 +277,7 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 		}
 	}
 	if blank > 0 && total < 0 {
-		v.warn("%s without a count, taken as 0", words.Plural(blank, "cell"))
+		v.warn("%s without a count, treated as 0", words.Plural(blank, "cell"))
 	}
 	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil

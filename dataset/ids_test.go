@@ -114,7 +114,7 @@ func TestEmbeddings(t *testing.T) {
 		{files: "one.npz", want: "[x] b[118 119] a[120 121] c[122 123]"},
 		{files: "table.csv one.npz", want: "[age x] a[1 120 121] b[2 118 119] c[3 122 123]"},
 		{files: "two.npz table.csv", want: "[audio text age] c[97 98 116 3] a[99 100 117 1] b[101 102 118 2]",
-			warning: `two.npz: array "y" is left out: its name is that of labels`},
+			warning: `two.npz: array "y" is left out: its name indicates labels`},
 		{files: "two.npz", want: "[x] c[97] a[98] b[99]", opts: LoadOptions{FeatureOptions: FeatureOptions{Array: "age"}}},
 	} {
 		o := c.opts
@@ -211,19 +211,19 @@ func TestEmbeddingsBad(t *testing.T) {
 	npzFile(t, "uneven.npz", []string{"c", "a", "b"}, map[string][]int{"u": {3, 1}, "v": {2, 1}})
 	npzFile(t, "which.npz", nil, map[string][]int{"u": {3, 1}, "v": {3, 1}})
 	for files, want := range map[string]string{
-		"short.csv e.npy":        `reading short.csv: 2 ids, but e.npy has 3 rows, which they name in turn; is the first line, "id", an id and no header?`,
-		"headless.csv e.npy":     `reading headless.csv: 2 ids, but e.npy has 3 rows, which they name in turn; is the first line, "b", an id and no header?`,
+		"short.csv e.npy":        `reading short.csv: expected 3 ids, one for each row of e.npy, found 2; is the first line, "id", an id instead of a header?`,
+		"headless.csv e.npy":     `reading headless.csv: expected 3 ids, one for each row of e.npy, found 2; is the first line, "b", an id instead of a header?`,
 		"twice.csv e.npy":        `reading twice.csv: line 4, column 1 (id): item "b" is there already, on line 2`,
 		"blank.csv e.npy":        `reading blank.csv: line 3, column 1 (id): the item has no id`,
-		"table.csv ids.csv":      `reading ids.csv: nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name`,
-		"ids.csv short.csv":      `reading short.csv: nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name`,
-		"ids.csv":                `reading ids.csv: no column is a feature among [id]`,
+		"table.csv ids.csv":      `reading ids.csv: only ids: expected a file without ids, such as an array, before or after it, to which they belong`,
+		"ids.csv short.csv":      `reading short.csv: only ids: expected a file without ids, such as an array, before or after it, to which they belong`,
+		"ids.csv":                `reading ids.csv: none of the columns [id] is a feature`,
 		"ids.csv e.npy less.csv": `reading less.csv: no features for 2 items: "b", "c"`,
 		"twice.npz":              `reading twice.npz: array "ids", row 2: item "c" is there already, in row 0`,
 		"blank.npz":              `reading blank.npz: array "ids", row 1: the item has no id`,
 		"short.npz":              `reading short.npz: 2 ids in array "ids", but array "x" has 3 rows`,
 		"uneven.npz":             `reading uneven.npz: array "v" has 2 rows, but "u" has 3`,
-		"which.npz":              `reading which.npz: which of the arrays [u, v]?`,
+		"which.npz":              `reading which.npz: expected one array, found [u, v]`,
 		"table.csv short.npz":    `reading short.npz: 2 ids in array "ids", but array "x" has 3 rows`,
 	} {
 		_, err := Load(t.Context(), LoadOptions{Data: strings.Fields(files), NoVotes: true})
@@ -262,7 +262,7 @@ func TestExtensions(t *testing.T) {
 		{"both", "votes.csv", `those with features are "d0.jpg", "d0.png", "d1.png", "d2.png"; do they lack .jpg?`},
 		{"images", "none.csv", `those with features are "d0.png", "d1.png", "d2.png"`},
 		{"images png.csv", "full.csv", `reading png.csv: no features for 1 item: "d2.png"`},
-		{"items.csv", "full.csv", `no item of full.csv has features: its items are "d0.png", "d1.png", those with features are "d1", "d0", "d2"; is .png too much?`},
+		{"items.csv", "full.csv", `no item of full.csv has features: its items are "d0.png", "d1.png", those with features are "d1", "d0", "d2"; should .png be removed?`},
 		{"png.csv images", "votes.csv", `no item of votes.csv has features: its items are "d0", "d1", "d2", those with features are "d0.png", "d1.png"; do they lack .png?`},
 	} {
 		ds, err := Load(t.Context(), LoadOptions{Data: strings.Fields(c.data), Votes: []string{c.votes}})

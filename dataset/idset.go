@@ -208,7 +208,7 @@ func (s *seenIDs) warnings() []error {
 	if s.n < maxSeen || !s.falling {
 		return nil
 	}
-	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed",
+	return []error{fmt.Errorf("ids were compared only with those of the first %s: duplicates after these are not detected",
 		words.Plural(s.n, "item"))}
 }
 

@@ -109,7 +109,7 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 		}
 	}
 	if len(gone) > 0 {
-		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, words.Few(gone))}
+		return &ParseError{File: table, Msg: fmt.Sprintf("column %q contains paths of missing files: %s", opts.ImageColumn, words.Few(gone))}
 	}
 	return f.readImages(ctx, full, opts)
 }
@@ -137,30 +137,31 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *reading
 	if volumeFormat(paths[0]) != nil {
 		read = f.volumes
 	}
-	part, rows, err := read(ctx, paths, opts)
+	feature, rows, err := read(ctx, paths, opts)
 	if err != nil {
 		return err
 	}
-	f.Features = append(f.Features, part)
-	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Feature: part})
+	f.Features = append(f.Features, feature)
+	f.Columns = append(f.Columns, ColumnInfo{Name: feature.Name, role: roleFeature, Feature: feature})
 	f.Rows = sideBySide(f.Rows, rows)
 	return nil
 }
 
 // volumes returns the feature of the volumes at paths, and their rows.
 func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (Feature, Rows, error) {
-	part, err := volumeFeature(&opts.FeatureOptions)
+	feature, err := volumeFeature(&opts.FeatureOptions)
 	if err != nil {
-		return part, nil, err
+		return feature, nil, err
 	}
-	rows, err := newVolumeRows(ctx, paths, part, opts)
+	rows, err := newVolumeRows(ctx, paths, feature, opts)
 	if err != nil {
-		return part, nil, err
+		return feature, nil, err
 	}
-	if err := rows.warning(); err != nil {
-		f.Warnings = append(f.Warnings, err)
+	if len(rows.unoriented) > 0 {
+		f.warn("%s without an orientation, assumed to run from right to left as in Analyze files: %s",
+			words.Plural(len(rows.unoriented), "volume"), words.Few(rows.unoriented))
 	}
-	return part, rows, nil
+	return feature, rows, nil
 }
 
 // images returns the feature of the images at paths, and their rows.
@@ -169,34 +170,33 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (F
 	if err != nil {
 		return Feature{}, nil, err
 	}
-	part := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
-	if err := checkFeatures([]Feature{part}); err != nil {
-		return part, nil, err
+	feature := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
+	if err := checkFeatures([]Feature{feature}); err != nil {
+		return feature, nil, err
 	}
 	if opts.lazy {
 		read := func(i int, dst []float32) error { return decodeImage(paths[i], shape, opts.decoding, dst) }
-		return part, rowsBy{len(paths), part.Width(), read}, nil
+		return feature, rowsBy{len(paths), feature.Width(), read}, nil
 	}
-	sink, err := newSink(ctx, len(paths), []Feature{part}, paths, opts)
+	sink, err := newSink(ctx, len(paths), []Feature{feature}, paths, opts)
 	if err != nil {
-		return part, nil, err
+		return feature, nil, err
 	}
 	rows := sink.ready
 	if rows == nil {
 		if rows, err = decodeImages(ctx, paths, shape, opts, sink); err != nil {
-			return part, nil, errors.Join(err, sink.Close())
+			return feature, nil, errors.Join(err, sink.Close())
 		}
 	}
 	f.closers = append(f.closers, sink)
-	return part, rows, nil
+	return feature, rows, nil
 }
 
 // imageShape returns the shape [C,H,W] from the schema, the options or the first image.
 func imageShape(first string, opts *reading) ([]int, error) {
-	for _, p := range opts.Schema {
-		if p.Name == opts.ImageColumn && p.Kind == Tensor && len(p.Shape) == 3 {
-			return p.Shape, nil
-		}
+	i := featureNamed(opts.Schema, opts.ImageColumn)
+	if i >= 0 && opts.Schema[i].Kind == Tensor && len(opts.Schema[i].Shape) == 3 {
+		return opts.Schema[i].Shape, nil
 	}
 	file, err := fault.OpenFile(first)
 	if err != nil {
@@ -221,7 +221,7 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 		return c, fault.Malformed(path, "this is not a %s image: %v", imageFormats, err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
-		return c, fault.Malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
+		return c, fault.Malformed(path, "expected an image of at most %s pixels, found %d×%d", words.Thousands(maxPixels), c.Width, c.Height)
 	}
 	return c, nil
 }
@@ -270,23 +270,23 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *readin
 	return to.finish()
 }
 
-func decodeImage(path string, shape []int, pool *budget.Shared, dst []float32) error {
+func decodeImage(path string, shape []int, memory *budget.Shared, dst []float32) error {
 	f, err := fault.OpenFile(path)
 	if err != nil {
 		return fault.Of(path, err)
 	}
 	defer f.Close()
-	return decodeImageFrom(path, f, shape, pool, dst)
+	return decodeImageFrom(path, f, shape, memory, dst)
 }
 
 // decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
-// images of 16 bits keep their finer steps. The memory it uses is taken from the pool.
-func decodeImageFrom(path string, f io.ReadSeeker, shape []int, pool *budget.Shared, dst []float32) error {
+// images of 16 bits keep their finer steps. The bytes it uses are taken from the shared memory.
+func decodeImageFrom(path string, f io.ReadSeeker, shape []int, memory *budget.Shared, dst []float32) error {
 	c, err := imageConfig(path, f)
 	if err != nil {
 		return err
 	}
-	giveBack, err := pool.Take(imageMemory(c, shape[1], shape[2]), path, "an image of %d×%d pixels", c.Width, c.Height)
+	giveBack, err := memory.Take(imageMemory(c, shape[1], shape[2]), path, "an image of %d×%d pixels", c.Width, c.Height)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func TestImagesAsIDs(t *testing.T) {
 		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{ImageColumn: "image"}},
 		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{Features: []string{"image", "age"}}},
 		{"alone.csv", "image: item\nimage: tensor 1×2×3", "", FeatureOptions{}},
-		{"items.csv", "image: item\nage: numeric", `column "image" holds paths of files, which serve as ids alone`, FeatureOptions{}},
+		{"items.csv", "image: item\nage: numeric", `column "image" contains file paths, which are used only as ids`, FeatureOptions{}},
 	} {
 		f, err := readFeatures(t.Context(), c.file, c.opts)
 		if err != nil {

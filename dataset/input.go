@@ -49,11 +49,11 @@ func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
 	return in, nil
 }
 
-func (t *Transform) bind(parts []Feature) (*InputRows, error) {
-	at := make(map[string]int, len(parts))
-	offset := make([]int, len(parts))
+func (t *Transform) bind(schema []Feature) (*InputRows, error) {
+	at := make(map[string]int, len(schema))
+	offset := make([]int, len(schema))
 	w := 0
-	for i, p := range parts {
+	for i, p := range schema {
 		at[p.Name], offset[i] = i, w
 		w += p.Width()
 	}
@@ -65,18 +65,18 @@ func (t *Transform) bind(parts []Feature) (*InputRows, error) {
 		if !ok {
 			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
 		}
-		q := parts[j]
+		q := schema[j]
 		if q.Kind != p.Kind {
-			return nil, fmt.Errorf("feature %q is %v here, but the model was trained with it as %v", p.Name, q.Kind, p.Kind)
+			return nil, fmt.Errorf("feature %q: expected %v as in training, found %v", p.Name, p.Kind, q.Kind)
 		}
 		if p.Kind == Tensor && words.Shape(p.Shape) != words.Shape(q.Shape) {
-			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, words.Shape(q.Shape), words.Shape(p.Shape))
+			return nil, fmt.Errorf("feature %q: expected shape %s as in training, found %s", p.Name, words.Shape(p.Shape), words.Shape(q.Shape))
 		}
 		if err := sameVolumes(p.Feature, q); err != nil {
 			return nil, err
 		}
 		if p.Kind == Text && p.model() == nil {
-			return nil, fmt.Errorf("feature %q is text from which nothing was learned yet", p.Name)
+			return nil, fmt.Errorf("text feature %q is not fitted yet", p.Name)
 		}
 		b := binding{p: p, from: offset[j], to: to, texts: q.Texts}
 		if p.Kind == Categorical {
@@ -185,7 +185,7 @@ func (b *binding) category(to []float32, x float32) error {
 	level, missing := int32(UnknownLevel), x != x
 	if !missing && x != UnknownLevel {
 		if !(x >= 0 && int(x) < len(b.levels)) || x != float32(int(x)) {
-			return fmt.Errorf("feature %q: %v is not the code of one of %d levels", b.p.Name, x, len(b.levels))
+			return fmt.Errorf("feature %q: expected the code of one of %d levels, found %v", b.p.Name, len(b.levels), x)
 		}
 		level = b.levels[int(x)]
 	}

@@ -35,7 +35,7 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
 	if f.Rows == nil {
-		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.Close())
+		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
 	}
 	return f, nil
 }
@@ -144,12 +144,12 @@ func (f *features) rowsOf(v *votes) (places, error) {
 	switch n := len(f.Items); {
 	case numbered && !f.numbered && !at.hasAll(v.Items):
 		if len(v.Items) != n {
-			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
+			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features: without an id column, votes are joined by position",
 				words.Plural(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
 		return placesOf(v.Items), nil
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
-		return nil, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
+		return nil, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would be assigned to the next item; add an id column to the features, or number the votes from 0", n, n-1)}
 	}
 	return at, nil
 }
@@ -194,13 +194,13 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 		for c, col := range cols {
 			p, ok := rec[col].Number(t.Traits().Commas)
 			if !ok || !(p >= 0 && p <= 1) {
-				return t.ErrorAt(col, "%q is not a probability", rec[col].String())
+				return t.ErrorAt(col, "expected a probability, found %q", rec[col].String())
 			}
 			truth[i*d+c] = float32(p)
 			sum += p
 		}
 		if math.Abs(sum-1) > 1e-3 {
-			return t.ErrorAt(-1, "the probabilities of item %q sum to %.4g, not to 1", id, sum)
+			return t.ErrorAt(-1, "expected the probabilities of item %q to sum to 1, found %.4g", id, sum)
 		}
 		return nil
 	})
@@ -243,15 +243,15 @@ func nameRows(list []*features) ([]*features, error) {
 }
 
 func errOnlyIDs(path string) error {
-	return &ParseError{File: path, Msg: "nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name"}
+	return &ParseError{File: path, Msg: "only ids: expected a file without ids, such as an array, before or after it, to which they belong"}
 }
 
 // named sets the ids of the rows of f to those of another file.
 func (f *features) named(ids *features) error {
 	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", words.Plural(n, "id"), f.path, words.Plural(len(f.Items), "row"))
+		msg := fmt.Sprintf("expected %s, one for each row of %s, found %s", words.Plural(len(f.Items), "id"), f.path, words.Thousands(n))
 		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
-			msg += fmt.Sprintf("; is the first line, %q, an id and no header?", ids.Columns[0].Name)
+			msg += fmt.Sprintf("; is the first line, %q, an id instead of a header?", ids.Columns[0].Name)
 		}
 		return &ParseError{File: ids.path, Msg: msg}
 	}
@@ -285,28 +285,24 @@ func bareNames(items []string) []string {
 }
 
 // dropExtensions removes the extensions from ids that are file names if, and only if,
-// all ids of another file are such names without extensions and none has one.
-func (f *features) dropExtensions(ids []string) {
+// no id of another file has one and all of its ids are such names without extensions
+// or, with extra, all such names are among its ids.
+func (f *features) dropExtensions(ids []string, extra bool) {
 	if !f.files || len(ids) == 0 || slices.ContainsFunc(ids, placesOf(f.Items).has) {
 		return
 	}
-	if bare := bareNames(f.Items); bare != nil && placesOf(bare).hasAll(ids) {
+	bare := bareNames(f.Items)
+	if bare != nil && (!extra && placesOf(bare).hasAll(ids) || extra && placesOf(ids).hasAll(bare)) {
 		f.Items, f.files = bare, false
 	}
 }
 
 // alignNames drops the extensions of files in a folder if the items of the other
-// features have none.
+// features have none. The items of g may be more than those of f.
 func alignNames(f, g *features) {
-	if g.files {
-		g.dropExtensions(f.Items)
-	}
-	if f.files && !g.files {
-		// All files have to be items of g, which may have more.
-		bare, at := bareNames(f.Items), placesOf(g.Items)
-		if bare != nil && at.hasAll(bare) && !slices.ContainsFunc(f.Items, at.has) {
-			f.Items, f.files = bare, false
-		}
+	g.dropExtensions(f.Items, false)
+	if !g.files {
+		f.dropExtensions(g.Items, true)
 	}
 }
 
@@ -316,7 +312,7 @@ func lackExtension(ids, others []string) string {
 	for _, c := range []struct {
 		short, long []string
 		ask         string
-	}{{ids, others, "; do they lack %s?"}, {others, ids, "; is %s too much?"}} {
+	}{{ids, others, "; do they lack %s?"}, {others, ids, "; should %s be removed?"}} {
 		at := placesOf(c.short)
 		for _, name := range c.long {
 			if bare := bareName(name); bare != name && at.has(bare) {

@@ -112,7 +112,7 @@ func TestBooleanForNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Next(); err == nil || !strings.HasSuffix(err.Error(), `"True" is not a number`) {
+	if _, err := s.Next(); err == nil || !strings.HasSuffix(err.Error(), `expected a number, found "True"`) {
 		t.Error(err)
 	}
 }
@@ -152,7 +152,7 @@ func TestBooleansOfVotes(t *testing.T) {
 		t.Error(got)
 	}
 	if _, err := ReadVotes(t.Context(), "other.csv", VotesOptions{Classes: []string{"false", "true"}}); err == nil ||
-		!strings.Contains(err.Error(), `label "maybe" is not one of [false true]`) {
+		!strings.Contains(err.Error(), `expected a label among [false true], found "maybe"`) {
 		t.Error(err)
 	}
 }

@@ -82,8 +82,8 @@ func TestVolumesThatShowNothing(t *testing.T) {
 		{"nan", small, func(int) float32 { return nan }, "none of its 64 voxels is a finite number"},
 		{"infinite", small, func(int) float32 { return inf }, "none of its 64 voxels is a finite number"},
 		{"both", small, func(i int) float32 { return []float32{nan, inf, -inf}[i%3] }, "none of its 64 voxels is a finite number"},
-		{"blank", small, func(int) float32 { return 0 }, "the volume shows nothing: its voxels are all 0"},
-		{"flat", small, func(int) float32 { return 7 }, "the volume shows nothing: its voxels are all 7"},
+		{"blank", small, func(int) float32 { return 0 }, "the volume is blank: all of its voxels are 0"},
+		{"flat", small, func(int) float32 { return 7 }, "the volume is blank: all of its voxels are 7"},
 		{"masked", small, func(i int) float32 { return []float32{nan, 1, 2}[i%3] }, ""},
 		{"large", [3]int{220, 220, 220}, func(i int) float32 { return float32(i % 3) }, "a volume of 220×220×220 voxels would take"},
 		{"flat and wide", [3]int{1000, 1000, 1}, func(i int) float32 { return float32(i % 3) }, "a volume of 1000×1000×1 voxels would take"},
@@ -173,11 +173,11 @@ func TestLostDigits(t *testing.T) {
 		want   string
 	}{
 		{"<i8", []uint64{1, 1 << 60, minus5}, ""},
-		{"<i8", []uint64{1, 1<<24 + 1}, "x.npy: 1 whole number with more digits than the seven that are kept, such as 16777217: rounded"},
-		{"<i8", []uint64{math.MaxInt64, ^uint64(1 << 40)}, "x.npy: 2 whole numbers with more digits than the seven that are kept, such as 9223372036854775807: rounded"},
-		{"<u8", []uint64{math.MaxUint64}, "x.npy: 1 whole number with more digits than the seven that are kept, such as 18446744073709551615: rounded"},
-		{"<f8", []uint64{bits(0.1), bits(-1e-300), bits(math.NaN())}, "x.npy: 1 value closer to 0 than 1e-45, such as -1e-300: taken as 0"},
-		{"<f8", []uint64{bits(1e39)}, "reading x.npy: row 0: 1e+39 is too large: values lie within ±3.4e38"},
+		{"<i8", []uint64{1, 1<<24 + 1}, "x.npy: 1 whole number rounded to seven digits, such as 16777217"},
+		{"<i8", []uint64{math.MaxInt64, ^uint64(1 << 40)}, "x.npy: 2 whole numbers rounded to seven digits, such as 9223372036854775807"},
+		{"<u8", []uint64{math.MaxUint64}, "x.npy: 1 whole number rounded to seven digits, such as 18446744073709551615"},
+		{"<f8", []uint64{bits(0.1), bits(-1e-300), bits(math.NaN())}, "x.npy: 1 value closer to 0 than 1e-45 set to 0, such as -1e-300"},
+		{"<f8", []uint64{bits(1e39)}, "reading x.npy: row 0: expected values within ±3.4e38, found 1e+39"},
 	} {
 		npy(c.descr, c.values...)
 		if got := strings.Join(read("x.npy"), "\n"); got != c.want {
@@ -199,8 +199,8 @@ func TestLostDigits(t *testing.T) {
 	if err := os.WriteFile("x.csv", []byte("a,b\n1e-300,1\n2,-1e-50\n0,3\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(read("x.csv"), "\n"), `column "a": 1 value closer to 0 than 1e-45, such as 1e-300: taken as 0`+"\n"+
-		`column "b": 1 value closer to 0 than 1e-45, such as -1e-50: taken as 0`; got != want {
+	if got, want := strings.Join(read("x.csv"), "\n"), `column "a": 1 value closer to 0 than 1e-45, such as 1e-300, treated as 0`+"\n"+
+		`column "b": 1 value closer to 0 than 1e-45, such as -1e-50, treated as 0`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

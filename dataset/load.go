@@ -40,7 +40,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if len(opts.Votes) == 0 {
-			return nil, errors.New("no file of features and none of votes")
+			return nil, errors.New("expected a file of features or of votes, found none")
 		}
 		v, err := readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
 		if err != nil {
@@ -185,11 +185,8 @@ func join(f *features, v *votes) (*Dataset, error) {
 		ds.Votes.count(ds)
 		return ds, nil
 	}
-	if len(v.Items) == 0 {
-		return nil, errors.New("there are no votes to join to the features")
-	}
-	if f.files && v.Votes.ItemColumn != "" {
-		f.dropExtensions(v.Items)
+	if v.Votes.ItemColumn != "" {
+		f.dropExtensions(v.Items, false)
 	}
 	at, err := f.rowsOf(v)
 	if err != nil {
@@ -213,12 +210,8 @@ func join(f *features, v *votes) (*Dataset, error) {
 			none = append(none, strconv.Quote(name))
 		}
 	}
-	switch len(none) {
-	case 0:
-	case 1:
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("class %s has no votes", none[0]))
-	default:
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("%d classes have no votes: %s", len(none), words.Few(none)))
+	if len(none) > 0 {
+		ds.warn("%s without votes: %s", words.Plural(len(none), "class"), words.Few(none))
 	}
 	if ds.Votes.Votes > 0 && ds.Votes.MaxVotes <= 1 {
 		ds.Warnings = append(ds.Warnings, ErrOneVote)

@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 			files:    map[string]string{"items.csv": "id,a\nx,1\ny,2\nz,3\n", "votes.csv": "item,label\ny,q\nx,p\nx,q\nw,q\n"},
 			opts:     LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}},
 			want:     "[x y z] [p q] [1 1 0 1 0 0] [1 2 3]",
-			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes: nothing is learned from it",
+			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes, not used for training",
 		},
 		{
 			name:  "one file, long, features repeated",
@@ -106,22 +106,16 @@ func TestLoadRefuses(t *testing.T) {
 		opts LoadOptions
 		want string
 	}{
-		{LoadOptions{}, "no file of features and none of votes"},
+		{LoadOptions{}, "expected a file of features or of votes, found none"},
 		{LoadOptions{Data: []string{"items.csv"}}, "reading items.csv: no column of votes among [id, a]"},
 		{LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}}, `no item of votes.csv has features: its items are "7", "8", those with features are "x"`},
 		{LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: []string{"good.csv"}}, `reading more.csv: no features for 1 item: "x"`},
 		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: []string{"good.csv"}}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},
-		{LoadOptions{Data: []string{"items.csv"}, Votes: []string{"good.csv"}, Truth: "truth.csv"}, `reading truth.csv: line 2: the probabilities of item "x" sum to 1.1, not to 1`},
+		{LoadOptions{Data: []string{"items.csv"}, Votes: []string{"good.csv"}, Truth: "truth.csv"}, `reading truth.csv: line 2: expected the probabilities of item "x" to sum to 1, found 1.1`},
 	} {
 		if _, err := Load(t.Context(), c.opts); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
-	}
-}
-
-func TestJoinNoVotes(t *testing.T) {
-	if _, err := join(&features{Dataset: Dataset{Items: []string{"a"}}}, &votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
-		t.Error(err)
 	}
 }
 

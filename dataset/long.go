@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 
 	"credence/internal/table"
@@ -22,14 +21,13 @@ type longReader struct {
 	opts                      *VotesOptions
 	item, label, rater, count int // columns, or −1
 
-	items, raters idSet
-	labels        labels
-	list          []longVote
-	blank         int              // rows without a label
-	withdrawn     int              // votes withdrawn by a later row without a label
-	twice         int              // votes by raters who had voted on the item before
-	firstTwice    string           // description of the first of them
-	last          map[[2]int32]int // (item, rater) → index of its vote
+	items, raters, labels idSet
+	list                  []longVote
+	blank                 int              // rows without a label
+	withdrawn             int              // votes withdrawn by a later row without a label
+	twice                 int              // votes by raters who had voted on the item before
+	firstTwice            string           // description of the first of them
+	last                  map[[2]int32]int // (item, rater) → index of its vote
 }
 
 // readLong reads one vote per row.
@@ -65,7 +63,11 @@ func (r *longReader) columns() (err error) {
 	if r.count, err = findColumn(r.t, r.opts.CountColumn, countNames, table.DataRole); err != nil {
 		return err
 	}
-	r.rater, r.count = except(r.rater, r.item, r.label), except(r.count, r.item, r.label)
+	for _, col := range []*int{&r.rater, &r.count} {
+		if *col == r.item || *col == r.label {
+			*col = -1
+		}
+	}
 	return nil
 }
 
@@ -105,8 +107,8 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		return r.t.ErrorAt(r.label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 	}
 	if r.count >= 0 {
-		m, err := votesIn(r.t, r.count, &rec[r.count])
-		if err != nil {
+		m, ok := rec[r.count].Number(r.t.Traits().Commas)
+		if err := checkVotes(r.t, r.t.Line(), r.count, rec[r.count].String(), m, ok, votesRange); err != nil {
 			return err
 		}
 		vote.count = float32(m)
@@ -149,7 +151,7 @@ func (r *longReader) applyPolicy(vote longVote) (done bool, err error) {
 	}
 	rater, item := r.raters.names[vote.rater], r.items.names[vote.item]
 	if r.opts.Duplicates == RefuseSecond {
-		return true, r.t.ErrorAt(-1, "rater %q votes on item %q a second time", rater, item)
+		return true, r.t.ErrorAt(-1, "second vote by rater %q on item %q", rater, item)
 	}
 	if r.twice++; r.twice == 1 {
 		r.firstTwice = fmt.Sprintf("rater %s on item %s, %s", rater, item, table.Place(r.t, r.t.Line()))
@@ -218,22 +220,13 @@ func (r *longReader) votes() (*votes, error) {
 // duplicatesText describes which of two votes counts.
 var duplicatesText = map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
 
-// except returns col, or −1 if it is one of the others.
-func except(col int, others ...int) int {
-	for _, o := range others {
-		if col == o {
-			return -1
-		}
-	}
-	return col
-}
-
 func noColumn(t table.Table, what string, settle Setting) error {
-	return advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]", what, words.Few(t.Header()))}, "", settle)
+	return advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("expected a column for the %s, found [%s]", what, words.Few(t.Header()))}, "", settle)
 }
 
-func (v *votes) warn(format string, args ...any) {
-	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
+// warn adds a warning.
+func (ds *Dataset) warn(format string, args ...any) {
+	ds.Warnings = append(ds.Warnings, fmt.Errorf(format, args...))
 }
 
 // warnVotes adds a warning if votes were left out: those for the labels whose class is −1.
@@ -254,16 +247,11 @@ func (v *votes) warnVotes(left int, labels []string, class []int32) {
 	v.warn("%s left out, for %s that are not among the classes %s", words.Plural(left, "vote"), which, classList(v.Classes))
 }
 
-// votesIn reads a number of votes.
-func votesIn(t table.Table, col int, c *table.Cell) (float64, error) {
-	m, ok := c.Number(t.Traits().Commas)
-	switch {
-	case !ok:
-		return 0, t.ErrorAt(col, "%q is not a number of votes", c.String())
-	case m < 0:
-		return 0, t.ErrorAt(col, "%s votes: a count cannot be negative", c.String())
-	case m > maxVotes || math.IsNaN(m):
-		return 0, t.ErrorAt(col, "%s votes: more than %s cannot be counted", c.String(), words.Thousands(maxVotes))
+// checkVotes returns an error if a cell of a line is not a number of votes: its value x, and whether
+// it is a number. what describes what was expected.
+func checkVotes(t table.Table, line, col int, text string, x float64, number bool, what string) error {
+	if number && x >= 0 && x <= maxVotes {
+		return nil
 	}
-	return m, nil
+	return errorIn(t, line, col, "expected %s, found %q", what, text)
 }

@@ -65,7 +65,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 		// columns is more likely a mistake.
 		t, array := tables[k], tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil
 		if t != nil && len(matches[k].schema) == 0 && !(array && len(t.Header()) == 1) {
-			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", words.Few(t.Header()))}
+			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("none of the columns [%s] is a feature of the model", words.Few(t.Header()))}
 		}
 	}
 	return matches, nil
@@ -110,7 +110,7 @@ func (m *matcher) array(path string) (match, error) {
 		named = others
 	}
 	if len(named) == 0 {
-		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
+		return match{}, &ParseError{File: path, Msg: "the model has no further array or image feature, which this file could contain"}
 	}
 	out := match{}
 	m.take(&out, named[0], m.features[named[0]].Name)
@@ -214,8 +214,8 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 		}
 		if want := m.schema[at]; p.Kind == Tensor && !slices.Equal(p.Shape, want.Shape) {
 			f.Close()
-			return nil, &ParseError{File: path, Msg: fmt.Sprintf("items of shape %s, but the model's feature %q has shape %s",
-				words.Shape(p.Shape), m.names[at], words.Shape(want.Shape))}
+			return nil, &ParseError{File: path, Msg: fmt.Sprintf("feature %q: expected items of shape %s as in training, found %s",
+				m.names[at], words.Shape(want.Shape), words.Shape(p.Shape))}
 		}
 		p.Name = m.names[at]
 	}
@@ -231,9 +231,9 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
 // with the files of opts.Beside joined to them.
-func openJoined(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
+func openJoined(ctx context.Context, path string, t table.Table, schema []Feature, opts StreamOptions) (*Stream, error) {
 	fo := opts.FeatureOptions
-	fo.Schema = parts
+	fo.Schema = schema
 	matches, err := matchFiles(ctx, slices.Concat([]string{path}, opts.Beside), t, &fo)
 	if err != nil {
 		if t != nil {
@@ -248,10 +248,14 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Feature
 	if err != nil {
 		return nil, err
 	}
-	s.match = matches[0]
-	numbered := s.f != nil && s.f.numbered || s.f == nil && s.item < 0
-	item := ""
-	if s.f == nil && s.item >= 0 {
+	s.features = slices.Clone(s.features)
+	for i := range s.features {
+		s.features[i].Name = matches[0].modelName(s.features[i].Name)
+	}
+	item, numbered := "", s.item < 0
+	if s.f != nil {
+		numbered = s.f.numbered
+	} else if s.item >= 0 {
 		item = t.Header()[s.item]
 	}
 	joined := newReading(fo.forJoined(item))
@@ -286,14 +290,11 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Feature
 // allFeatures returns the features of the stream and of the files joined to it,
 // with the names of the model.
 func (s *Stream) allFeatures() []Feature {
-	parts := slices.Clone(s.features)
-	for i := range parts {
-		parts[i].Name = s.match.modelName(parts[i].Name)
-	}
+	all := slices.Clone(s.features)
 	for _, b := range s.beside {
-		parts = append(parts, b.Features...)
+		all = append(all, b.Features...)
 	}
-	return parts
+	return all
 }
 
 // readJoinedRow reads the features of the current item from the joined files; bad is

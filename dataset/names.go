@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -33,10 +34,8 @@ func nonEmpty(names ...string) []string {
 // −1.
 func known(header, names []string) int {
 	for _, want := range names {
-		for i, h := range header {
-			if table.Plain(h) == want {
-				return i
-			}
+		if i := slices.IndexFunc(header, func(h string) bool { return table.Plain(h) == want }); i >= 0 {
+			return i
 		}
 	}
 	return -1
@@ -69,7 +68,7 @@ func findLabel(t table.Table, name string) (int, error) {
 		}
 	}
 	if name == "" && len(questions) > 1 {
-		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("its labels answer %s, and one has to be chosen: %s",
+		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("the labels answer %s, but one has to be selected: %s",
 			words.Plural(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
 	}
 	return findColumn(t, name, labelNames, table.LabelRole)
@@ -108,34 +107,23 @@ func findItem(t table.Table, name string, optional bool, taken ...string) (int, 
 // "lesionId" is that of a column of ids of something other than raters and
 // labels.
 func namesItems(name string) bool {
-	stem, ok := cutID(strings.TrimSpace(name))
-	if !ok {
-		return false
-	}
-	stem = table.Plain(stem)
-	return !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
-}
-
-// cutID removes the word "id" from the end of a name; "valid" does not end in it.
-func cutID(name string) (stem string, ok bool) {
+	name = strings.TrimSpace(name)
 	at := len(name) - len("id")
 	if at <= 0 || !strings.EqualFold(name[at:], "id") {
-		return "", false
+		return false
 	}
-	stem = name[:at]
-	last := []rune(stem)[len([]rune(stem))-1]
-	return stem, strings.ContainsRune(" _-.", last) || unicode.IsLower(last) && name[at] == 'I'
+	// The word "id" has to be separate: "valid" does not end in it.
+	last, _ := utf8.DecodeLastRuneInString(name[:at])
+	separate := strings.ContainsRune(" _-.", last) || unicode.IsLower(last) && name[at] == 'I'
+	stem := table.Plain(name[:at])
+	return separate && !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
 }
 
 // hasRowNames reports whether the first column of a table contains row names: its
 // header is blank but its cells are not, or the header is what pandas and R write for
 // a blank one.
 func hasRowNames(t table.Table) bool {
-	if t.Traits().RowNames {
-		return true
-	}
-	first := t.Header()[0]
-	return first == "Unnamed: 0" || first == "...1"
+	return t.Traits().RowNames || slices.Contains([]string{"Unnamed: 0", "...1"}, t.Header()[0])
 }
 
 // Booleans differ between formats: True in files from pandas, TRUE in R and in workbooks, true in JSON,
@@ -169,17 +157,14 @@ type levelIndex struct {
 func newLevelIndex(levels []string, numbers bool) *levelIndex {
 	x := &levelIndex{codes: make(map[string]int32, len(levels)), bools: [2]int32{-1, -1}}
 	x.numbers = numbers && !slices.ContainsFunc(levels, func(l string) bool { _, ok := boolOf(l, true); return !ok })
-	var several [2]bool
+	var found [2]int
 	for i, l := range levels {
 		x.codes[l] = int32(i)
 		if b, ok := boolOf(l, x.numbers); ok {
-			several[b] = several[b] || x.bools[b] >= 0
 			x.bools[b] = int32(i)
-		}
-	}
-	for b, s := range several {
-		if s {
-			x.bools[b] = -1
+			if found[b]++; found[b] > 1 {
+				x.bools[b] = -1
+			}
 		}
 	}
 	return x

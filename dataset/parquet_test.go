@@ -52,20 +52,20 @@ func TestParquetOddColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := columnLines(f.Columns), "id: item\nprice: numeric\ntags: ignored (lists of text are not read)"; got != want {
+	if got, want := columnLines(f.Columns), "id: item\nprice: numeric\ntags: ignored (lists of text are not supported)"; got != want {
 		t.Errorf("got columns\n%s\nwant\n%s", got, want)
 	}
 	if got := fmt.Sprint(f.Items, rowsOf(t, f.Rows)); got != "[9223372036854775809 9223372036854775810] [-1.25 300.5]" {
 		t.Error(got)
 	}
-	if got := warningText(f.Warnings); got != `column "tags" is left out: lists of text are not read` {
+	if got := warningText(f.Warnings); got != `column "tags" is left out: lists of text are not supported` {
 		t.Error(got)
 	}
 	if f, err := readFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
 		t.Error(err, f.Warnings)
 	}
 	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Feature{{Name: "tags"}}}} {
-		if _, err := readFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
+		if _, err := readFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not supported` {
 			t.Error(err)
 		}
 	}
@@ -80,14 +80,14 @@ func TestParquetRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readFeatures(t.Context(), "testdata/nested.parquet", FeatureOptions{}); err == nil ||
-		err.Error() != `reading testdata/nested.parquet: column "x": lists of lists are not read` {
+		err.Error() != `reading testdata/nested.parquet: column "x": lists of lists are not supported` {
 		t.Error(err)
 	}
 	damaged := slices.Clone(good)
 	damaged[len(damaged)-5] = 0x7f
 	for _, c := range []struct{ bytes, want string }{
-		{string(good[:len(good)/2]), "this is not a Parquet file, or it is cut short: it ends with "},
-		{"item,x\na,1\nb,2\n", `this is not a Parquet file, or it is cut short: it ends with "b,2\n"`},
+		{string(good[:len(good)/2]), "this is not a Parquet file, or it is truncated: it ends with "},
+		{"item,x\na,1\nb,2\n", `this is not a Parquet file, or it is truncated: it ends with "b,2\n"`},
 		{"", "this is not a Parquet file: it has 0 bytes"},
 		{string(damaged), "the Parquet file is damaged: a footer of 2,"},
 	} {

@@ -38,7 +38,7 @@ func TestLoadRaterNames(t *testing.T) {
 		want        string
 	}{
 		{nil, []string{one, two}, `"ann" (3 votes) and "Ann" (1 vote), "Ju\u0308rgen" (1 vote) and "J\u00fcrgen" (1 vote); ` +
-			`if they are one person, give them one name`},
+			`if they are one person, use one name`},
 		{[]string{items}, []string{one, two}, `"ann" (3 votes) and "Ann" (1 vote)`},
 		{[]string{items}, []string{one}, ""},
 	} {

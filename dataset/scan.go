@@ -99,7 +99,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 		case name == opts.GroupColumn:
 			s.group, c.role = i, roleGroup
 		case name == opts.SplitColumn:
-			s.split, c.role = i, roleSplitPart
+			s.split, c.role = i, roleSplit
 		case name == opts.WeightColumn:
 			s.weight, c.role = i, roleWeight
 		case slices.Contains(opts.votes, name):
@@ -144,7 +144,7 @@ func (s *scan) add(rec []table.Cell) error {
 	if s.group >= 0 {
 		g := strings.Clone(rec[s.group].String())
 		if g == "" {
-			return s.t.ErrorAt(s.group, "the group is missing")
+			return s.t.ErrorAt(s.group, "expected a group, found an empty cell")
 		}
 		s.groups = append(s.groups, g)
 	}
@@ -154,7 +154,7 @@ func (s *scan) add(rec []table.Cell) error {
 	if s.weight >= 0 {
 		w, ok := rec[s.weight].Number(s.commas)
 		if !ok || !(w >= 0 && w < maxWeight) {
-			return s.t.ErrorAt(s.weight, "%q is not a weight: expected a number from 0 to 1e9", rec[s.weight].String())
+			return s.t.ErrorAt(s.weight, "expected a weight from 0 to 1e9, found %q", rec[s.weight].String())
 		}
 		s.weights = append(s.weights, w)
 	}
@@ -204,7 +204,7 @@ func (s *scan) keep(rec []table.Cell) error {
 func duplicateItem(t table.Table, line, item int, given, id string, earlier int) error {
 	name := t.Header()[item]
 	if given == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
-		e := errorIn(t, line, item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(t, earlier), name)
+		e := errorIn(t, line, item, "item %q is there already, on %s; does column %q contain the ids of the items?", id, table.Place(t, earlier), name)
 		return advise(e, "", SetItem, SetGroup, SetCategorical, SetIgnore)
 	}
 	return errorIn(t, line, item, "item %q is there already, on %s", id, table.Place(t, earlier))
@@ -219,7 +219,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 	}
 	if x.Kind == table.VectorCell {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
-			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", words.Plural(len(x.Vec), "number"), c.vector)
+			return s.t.ErrorAt(i, "expected a list as long as the first, of %s, found %d", words.Plural(c.vector, "number"), len(x.Vec))
 		}
 		if c.vector == 0 {
 			c.vector, c.list = len(x.Vec), slices.Clone(x.Vec)
@@ -300,7 +300,7 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 		c.infinite++
 	}
 	if c.fixed && c.kind == Numeric {
-		return s.t.ErrorAt(i, "%q is not a number", x.String())
+		return s.t.ErrorAt(i, "expected a number, found %q", x.String())
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 // notNumber returns the error that a column of numbers contains a few texts.
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.Header()[i]
-	e := errorIn(s.t, c.line, i, "%q is not a number, but most values of the column are", c.text)
+	e := errorIn(s.t, c.line, i, "expected a number, as in most rows of the column, found %q", c.text)
 	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
 	return e
 }

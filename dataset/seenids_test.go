@@ -35,7 +35,7 @@ func TestSeenIDs(t *testing.T) {
 	if rising.warnings() != nil {
 		t.Error("ids that rise cannot repeat, but there is a warning")
 	}
-	want := "ids were compared with those of the first 3,145,728 items alone: one that comes twice after these is not noticed"
+	want := "ids were compared only with those of the first 3,145,728 items: duplicates after these are not detected"
 	if list := shuffled.warnings(); len(list) != 1 || list[0].Error() != want {
 		t.Errorf("warnings %v, want %s", list, want)
 	}

@@ -49,7 +49,7 @@ func TestSource(t *testing.T) {
 	if err == nil {
 		_, err = in.Next()
 	}
-	if want := `reading the query: line 2, column 2 (age): "old" is not a number`; err == nil || err.Error() != want {
+	if want := `reading the query: line 2, column 2 (age): expected a number, found "old"`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -46,41 +46,33 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	for i := range all {
 		all[i] = i
 	}
-	parts := distribute(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
-	s := &Split{parts[0], parts[1], parts[2]}
-	switch {
-	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
-		return nil, fmt.Errorf("%s in %s: too few to divide", words.Plural(ds.Len(), "item"), words.Plural(groupCount(ds, all), "group"))
+	subsets, err := unitsOf(ds, all).distribute([]float64{1 - v - t, v, t}, opts.Seed, "split", "to divide")
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return &Split{subsets[0], subsets[1], subsets[2]}, nil
 }
 
 // Folds divides the given items of ds into k folds of nearly equal size, drawn
 // as in NewSplit, or into one per group if there are fewer than k groups. There
 // must be at least two.
 func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
-	k = max(2, min(k, groupCount(ds, rows)))
-	shares := make([]float64, k)
-	for i := range shares {
-		shares[i] = 1 / float64(k)
-	}
-	folds := distribute(ds, rows, shares, seed, "folds")
-	for _, f := range folds {
-		if len(f) == 0 {
-			return nil, fmt.Errorf("%s in %s: too few for %d folds", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), k)
-		}
-	}
-	return folds, nil
+	u := unitsOf(ds, rows)
+	k = max(2, min(k, len(u.list)))
+	return u.distribute(slices.Repeat([]float64{1 / float64(k)}, k), seed, "folds", fmt.Sprintf("for %d folds", k))
 }
 
 // HoldOut draws a share of the given items of ds, as in NewSplit. Neither the result nor the
 // rest is empty.
 func HoldOut(ds *Dataset, rows []int, share float64, seed uint64) ([]int, error) {
-	parts := distribute(ds, rows, []float64{share, 1 - share}, seed, "folds")
-	if len(parts[0]) == 0 || len(parts[1]) == 0 {
-		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", words.Plural(len(rows), "item"), words.Plural(groupCount(ds, rows), "group"), share)
+	if !(share > 0 && share < 1) {
+		return nil, fmt.Errorf("expected a share between 0 and 1 to hold out, found %v", share)
 	}
-	return parts[0], nil
+	subsets, err := unitsOf(ds, rows).distribute([]float64{share, 1 - share}, seed, "folds", fmt.Sprintf("to hold out a share of %.3g", share))
+	if err != nil {
+		return nil, err
+	}
+	return subsets[0], nil
 }
 
 // units are the items or groups that a split keeps together, in order of first appearance.
@@ -93,18 +85,6 @@ type units struct {
 type unit struct {
 	first, end int32
 	stratum    int32
-}
-
-// groupCount returns the number of units of the given items.
-func groupCount(ds *Dataset, rows []int) int {
-	if ds.Groups == nil {
-		return len(rows)
-	}
-	seen := map[string]bool{}
-	for _, i := range rows {
-		seen[ds.Groups[i]] = true
-	}
-	return len(seen)
 }
 
 // unitsOf returns the units of the given items.
@@ -165,83 +145,64 @@ func stratum(ds *Dataset, items []int, sums []float64) int32 {
 	return int32(1 + top*64 + min(step, 63))
 }
 
-// byStratum returns the units sorted by stratum; the order within a stratum is kept.
-func byStratum(list []unit) []unit {
-	var count []int
-	for _, u := range list {
-		for int(u.stratum) >= len(count) {
-			count = append(count, 0)
-		}
-		count[u.stratum]++
-	}
-	next := 0
-	for s, n := range count {
-		count[s], next = next, next+n
-	}
-	sorted := make([]unit, len(list))
-	for _, u := range list {
-		sorted[count[u.stratum]] = u
-		count[u.stratum]++
-	}
-	return sorted
-}
-
-// distribute distributes the units of the given items over subsets with the given shares.
+// distribute distributes the units over subsets with the given shares and returns the items of each,
+// in ascending order.
 // It assigns units stratum by stratum, shuffled within, each to the subset that is
-// furthest below its share of the items assigned so far.
-func distribute(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
-	all := unitsOf(ds, rows)
+// furthest below its share of the items assigned so far. If a subset with a positive share
+// stays empty, it returns an error that ends in goal.
+func (u units) distribute(shares []float64, seed uint64, purpose, goal string) ([][]int, error) {
 	r := rand.New(rng.New(seed, purpose))
-	r.Shuffle(len(all.list), func(i, j int) { all.list[i], all.list[j] = all.list[j], all.list[i] })
-	parts := make([][]int, len(shares))
+	r.Shuffle(len(u.list), func(i, j int) { u.list[i], u.list[j] = u.list[j], u.list[i] })
+	var strata [][]unit
+	for _, one := range u.list {
+		for int(one.stratum) >= len(strata) {
+			strata = append(strata, nil)
+		}
+		strata[one.stratum] = append(strata[one.stratum], one)
+	}
+	subsets := make([][]int, len(shares))
 	dealt := 0
-	for _, u := range byStratum(all.list) {
-		dealt += int(u.end - u.first)
+	for _, one := range slices.Concat(strata...) {
+		dealt += int(one.end - one.first)
 		best, most := 0, math.Inf(-1)
-		for p, share := range shares {
-			if lack := share*float64(dealt) - float64(len(parts[p])); share > 0 && lack > most {
-				best, most = p, lack
+		for k, share := range shares {
+			if lack := share*float64(dealt) - float64(len(subsets[k])); share > 0 && lack > most {
+				best, most = k, lack
 			}
 		}
-		parts[best] = append(parts[best], all.items[u.first:u.end]...)
+		subsets[best] = append(subsets[best], u.items[one.first:one.end]...)
 	}
-	for _, p := range parts {
-		slices.Sort(p)
+	for k, items := range subsets {
+		if len(items) == 0 && shares[k] > 0 {
+			return nil, fmt.Errorf("%s in %s: too few %s", words.Plural(len(u.items), "item"), words.Plural(len(u.list), "group"), goal)
+		}
+		slices.Sort(items)
 	}
-	return parts
+	return subsets, nil
 }
 
 // givenSplit returns the split given by the column with the values train, validation or test.
 func givenSplit(ds *Dataset) (*Split, error) {
 	s := &Split{}
+	subsets := map[string]*[]int{"train": &s.Train, "training": &s.Train, "validation": &s.Validation, "valid": &s.Validation,
+		"val": &s.Validation, "dev": &s.Validation, "test": &s.Test, "testing": &s.Test}
 	for i, g := range ds.Given {
-		switch strings.ToLower(g) {
-		case "train", "training":
-			s.Train = append(s.Train, i)
-		case "validation", "valid", "val", "dev":
-			s.Validation = append(s.Validation, i)
-		case "test", "testing":
-			s.Test = append(s.Test, i)
-		case "":
-			// The item is in none of the subsets.
-		default:
-			return nil, fmt.Errorf("item %q: split %q is not one of [train validation test]", ds.Items[i], g)
+		if subset := subsets[strings.ToLower(g)]; subset != nil {
+			*subset = append(*subset, i)
+		} else if g != "" { // an item without a value is in none of the subsets
+			return nil, fmt.Errorf("item %q: expected split train, validation or test, found %q", ds.Items[i], g)
 		}
 	}
 	if len(s.Train) == 0 {
-		return nil, errors.New("the given split has no item to train on")
+		return nil, errors.New("the given split has no training items")
 	}
-	if ds.Groups != nil {
-		of := map[string]string{}
-		for i, g := range ds.Groups {
-			part := strings.ToLower(ds.Given[i])
-			if was, ok := of[g]; ok && was != part && part != "" {
-				return nil, fmt.Errorf("group %q is in two parts of the given split, %s and %s", g, was, part)
-			}
-			if part != "" {
-				of[g] = part
-			}
+	of := map[string]string{}
+	for i, g := range ds.Groups {
+		subset := strings.ToLower(ds.Given[i])
+		if was := of[g]; was != "" && subset != "" && was != subset {
+			return nil, fmt.Errorf("group %q is in two subsets of the given split: %s and %s", g, was, subset)
 		}
+		of[g] = cmp.Or(subset, of[g])
 	}
 	return s, nil
 }
@@ -256,13 +217,13 @@ func (s *Split) Check(ds *Dataset) []error {
 			seen[c] = seen[c] || m > 0
 		}
 	}
-	for _, part := range []struct {
-		name string
-		rows []int
+	for _, subset := range []struct {
+		name  string
+		items []int
 	}{{"validation", s.Validation}, {"test", s.Test}} {
 		only := make([]float64, len(ds.Classes))
 		votes := 0.0
-		for _, i := range part.rows {
+		for _, i := range subset.items {
 			for c, m := range ds.CountsOf(i) {
 				votes += float64(m)
 				if !seen[c] {
@@ -272,11 +233,11 @@ func (s *Split) Check(ds *Dataset) []error {
 		}
 		for c, m := range only {
 			if m > 0 {
-				warnings = append(warnings, fmt.Errorf("class %q has %s votes in the %s part and none in training", ds.Classes[c], voteString(m), part.name))
+				warnings = append(warnings, fmt.Errorf("class %q has %s votes in the %s items and none in training", ds.Classes[c], voteString(m), subset.name))
 			}
 		}
-		if len(part.rows) > 0 && votes < 50 {
-			warnings = append(warnings, fmt.Errorf("the %s part has %s votes: what is measured on it is rough", part.name, voteString(votes)))
+		if len(subset.items) > 0 && votes < 50 {
+			warnings = append(warnings, fmt.Errorf("the %s items have only %s votes: metrics computed from them are imprecise", subset.name, voteString(votes)))
 		}
 	}
 	return warnings

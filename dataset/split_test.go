@@ -119,15 +119,15 @@ func TestGivenSplit(t *testing.T) {
 		t.Error(s, err)
 	}
 	got := warningText(s.Check(ds))
-	if got != "the validation part has 2 votes: what is measured on it is rough\nthe test part has 3 votes: what is measured on it is rough" {
+	if got != "the validation items have only 2 votes: metrics computed from them are imprecise\nthe test items have only 3 votes: metrics computed from them are imprecise" {
 		t.Error(got)
 	}
 	ds.Given[3] = "holdout"
-	if _, err := NewSplit(ds, SplitOptions{}); err == nil || err.Error() != `item "3": split "holdout" is not one of [train validation test]` {
+	if _, err := NewSplit(ds, SplitOptions{}); err == nil || err.Error() != `item "3": expected split train, validation or test, found "holdout"` {
 		t.Error(err)
 	}
 	ds.Given[3], ds.Groups = "test", []string{"p", "q", "r", "p", "p"}
-	if _, err := NewSplit(ds, SplitOptions{}); err == nil || err.Error() != `group "p" is in two parts of the given split, train and test` {
+	if _, err := NewSplit(ds, SplitOptions{}); err == nil || err.Error() != `group "p" is in two subsets of the given split: train and test` {
 		t.Error(err)
 	}
 }

@@ -32,12 +32,12 @@ func TestSpreadsheets(t *testing.T) {
 		{
 			name: "a blank column on the left, no ids", text: ",a,b\n,1,2\n,2,2\n",
 			columns: "column 1: ignored (it has no values)\na: numeric\nb: numeric", items: "[0 1]",
-			warnings: "column \"column 1\" is left out: it has no values\nnothing is learned from columns of items.csv with one value in all rows: b (2)",
+			warnings: "column \"column 1\" is left out: it has no values\ncolumns of items.csv with the same value in all rows carry no information: b (2)",
 		},
 		{
 			name: "ids and row numbers", text: ",id,a\n1,x,1\n2,y,2\n",
-			columns: "column 1: ignored (it holds row numbers)\nid: item\na: numeric", items: "[x y]",
-			warnings: `column "column 1" is left out: it holds row numbers`,
+			columns: "column 1: ignored (it contains row numbers)\nid: item\na: numeric", items: "[x y]",
+			warnings: `column "column 1" is left out: it contains row numbers`,
 		},
 		{
 			name: "a group is not the item", text: "patient_id,a\np,1\np,2\n", opts: FeatureOptions{GroupColumn: "patient_id"},
@@ -50,12 +50,12 @@ func TestSpreadsheets(t *testing.T) {
 		{
 			name: "columns that do not vary", text: "id,a,b,c,d,e\nx,1,u,v,,2\ny,1,u,w,1,2\n",
 			columns: "id: item\na: numeric\nb: categorical (u)\nc: categorical (v, w)\nd: numeric, 1 missing\ne: numeric", items: "[x y]",
-			warnings: "nothing is learned from columns of items.csv with one value in all rows: a (1), b (\"u\"), e (2)",
+			warnings: "columns of items.csv with the same value in all rows carry no information: a (1), b (\"u\"), e (2)",
 		},
 		{
 			name: "a feature is not the item", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Categorical: []string{"site_id"}},
 			columns: "site_id: categorical (1)\na: numeric", items: "[0 1]",
-			warnings: "nothing is learned from columns of items.csv with one value in all rows: site_id (1)",
+			warnings: "columns of items.csv with the same value in all rows carry no information: site_id (1)",
 		},
 		{
 			name: "nor is one of a model", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Schema: []Feature{{Name: "site_id"}, {Name: "a"}}},
@@ -68,7 +68,7 @@ func TestSpreadsheets(t *testing.T) {
 		{
 			name: "dates", text: "id,seen\nx,2021-03-24\ny,2021-04-01\n",
 			columns: "id: item\nseen: categorical (2021-03-24, 2021-04-01)", items: "[x y]",
-			warnings: `column "seen" holds dates, each of which is a category of its own: a number, such as days since a first visit, says more`,
+			warnings: `column "seen" contains dates, each of which becomes a separate category: a number, such as days since the first visit, is more informative`,
 		},
 		{
 			name: "blank lines in between keep their numbers", text: "a,b\n1,2\n,\n3,4\n,\n",
@@ -153,7 +153,7 @@ func TestFeaturesAmongVotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := warningText(v.Warnings), "2 columns [age, sex] with labels that no other column has: do they hold votes?"; got != want {
+	if got, want := warningText(v.Warnings), "2 columns [age, sex] with labels that no other column has: do they contain votes?"; got != want {
 		t.Errorf("got warnings\n%s\nwant\n%s", got, want)
 	}
 }
@@ -163,20 +163,20 @@ func TestIDsAmongVotes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
 			"names", many("mrn,r1,r2", "m#,yes,no", 6),
-			`column "mrn" has a different value in every row, such as "m0": does it name the items?`,
+			`column "mrn" has a different value in every row, such as "m0": does it contain the ids of the items?`,
 		},
 		{
 			"leading zeros", many("Hospital no.,r1,r2", "0#9,yes,no", 6),
-			`column "Hospital no." has a different value in every row, such as "009": does it name the items?`,
+			`column "Hospital no." has a different value in every row, such as "009": does it contain the ids of the items?`,
 		},
 		{
 			"row numbers", many("nr,cat,dog", "#,12,3", 6),
-			`column "nr" has a different value in every row, such as "0": does it name the items?`,
+			`column "nr" has a different value in every row, such as "0": does it contain the ids of the items?`,
 		},
-		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]"},
+		{"the long form", "mrn,reader,grade\n7,a,1\n", "expected a column for the item, found [mrn, reader, grade]"},
 		{
 			"features", many("id,x,y", "#,-#.5,#.25", 30),
-			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
+			"columns [x, y] contain 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
 		},
 		{"nothing at all", "item,,\na,,\nb,,\n", "there are no votes: every cell is blank"},
 	} {
@@ -216,14 +216,14 @@ func TestNumberedRows(t *testing.T) {
 	for _, c := range []struct{ data, votes, want string }{
 		{"plain.csv", "from0.csv", "[0 1 2] [1 0 1 0 0 1]"},
 		{"plain.csv", "some.csv", "[0 1 2] [0 0 1 0 0 1]"},
-		{"plain.csv", "from1.csv", "reading from1.csv: its items are numbered from 1, up to 3, but features without ids from 0, up to 2: every vote would go to the next item; give the features a column of ids, or number the votes from 0"},
+		{"plain.csv", "from1.csv", "reading from1.csv: its items are numbered from 1, up to 3, but features without ids from 0, up to 2: every vote would be assigned to the next item; add an id column to the features, or number the votes from 0"},
 		{"plain.csv", "rows.csv", "[0 1 2] [11 0 12 0 0 13]"},
 		{"one.csv", "from1.csv", "[1 2 3] [1 0 1 0 0 1]"},
 		{"one.csv", "rows.csv", "[1 2 3] [11 0 12 0 0 13]"},
 		{"zero.csv", "rows.csv", "[2 1 0] [0 13 12 0 11 0]"},
-		{"one.csv", "short.csv", "reading short.csv: votes on 2 items, but 3 with features, and without a column of ids among the votes they are joined by position"},
+		{"one.csv", "short.csv", "reading short.csv: votes on 2 items, but 3 with features: without an id column, votes are joined by position"},
 		{"padded.csv", "some.csv", `no item of some.csv has features: its items are "1", "2", those with features are "01", "02"; they differ in leading zeros, which spreadsheets drop`},
-		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: write all alike`},
+		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: use one form`},
 	} {
 		ds, err := Load(t.Context(), LoadOptions{Data: []string{c.data}, Votes: []string{c.votes}})
 		got := fmt.Sprint(err)
@@ -241,7 +241,7 @@ func TestNumberedRows(t *testing.T) {
 func TestUnseenLevels(t *testing.T) {
 	const text = "id,smoker,site\nx,Yes,a\ny,NO,a\nz,,a\n"
 	schema := []Feature{{Name: "smoker", Kind: Categorical, Levels: []string{"NO", "YES"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
-	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "Yes", and count as unknown; is it "YES" in another spelling?`
+	want := `column "smoker": 1 of 2 values have a level that is not in the training data, such as "Yes", and are treated as unknown; is it "YES" in another spelling?`
 	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,Yes\ny,NO\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
 	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
 	if err != nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -67,15 +68,14 @@ type Stream struct {
 	row      int
 	block    int                  // see Cut
 	pass     func(first int) bool // see Pass
-	match    match                // names of the features in the model
 	beside   []*features          // joined to the items
 
 	decoding *budget.Shared // memory for images and volumes that are decoded concurrently
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
-// model ([Transform.Parts]); other columns are skipped.
-func OpenStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
+// model ([Transform.Schema]); other columns are skipped.
+func OpenStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	paths := append([]string{path}, opts.Beside...)
 	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
@@ -89,15 +89,15 @@ func OpenStream(ctx context.Context, path string, parts []Feature, opts StreamOp
 	if err != nil {
 		return nil, err
 	}
-	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
-		return openJoined(ctx, path, t, parts, opts)
+	if len(opts.Beside) > 0 || t == nil && len(schema) > 1 {
+		return openJoined(ctx, path, t, schema, opts)
 	}
-	return newStream(ctx, path, t, parts, opts)
+	return newStream(ctx, path, t, schema, opts)
 }
 
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
 // name is used in messages.
-func NewStream(ctx context.Context, r io.Reader, name string, parts []Feature, opts StreamOptions) (*Stream, error) {
+func NewStream(ctx context.Context, r io.Reader, name string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
@@ -106,32 +106,32 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Feature, o
 		return nil, errors.Join(err, t.Close())
 	}
 	if len(opts.Beside) > 0 {
-		return openJoined(ctx, name, t, parts, opts)
+		return openJoined(ctx, name, t, schema, opts)
 	}
-	return newStream(ctx, name, t, parts, opts)
+	return newStream(ctx, name, t, schema, opts)
 }
 
 // newStream reads the items of a table or, if that is nil, of the array or folder at path.
-func newStream(ctx context.Context, path string, t table.Table, parts []Feature, opts StreamOptions) (*Stream, error) {
+func newStream(ctx context.Context, path string, t table.Table, schema []Feature, opts StreamOptions) (*Stream, error) {
 	if t == nil {
-		return newArrayStream(ctx, path, parts, opts)
+		return newArrayStream(ctx, path, schema, opts)
 	}
 	if opts.Inline {
 		opts.ImageColumn = ""
 	} else if opts.ImageColumn == "" {
-		opts.ImageColumn = schemaImage(parts, t)
+		opts.ImageColumn = schemaImage(schema, t)
 	}
-	s := &Stream{ctx: ctx, features: parts, opts: opts, t: t, image: -1, decoding: budget.NewShared(budget.Of(opts.Memory))}
+	s := &Stream{ctx: ctx, features: schema, opts: opts, t: t, image: -1, decoding: budget.NewShared(budget.Of(opts.Memory))}
 	var err error
-	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
-	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
+	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(schema))...)
+	if err == nil && s.item < 0 && len(schema) == 0 && len(t.Header()) == 1 {
 		s.item = 0 // the model needs nothing of it but ids
 	}
-	plain := parts
-	if i := featureNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
+	plain := schema
+	if i := featureNamed(schema, opts.ImageColumn); i >= 0 && schema[i].Kind == Tensor && err == nil {
 		s.image, err = featureColumn(t, opts.ImageColumn)
-		s.grid, s.folder = parts[i], folderOf(t.Name())
-		plain = slices.Delete(slices.Clone(parts), i, i+1)
+		s.grid, s.folder = schema[i], folderOf(t.Name())
+		plain = slices.Delete(slices.Clone(schema), i, i+1)
 		s.features = append(slices.Clone(plain), s.grid)
 	}
 	if err == nil {
@@ -145,16 +145,14 @@ func newStream(ctx context.Context, path string, t table.Table, parts []Feature,
 }
 
 // newArrayStream reads an array or a folder of images.
-func newArrayStream(ctx context.Context, path string, parts []Feature, opts StreamOptions) (*Stream, error) {
+func newArrayStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
 	o := newReading(opts.FeatureOptions)
-	o.Schema, o.lazy, o.counted = parts, true, opts.Known == nil && len(opts.Beside) == 0
+	o.Schema, o.lazy, o.counted = schema, true, opts.Known == nil && len(opts.Beside) == 0
 	f, err := o.features(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Known != nil {
-		f.dropExtensions(opts.Known)
-	}
+	f.dropExtensions(opts.Known, false)
 	return &Stream{ctx: ctx, features: f.Features, opts: opts, f: f}, nil
 }
 
@@ -205,19 +203,16 @@ func (s *Stream) Close() error {
 
 // Next returns the next batch, and io.EOF after the last.
 func (s *Stream) Next() (*Batch, error) {
-	size := s.opts.Batch
-	if size <= 0 {
-		size = 1024
-	}
+	size := cmp.Or(max(0, s.opts.Batch), 1024)
 	if err := s.skipBlocks(); err != nil {
 		return nil, err
 	}
-	parts := s.allFeatures()
-	own, w := totalWidth(s.features), totalWidth(parts)
+	schema := s.allFeatures()
+	own, w := totalWidth(s.features), totalWidth(schema)
 	size = min(size, max(1, batchValues/max(1, w)))
 	room := s.room(size)
 	m := &Memory{W: w, Values: make([]float32, 0, room*w)}
-	b := &Batch{Dataset: &Dataset{Features: parts, Rows: m, Items: make([]string, 0, room)}, First: s.row}
+	b := &Batch{Dataset: &Dataset{Features: schema, Rows: m, Items: make([]string, 0, room)}, First: s.row}
 	row := make([]float32, w)
 	errs, later := make([]error, 0, room), make([]func(row []float32) error, 0, room)
 	if s.block > 0 {
@@ -252,7 +247,7 @@ func (s *Stream) Next() (*Batch, error) {
 		return nil, err
 	}
 	if s.dec != nil {
-		s.dec.moveTexts(parts)
+		s.dec.moveTexts(schema)
 	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {
@@ -341,7 +336,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	}
 	path := strings.Clone(rec[s.image].String())
 	if path == "" {
-		return id, nil, s.t.ErrorAt(s.image, "the path is missing")
+		return id, nil, s.t.ErrorAt(s.image, "expected a path, found an empty cell")
 	}
 	path, err = s.opts.imagePath(s.folder, path)
 	if err != nil {

@@ -91,14 +91,14 @@ func TestJoinedStream(t *testing.T) {
 		{"a.csv one.csv e.npy f.npy", header + "p [1 10 100 1 2 5 6]\nq [NaN NaN NaN NaN NaN NaN NaN]\n" +
 			" bad: reading one.csv: no features for item \"q\"\n", ""},
 		{"bad.csv b.csv e.npy f.npy", header + "p [NaN NaN NaN NaN NaN NaN NaN]\n" +
-			" bad: reading bad.csv: line 2, column 2 (age): \"old\" is not a number\nq [2 20 200 3 4 7 8]\n", ""},
+			" bad: reading bad.csv: line 2, column 2 (age): expected a number, found \"old\"\nq [2 20 200 3 4 7 8]\n", ""},
 		{"a.csv b.csv e.npy short.npy", "", "reading short.npy: 1 item, but the first file has more, and without ids they are joined by position"},
 		{"a.csv b.csv e.npy long.npy", "", "reading long.npy: 3 items, but the first file has 2, and without ids they are joined by position"},
-		{"a.csv b.csv e.npy wide.npy", "", `reading wide.npy: items of shape 3, but the model's feature "x 3" has shape 2`},
+		{"a.csv b.csv e.npy wide.npy", "", `reading wide.npy: feature "x 3": expected items of shape 2 as in training, found 3`},
 		{"a.csv b.csv e.npy", "", `no feature "x 3" (tensor 2) in a.csv, b.csv, e.npy: the model was trained with it`},
 		{"a.csv e.npy f.npy", "", `no feature "age 2" (numeric) in a.csv, e.npy, f.npy: the model was trained with it`},
-		{"a.csv b.csv e.npy f.npy wide.npy", "", "reading wide.npy: the model has no feature that is an array or an image and not in another file"},
-		{"a.csv b.csv e.npy f.npy other.csv", "", "reading other.csv: no column is a feature of the model among [item, height]"},
+		{"a.csv b.csv e.npy f.npy wide.npy", "", "reading wide.npy: the model has no further array or image feature, which this file could contain"},
+		{"a.csv b.csv e.npy f.npy other.csv", "", "reading other.csv: none of the columns [item, height] is a feature of the model"},
 		{"a.csv none.csv", "", "reading none.csv: no such file or directory"},
 	} {
 		files := strings.Fields(c.files)
@@ -154,8 +154,8 @@ func TestWeightColumn(t *testing.T) {
 		t.Error(got)
 	}
 	for file, want := range map[string]string{
-		"neg.csv":  `reading neg.csv: line 2, column 3 (w): "-1" is not a weight: expected a number from 0 to 1e9`,
-		"none.csv": `reading none.csv: line 2, column 3 (w): "" is not a weight: expected a number from 0 to 1e9`,
+		"neg.csv":  `reading neg.csv: line 2, column 3 (w): expected a weight from 0 to 1e9, found "-1"`,
+		"none.csv": `reading none.csv: line 2, column 3 (w): expected a weight from 0 to 1e9, found ""`,
 	} {
 		if _, err := readFeatures(t.Context(), file, FeatureOptions{WeightColumn: "w"}); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

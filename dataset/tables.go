@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -171,15 +172,15 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 
 // column returns the index of the column with a name, or an error that lists the columns.
 func column(t table.Table, name string) (int, error) {
-	for i, h := range t.Header() {
-		if h == name {
-			return i, readable(t, i)
-		}
+	if i := slices.Index(t.Header(), name); i >= 0 {
+		return i, readable(t, i)
 	}
 	msg := fmt.Sprintf("no column %q among [%s]", name, words.Few(t.Header()))
-	if near := known(t.Header(), []string{table.Plain(name)}); near >= 0 {
-		msg += fmt.Sprintf(": is it %q?", t.Header()[near])
-	} else if near := words.Nearest(name, t.Header()); near != "" {
+	near := words.Nearest(name, t.Header())
+	if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
+		near = t.Header()[i]
+	}
+	if near != "" {
 		msg += fmt.Sprintf(": is it %q?", near)
 	}
 	return -1, &ParseError{File: t.Name(), Name: name, Msg: msg, Err: ErrNoColumn}
@@ -214,10 +215,8 @@ func lackingOf(t table.Table, names []string) lacking {
 
 // of returns the error about a column, or nil if the file has it.
 func (l lacking) of(name string) error {
-	for _, e := range l {
-		if e.Name == name {
-			return e
-		}
+	if i := slices.IndexFunc(l, func(e *ParseError) bool { return e.Name == name }); i >= 0 {
+		return l[i]
 	}
 	return nil
 }
@@ -249,8 +248,8 @@ const (
 )
 
 // StreamOf returns a stream of the items of a source. Closing the stream closes s.
-func StreamOf(ctx context.Context, s Source, parts []Feature, opts StreamOptions) (*Stream, error) {
-	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
+func StreamOf(ctx context.Context, s Source, schema []Feature, opts StreamOptions) (*Stream, error) {
+	return newStream(ctx, s.Name(), tableFrom(s), schema, opts)
 }
 
 // tableFrom returns s itself if it is a table, else a table that reads it.

@@ -47,7 +47,7 @@ func (p *fitted) model() *text.Model {
 
 func (p *fitted) checkText() error {
 	if p.Text == nil || len(p.Text.Bias) == 0 || len(p.Text.Bias) != len(p.Mean) {
-		return fmt.Errorf("text with %d logits and no model of it that fits", len(p.Mean))
+		return fmt.Errorf("expected a text model with %d logits", len(p.Mean))
 	}
 	return nil
 }
@@ -89,10 +89,10 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 		return nil
 	}
 	if len(folds) != len(rows) {
-		return fmt.Errorf("%d items in folds, but %d to learn from", len(folds), len(rows))
+		return fmt.Errorf("expected the folds of %d items, found %d", len(rows), len(folds))
 	}
 	raw := make([]float32, ds.Rows.Width())
-	at := make(map[string]int) // of a part in a raw row
+	at := make(map[string]int) // of a feature in a raw row
 	texts := make(map[string][]string)
 	w := 0
 	for _, p := range ds.Features {
@@ -187,7 +187,7 @@ func (t *Transform) Training(ds *Dataset) (*InputRows, error) {
 			continue
 		}
 		if len(b.p.Text.held) != ds.Len()*len(b.p.Mean) {
-			return nil, fmt.Errorf("feature %q was not learned from these items", b.p.Name)
+			return nil, fmt.Errorf("feature %q was fitted to other items", b.p.Name)
 		}
 		b.held = b.p.Text.held
 	}
@@ -216,7 +216,7 @@ func (t *Transform) Arrays() []Array {
 	return list
 }
 
-func textArray(part int, name string) string { return fmt.Sprintf("text%d.%s", part, name) }
+func textArray(feature int, name string) string { return fmt.Sprintf("text%d.%s", feature, name) }
 
 // SetArrays sets the arrays of a transform that was read from JSON. take returns
 // the array with a name, or nil if there is none.
@@ -237,7 +237,7 @@ func (t *Transform) SetArrays(take func(name string) *Array) error {
 				return fmt.Errorf("feature %q: array %s is missing", p.Name, textArray(i, want.Name))
 			}
 			if !slices.Equal(a.Shape, want.Shape) {
-				return fmt.Errorf("feature %q: array %s has shape %v, want %v", p.Name, a.Name, a.Shape, want.Shape)
+				return fmt.Errorf("feature %q: array %s: expected shape %v, found %v", p.Name, a.Name, want.Shape, a.Shape)
 			}
 			values[k] = a.Values
 		}
@@ -255,16 +255,16 @@ const maxTexts = 1 << 24
 // textAt converts a raw value to an index into n texts.
 func textAt(x float32, n int) (int, error) {
 	if !(x >= 0 && int(x) < n) || x != float32(int(x)) {
-		return 0, fmt.Errorf("%v is not the place of one of %d texts", x, n)
+		return 0, fmt.Errorf("expected the index of one of %d texts, found %v", n, x)
 	}
 	return int(x), nil
 }
 
 // hashTexts hashes the texts of a raw row and sets their indices in it to 0,
 // because they depend on how the data were read.
-func hashTexts(h io.Writer, parts []Feature, row []float32) error {
+func hashTexts(h io.Writer, schema []Feature, row []float32) error {
 	at := 0
-	for _, p := range parts {
+	for _, p := range schema {
 		if p.Kind == Text && row[at] == row[at] {
 			i, err := textAt(row[at], len(p.Texts))
 			if err != nil {

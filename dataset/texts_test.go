@@ -245,7 +245,7 @@ func TestTextTransform(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Over(ds); err == nil || err.Error() != `feature "c" is text from which nothing was learned yet` {
+	if _, err := again.Over(ds); err == nil || err.Error() != `text feature "c" is not fitted yet` {
 		t.Error(err)
 	}
 	arrays := map[string]*Array{}
@@ -263,7 +263,7 @@ func TestTextTransform(t *testing.T) {
 	if got := rowsOf(t, rows); !slices.Equal(got, all) {
 		t.Error("other inputs after reading")
 	}
-	if _, err := again.Training(ds); err == nil || err.Error() != `feature "c" was not learned from these items` {
+	if _, err := again.Training(ds); err == nil || err.Error() != `feature "c" was fitted to other items` {
 		t.Error(err)
 	}
 
@@ -273,10 +273,10 @@ func TestTextTransform(t *testing.T) {
 		edit func(a *Array)
 		want string
 	}{
-		{"text1.idf", func(a *Array) { a.Values[0] = float32(math.NaN()) }, `feature "c": term 0 has weight NaN, want one from 1 to 100`},
+		{"text1.idf", func(a *Array) { a.Values[0] = float32(math.NaN()) }, `feature "c": term 0: expected a weight from 1 to 100, found NaN`},
 		{"text1.weights", func(a *Array) { a.Values[3] = float32(math.Inf(1)) }, `feature "c": weight 3 is +Inf`},
-		{"text1.terms", func(a *Array) { a.Values[0] = 1e9 }, `feature "c": term 0 has hash 1e+09, want a whole number below 2097152`},
-		{"text1.weights", func(a *Array) { a.Shape = []int{1} }, `feature "c": array text1.weights has shape [1], want [`},
+		{"text1.terms", func(a *Array) { a.Values[0] = 1e9 }, `feature "c": term 0: expected ascending whole numbers below 2097152 as hashes, found 1e+09`},
+		{"text1.weights", func(a *Array) { a.Shape = []int{1} }, `feature "c": array text1.weights: expected shape [`},
 	} {
 		was := *arrays[c.name]
 		changed := Array{was.Name, was.Shape, slices.Clone(was.Values)}
@@ -297,7 +297,7 @@ func TestTextTransform(t *testing.T) {
 		}
 	}
 	ds.Rows.(*Memory).Values[1] = 99
-	if err := over.ReadRow(0, make([]float32, 3)); err == nil || err.Error() != `feature "c": 99 is not the place of one of 48 texts` {
+	if err := over.ReadRow(0, make([]float32, 3)); err == nil || err.Error() != `feature "c": expected the index of one of 48 texts, found 99` {
 		t.Error(err)
 	}
 }

@@ -76,7 +76,7 @@ func (t *Transform) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("reading a transform: %w", err)
 	}
 	if f.Version != 1 {
-		return fmt.Errorf("reading a transform: version %d is not 1", f.Version)
+		return fmt.Errorf("reading a transform: expected version 1, found %d", f.Version)
 	}
 	u := Transform{f.Parts}
 	if err := checkFeatures(u.Schema()); err != nil {
@@ -97,25 +97,25 @@ func (p *fitted) check() error {
 			return err
 		}
 	} else if p.Text != nil {
-		return fmt.Errorf("a model of text in a %v feature", p.Kind)
+		return fmt.Errorf("expected no text model in a %v feature, found one", p.Kind)
 	}
 	want := p.channels()
 	if p.Kind == Categorical {
 		want = 0
 	}
 	if len(p.Mean) != want || len(p.SD) != want {
-		return fmt.Errorf("%d means and %d standard deviations for %d", len(p.Mean), len(p.SD), want)
+		return fmt.Errorf("expected %d means and standard deviations, found %d and %d", want, len(p.Mean), len(p.SD))
 	}
 	for i := range p.Mean {
 		if p.SD[i] < 0 || math.IsNaN(p.Mean[i]+p.SD[i]) || math.IsInf(p.Mean[i]+p.SD[i], 0) {
-			return fmt.Errorf("mean %v and standard deviation %v", p.Mean[i], p.SD[i])
+			return fmt.Errorf("invalid mean %v or standard deviation %v", p.Mean[i], p.SD[i])
 		}
 	}
 	if len(p.Min) != len(p.Max) || len(p.Min) != 0 && len(p.Min) != want {
-		return fmt.Errorf("%d least and %d largest values for %d", len(p.Min), len(p.Max), want)
+		return fmt.Errorf("expected %d smallest and largest values, found %d and %d", want, len(p.Min), len(p.Max))
 	}
 	if p.Encoding > code {
-		return fmt.Errorf("encoding %d is not 0 (one-hot) or 1 (code)", p.Encoding)
+		return fmt.Errorf("expected encoding 0 (one-hot) or 1 (code), found %d", p.Encoding)
 	}
 	return nil
 }
@@ -146,14 +146,14 @@ func (t *Transform) Clone() *Transform {
 // categorical ones: the schema for reading new items. Other columns of a file
 // are not needed.
 func (t *Transform) Schema() []Feature {
-	parts := make([]Feature, len(t.features))
+	schema := make([]Feature, len(t.features))
 	for i, p := range t.features {
-		parts[i] = p.Feature
+		schema[i] = p.Feature
 		if p.Kind == Numeric && len(p.Min) == 1 {
-			parts[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
+			schema[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
 		}
 	}
-	return parts
+	return schema
 }
 
 // InputKind is the type of a block of the network input.
@@ -288,32 +288,24 @@ var errNoFeatures = errors.New("the data have no features")
 // numbers at the vectors, in order: each vector is a Dense block with its own
 // name, and the columns between vectors are a block called "table".
 func (t *Transform) Blocks() []Input {
-	inputs := t.Inputs()
-	if len(inputs) == 0 || inputs[0].Kind != Dense {
-		return inputs
-	}
 	var blocks []Input
-	at, features := 0, inputs[0].Features
-	add := func(name string, width int) {
-		if n := len(blocks); n > 0 && name == tableBlock && blocks[n-1].Name == tableBlock {
-			blocks[n-1].Width += width
-			blocks[n-1].Features = features[blocks[n-1].Offset : at+width]
-		} else {
-			blocks = append(blocks, Input{Name: name, Kind: Dense, Offset: at, Width: width, Features: features[at : at+width]})
-		}
-		at += width
-	}
+	offsets := t.offsets()
 	for i := range t.features {
-		switch p := &t.features[i]; {
-		case p.input() != Dense:
-		case p.Kind == Tensor:
-			add(p.Name, p.width())
-			blocks[len(blocks)-1].Shape = slices.Clone(p.Shape)
-		default:
-			add(tableBlock, p.width())
+		p := &t.features[i]
+		if p.input() != Dense {
+			continue
 		}
+		b := Input{Name: tableBlock, Kind: Dense, Offset: offsets[i], Features: p.names()}
+		if p.Kind == Tensor {
+			b.Name, b.Shape = p.Name, slices.Clone(p.Shape)
+		} else if n := len(blocks) - 1; n >= 0 && blocks[n].Shape == nil {
+			b.Offset, b.Features = blocks[n].Offset, append(blocks[n].Features, b.Features...)
+			blocks = blocks[:n]
+		}
+		b.Width = len(b.Features)
+		blocks = append(blocks, b)
 	}
-	return append(blocks, inputs[1:]...)
+	return append(blocks, slices.DeleteFunc(t.Inputs(), func(in Input) bool { return in.Kind == Dense })...)
 }
 
 // tableBlock is the name of a block of columns.

@@ -143,8 +143,8 @@ func TestTransformRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(p []Feature) []Feature { return p[1:] }, `feature "age" is missing: the model was trained with it`},
-		{func(p []Feature) []Feature { p[2].Kind = Numeric; return p }, `feature "sex" is numeric here, but the model was trained with it as categorical`},
-		{func(p []Feature) []Feature { p[5].Shape = []int{1, 2, 2}; return p }, `feature "img" has shape 1×2×2 here, but the model was trained with 2×1×2`},
+		{func(p []Feature) []Feature { p[2].Kind = Numeric; return p }, `feature "sex": expected categorical as in training, found numeric`},
+		{func(p []Feature) []Feature { p[5].Shape = []int{1, 2, 2}; return p }, `feature "img": expected shape 2×1×2 as in training, found 1×2×2`},
 	} {
 		d := mixed()
 		d.Features = c.change(d.Features)
@@ -153,12 +153,12 @@ func TestTransformRefuses(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{`{"version":2,"parts":[]}`, `reading a transform: version 2 is not 1`},
-		{`{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`, `reading a transform: feature "a": 0 means and 0 standard deviations for 1`},
-		{`{"version":1,"parts":[{"name":"a","kind":"numeric","mean":[0],"sd":[-1]}]}`, `reading a transform: feature "a": mean 0 and standard deviation -1`},
-		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[2,2]}]}`, `reading a transform: feature "a": shape [2 2] is not [n], [C,H,W] or [C,D,H,W]`},
-		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[99999999,99999999,9]}]}`, `reading a transform: feature "a": shape [99999999 99999999 9] does not fit`},
-		{`{"version":1,"parts":[{"name":"a","kind":"odd"}]}`, `feature kind "odd" is not one of [numeric categorical tensor text]`},
+		{`{"version":2,"parts":[]}`, `reading a transform: expected version 1, found 2`},
+		{`{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`, `reading a transform: feature "a": expected 1 means and standard deviations, found 0 and 0`},
+		{`{"version":1,"parts":[{"name":"a","kind":"numeric","mean":[0],"sd":[-1]}]}`, `reading a transform: feature "a": invalid mean 0 or standard deviation -1`},
+		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[2,2]}]}`, `reading a transform: feature "a": expected shape [n], [C,H,W] or [C,D,H,W], found [2 2]`},
+		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[99999999,99999999,9]}]}`, `reading a transform: feature "a": shape [99999999 99999999 9] is invalid or too large`},
+		{`{"version":1,"parts":[{"name":"a","kind":"odd"}]}`, `expected a feature kind among [numeric categorical tensor text], found "odd"`},
 	} {
 		var back Transform
 		if err := json.Unmarshal([]byte(c.text), &back); err == nil || !strings.HasSuffix(err.Error(), c.want) {

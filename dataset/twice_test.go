@@ -43,11 +43,11 @@ func TestTwiceGiven(t *testing.T) {
 		{"a.csv b.csv soft.csv", "reading soft.csv: this file of features is given twice, also as a.csv"},
 		{"hard.csv soft.csv", "reading soft.csv: this file of features is given twice, also as hard.csv"},
 		{"images images/1.png", "reading images/1.png: this file of features is given twice, also in the folder images"},
-		{"images/more images", "reading images: this folder of features holds images/more, which is given twice"},
+		{"images/more images", "reading images: this folder of features contains images/more, which is given twice"},
 		{"pictures images/1.png", "reading images/1.png: this file of features is given twice, also in the folder pictures"},
 		{"pictures images", "reading images: this file of features is given twice, also as pictures"},
 		{"parquet parquet/p.parquet", "reading parquet/p.parquet: this file of features is given twice, also in the folder parquet"},
-		{"parquet/y=1 parquet", "reading parquet: this folder of features holds parquet/y=1, which is given twice"},
+		{"parquet/y=1 parquet", "reading parquet: this folder of features contains parquet/y=1, which is given twice"},
 	} {
 		err := checkDuplicateFiles(strings.Fields(c.paths), "features")
 		if err == nil && c.want != "" || err != nil && err.Error() != c.want {

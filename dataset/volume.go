@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"credence/internal/atomicfile"
@@ -61,13 +62,13 @@ func (p Preparation) complete() (Preparation, error) {
 	n, err := p.normalization().Complete()
 	p.Scale, p.Low, p.High = string(n.Scale), n.Low, n.High
 	if p.Fit != string(volume.Stretch) && p.Fit != string(volume.Proportions) {
-		return p, fmt.Errorf("fit %q of volumes is not one of [stretch proportions]", p.Fit)
+		return p, fmt.Errorf("expected fit stretch or proportions for volumes, found %q", p.Fit)
 	}
 	if err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
 	if storeBytes[store(p.Store)] == 0 {
-		return p, fmt.Errorf("store %q of volumes is not one of [float16 uint8 float32]", p.Store)
+		return p, fmt.Errorf("expected store float16, uint8 or float32 for volumes, found %q", p.Store)
 	}
 	return p, nil
 }
@@ -76,12 +77,10 @@ func (p Preparation) normalization() volume.Normalization {
 	return volume.Normalization{Scale: volume.Scale(p.Scale), Low: p.Low, High: p.High}
 }
 
-// volumePart returns the feature of volumes, from the schema or else from the options.
+// volumeFeature returns the feature of volumes, from the schema or else from the options.
 func volumeFeature(opts *FeatureOptions) (Feature, error) {
-	for _, p := range opts.Schema {
-		if p.Name == opts.ImageColumn && p.Volume != nil {
-			return p, nil
-		}
+	if i := featureNamed(opts.Schema, opts.ImageColumn); i >= 0 && opts.Schema[i].Volume != nil {
+		return opts.Schema[i], nil
 	}
 	size := opts.Volume.Size
 	if size == ([3]int{}) {
@@ -91,8 +90,8 @@ func volumeFeature(opts *FeatureOptions) (Feature, error) {
 	if err != nil {
 		return Feature{}, err
 	}
-	part := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
-	return part, checkFeatures([]Feature{part})
+	feature := Feature{Name: opts.ImageColumn, Kind: Tensor, Shape: []int{1, size[0], size[1], size[2]}, Volume: &prep}
+	return feature, checkFeatures([]Feature{feature})
 }
 
 // checkVolume returns an error if the feature is of volumes and not one that a reader makes.
@@ -101,14 +100,14 @@ func (p *Feature) checkVolume() error {
 		return nil
 	}
 	if p.Kind != Tensor || len(p.Shape) != 4 || p.Shape[0] != 1 {
-		return fmt.Errorf("feature %q: volumes of shape %v are not [1,X,Y,Z]", p.Name, p.Shape)
+		return fmt.Errorf("feature %q: expected volumes of shape [1,X,Y,Z], found %v", p.Name, p.Shape)
 	}
 	if c, err := p.Volume.complete(); err != nil || c != *p.Volume {
-		return errors.Join(fmt.Errorf("feature %q: volumes prepared by %+v", p.Name, *p.Volume), err)
+		return errors.Join(fmt.Errorf("feature %q: invalid preparation of volumes %+v", p.Name, *p.Volume), err)
 	}
 	for _, n := range p.Shape {
 		if n > math.MaxInt16 {
-			return fmt.Errorf("feature %q: a grid of %s", p.Name, words.Shape(p.Shape))
+			return fmt.Errorf("feature %q: grid %s is too large", p.Name, words.Shape(p.Shape))
 		}
 	}
 	return nil
@@ -120,26 +119,26 @@ func sameVolumes(trained, here Feature) error {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:
 		return nil
 	case a == nil:
-		return fmt.Errorf("feature %q is read from %s files here, but the model was trained with arrays", trained.Name, volumeNames())
+		return fmt.Errorf("feature %q: expected arrays as in training, found %s files", trained.Name, volumeNames())
 	case b == nil:
-		return fmt.Errorf("feature %q is not read from %s files here, but the model was trained with it so", trained.Name, volumeNames())
+		return fmt.Errorf("feature %q: expected %s files as in training, found other data", trained.Name, volumeNames())
 	default:
-		return fmt.Errorf("feature %q is prepared as %+v here, but the model was trained with %+v", trained.Name, *b, *a)
+		return fmt.Errorf("feature %q: expected preparation %+v as in training, found %+v", trained.Name, *a, *b)
 	}
 }
 
 // prepareVolume reads the volume at path and fills dst, of shape [1,X,Y,Z] with
-// z fastest, the layout of nibabel's arrays. The memory it uses is taken from the
-// pool.
-func prepareVolume(ctx context.Context, path string, part *Feature, pool *budget.Shared, dst []float32) error {
+// z fastest, the layout of nibabel's arrays. The bytes it uses are taken from
+// the shared memory.
+func prepareVolume(ctx context.Context, path string, feature *Feature, memory *budget.Shared, dst []float32) error {
 	format := volumeReader(path)
 	h, err := format.Header(path)
 	if err != nil {
 		return err
 	}
-	prep := part.Volume
-	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
-	giveBack, err := pool.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", volume.Dims(h.Dim))
+	prep := feature.Volume
+	x, y, z := feature.Shape[1], feature.Shape[2], feature.Shape[3]
+	giveBack, err := memory.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", volume.Dims(h.Dim))
 	if err != nil {
 		return err
 	}
@@ -172,23 +171,15 @@ func prepareVolume(ctx context.Context, path string, part *Feature, pool *budget
 // or with the same value in all voxels. Some voxels that are not finite are common: they
 // mark the outside of a mask.
 func checkContrast(path string, voxels []float32) error {
-	first, found := float32(0), false
-	for _, x := range voxels {
-		switch {
-		case x-x != 0:
-		case !found:
-			first, found = x, true
-		case x != first:
-			return nil
-		}
+	first := slices.IndexFunc(voxels, func(x float32) bool { return x-x == 0 })
+	if first < 0 {
+		return fault.Malformed(path, "the volume is blank: none of its %s voxels is a finite number", words.Thousands(len(voxels)))
 	}
-	switch {
-	case !found:
-		return fault.Malformed(path, "the volume shows nothing: none of its %s voxels is a finite number", words.Thousands(len(voxels)))
-	case len(voxels) == 1:
-		return nil
+	value := voxels[first]
+	if len(voxels) > 1 && !slices.ContainsFunc(voxels[first:], func(x float32) bool { return x-x == 0 && x != value }) {
+		return fault.Malformed(path, "the volume is blank: all of its voxels are %v", value)
 	}
-	return fault.Malformed(path, "the volume shows nothing: its voxels are all %v", first)
+	return nil
 }
 
 // volumeCache stores prepared volumes in a folder, one file each, named after a
@@ -224,12 +215,12 @@ type volumeKey struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func newVolumeCache(dir string, part *Feature) (*volumeCache, error) {
+func newVolumeCache(dir string, feature *Feature) (*volumeCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making a folder for prepared volumes: %w", err)
+		return nil, fmt.Errorf("creating a folder for prepared volumes: %w", err)
 	}
 	_ = atomicfile.Clean(dir, "volume-*.bin") // leftover files only waste space
-	return &volumeCache{dir: dir, feature: part}, nil
+	return &volumeCache{dir: dir, feature: feature}, nil
 }
 
 // key returns the hash of the volume at path.
@@ -287,7 +278,7 @@ func (c *volumeCache) read(ctx context.Context, path string, b []byte, prepare f
 		return errors.Join(err1, err2)
 	})
 	if err != nil {
-		return fmt.Errorf("keeping a prepared volume: %w", err)
+		return fmt.Errorf("storing a prepared volume: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"credence/internal/array"
 	"credence/internal/fault"
 	"credence/internal/nifti"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/internal/volume"
 )
@@ -158,7 +158,7 @@ func TestPathsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `column "path" is left out: it holds paths of files`
+	want := `column "path" is left out: it contains file paths`
 	if len(f.Features) != 2 || len(f.Warnings) != 2 || f.Warnings[0].Error() != want {
 		t.Errorf("parts %v, warnings %v", f.Features, f.Warnings)
 	}
@@ -166,7 +166,7 @@ func TestPathsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = readFeatures(t.Context(), "two.csv", FeatureOptions{Features: []string{"p", "q"}})
-	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both hold paths of images or volumes, and one is read` {
+	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both contain paths of images or volumes: expected one such column` {
 		t.Error(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestPathsLeftOut(t *testing.T) {
 // The values do not depend on how volumes are stored nor on the number of
 // threads.
 func TestVolumeCache(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	cohort(t, 5)
 	for _, st := range []string{"float32", "float16", "uint8"} {
 		opts := func() FeatureOptions {
@@ -194,7 +194,7 @@ func TestVolumeCache(t *testing.T) {
 		o := opts()
 		o.Volume.CacheDir = "kept-" + st
 		for _, threads := range []int{1, 3} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			if !slices.Equal(read(o), want) {
 				t.Errorf("%s: the cache gives other values", st)
 			}
@@ -279,13 +279,13 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
 	_, err := readFeatures(t.Context(), "manifest.csv", o)
-	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: this is not a NIfTI file") {
+	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: expected a NIfTI header") {
 		t.Error(err)
 	}
 	if err := os.Remove("scans/1.nii.gz"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
+	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" contains paths of missing files: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
 	// A stream reports the bad one and reads the other.
@@ -336,7 +336,7 @@ func TestVolumeUnoriented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "1 volume without an orientation, taken to run from right to left as in Analyze files: scans/x.nii"
+	want := "1 volume without an orientation, assumed to run from right to left as in Analyze files: scans/x.nii"
 	if len(f.Warnings) != 1 || f.Warnings[0].Error() != want {
 		t.Errorf("warnings %v", f.Warnings)
 	}

@@ -3,14 +3,12 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"credence/internal/array"
 	"credence/internal/budget"
-	"credence/internal/words"
 )
 
 // volumeRows are the volumes at paths. They are held in memory in their compact
@@ -31,8 +29,8 @@ type volumeRows struct {
 // newVolumeRows prepares the volumes at paths, on all cores: in memory if they fit,
 // and in the cache if one is requested or they do not fit. With opts.lazy, they are
 // prepared when they are read.
-func newVolumeRows(ctx context.Context, paths []string, part Feature, opts *reading) (*volumeRows, error) {
-	r := &volumeRows{paths: paths, feature: part, decoding: opts.decoding, ctx: context.Background()}
+func newVolumeRows(ctx context.Context, paths []string, feature Feature, opts *reading) (*volumeRows, error) {
+	r := &volumeRows{paths: paths, feature: feature, decoding: opts.decoding, ctx: context.Background()}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
@@ -93,15 +91,6 @@ func (r *volumeRows) Len() int { return len(r.paths) }
 
 // Width returns the number of voxels of the grid.
 func (r *volumeRows) Width() int { return r.feature.Width() }
-
-// warning returns a warning about files whose orientation was guessed, or nil.
-func (r *volumeRows) warning() error {
-	if len(r.unoriented) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
-		words.Plural(len(r.unoriented), "volume"), words.Few(r.unoriented))
-}
 
 // ReadRow fills dst with volume i.
 func (r *volumeRows) ReadRow(i int, dst []float32) error {

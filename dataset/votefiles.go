@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"credence/internal/words"
-	"credence/record"
 )
 
 // readVotesFiles reads the votes of one or more files and adds them up. The files
@@ -99,14 +98,13 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 // classes determines the classes of all files, and for each file the indices of its
 // own classes among them. If one file has all classes, their order is that of the file.
 func (a *adder) classes(list []*votes) ([][]int32, error) {
-	read := func(s string) (float64, bool) { return record.ParseNumber(s, false) }
 	var all idSet
 	for _, v := range list {
 		for _, c := range v.Classes {
 			all.code(c, 0)
 		}
 	}
-	of, classes := sortLabels(all.names, read)
+	of, classes := sortLabels(all.names, false)
 	for _, v := range list {
 		if len(v.Classes) == len(all.names) { // it has all
 			classes = v.Classes
@@ -145,10 +143,10 @@ func (a *adder) sameIDs(list []*votes) error {
 			if named {
 				with, without = v, first
 			}
-			return advise(&ParseError{File: without.Votes.File, Msg: fmt.Sprintf("no column of ids, but %s has one, %q: votes of several files are added up by item",
+			return advise(&ParseError{File: without.Votes.File, Msg: fmt.Sprintf("no id column, but %s has one, %q: votes of several files are added up by item",
 				with.Votes.File, with.Votes.ItemColumn)}, "", SetVotesItem)
 		case !named && len(v.Items) != len(first.Items):
-			return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
+			return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s: without an id column, votes are added up by position",
 				words.Plural(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
 		}
 	}
@@ -231,7 +229,7 @@ func (a *adder) applyPolicy(at int, next Rating, amount float32, v *votes) (done
 	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
 	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.Votes.File)
 	if a.policy == RefuseSecond {
-		return true, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("rater %q votes on item %q a second time: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
+		return true, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("second vote by rater %q on item %q: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
 	}
 	if other := old.Class != next.Class; other {
 		if a.changed++; a.changed == 1 {

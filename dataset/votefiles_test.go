@@ -69,11 +69,11 @@ func TestSeveralVotesBad(t *testing.T) {
 		files, want string
 		policy      Duplicates
 	}{
-		{"votes.csv more.csv", `reading more.csv: rater "r1" votes on item "a" a second time: no in votes.csv, yes here`, RefuseSecond},
-		{"votes.csv ./votes.csv", `reading ./votes.csv: this file of votes is given twice, also as votes.csv: its votes would count double`, LastVote},
+		{"votes.csv more.csv", `reading more.csv: second vote by rater "r1" on item "a": no in votes.csv, yes here`, RefuseSecond},
+		{"votes.csv ./votes.csv", `reading ./votes.csv: this file of votes is given twice, also as votes.csv: its votes would be counted twice`, LastVote},
 		{"votes.csv other.csv", `no item of other.csv has features: its items are "z", "y", those with features are "a", "b", "c"`, LastVote},
-		{"votes.csv rows.csv", `reading rows.csv: no column of ids, but votes.csv has one, "id": votes of several files are added up by item`, LastVote},
-		{"rows.csv short.csv", `reading short.csv: votes on 2 items, but rows.csv has votes on 3, and without a column of ids they are added up by position`, LastVote},
+		{"votes.csv rows.csv", `reading rows.csv: no id column, but votes.csv has one, "id": votes of several files are added up by item`, LastVote},
+		{"rows.csv short.csv", `reading short.csv: votes on 2 items, but rows.csv has votes on 3: without an id column, votes are added up by position`, LastVote},
 		{"votes.csv absent.csv", `reading absent.csv: no such file or directory`, LastVote},
 	} {
 		o := LoadOptions{Data: []string{"items.csv"}, Votes: strings.Fields(c.files), VotesOptions: VotesOptions{Duplicates: c.policy}}

@@ -155,11 +155,8 @@ func (v *votes) from(t table.Table) *votes {
 // finish checks the votes, counts them and adds the warnings that all forms share.
 func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
-		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
-			words.Plural(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
-	}
-	if len(v.Items) == 0 {
-		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}
+		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("expected votes for at least two classes, found %d: [%s]",
+			len(v.Classes), words.Few(v.Classes))}, "", SetClasses)
 	}
 	v.Votes.count(&v.Dataset)
 	v.Warnings = append(v.Warnings, similarClasses(v.Classes)...)
@@ -195,7 +192,7 @@ func checkClasses(classes []string) error {
 		}
 	}
 	if len(classes) == 1 {
-		return errors.New("one class is named, but there must be two")
+		return errors.New("expected at least two classes, found one")
 	}
 	return nil
 }
@@ -204,20 +201,21 @@ func checkClasses(classes []string) error {
 // is most likely a different one.
 const maxClasses = 1000
 
-// maxVotes is the largest number of votes that float32 counts one by one.
-const maxVotes = 1 << 24
+// maxVotes is the largest number of votes that float32 counts one by one. votesRange describes a number of
+// votes in messages.
+const (
+	maxVotes   = 1 << 24
+	votesRange = "a number of votes from 0 to 16,777,216"
+)
 
-// labels collects the distinct labels of a file and maps them to classes.
-type labels struct{ idSet }
-
-// classes returns the class of each label, −1 for those left out, and the
+// classes returns the class of each of the distinct labels of a file, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
-func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
-	read := func(s string) (float64, bool) { return record.ParseNumber(s, t.Traits().Commas) }
+func (l *idSet) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
+	commas := t.Traits().Commas
 	if opts.Classes != nil {
-		values, numeric := numbersOf(l.names, read)
+		values, numeric := numbersOf(l.names, record.ParseNumber, commas)
 		of := make([]int32, len(l.names))
-		fixed, fixedNumeric := numbersOf(opts.Classes, read)
+		fixed, fixedNumeric := numbersOf(opts.Classes, record.ParseNumber, commas)
 		index := newLevelIndex(opts.Classes, true)
 		for i, name := range l.names {
 			c := index.code(name)
@@ -225,7 +223,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, int(l.lines[i]), -1, "label %q is not one of %s%s", name, classList(opts.Classes), suggestClass(name, opts.Classes))
+				return nil, nil, errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
 			}
 			of[i] = c
 		}
@@ -234,7 +232,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 		}
 		return of, opts.Classes, nil
 	}
-	of, classes := sortLabels(l.names, read)
+	of, classes := sortLabels(l.names, commas)
 	if len(classes) > maxClasses {
 		return nil, nil, tooManyLabels(t.Name(), classes)
 	}
@@ -244,9 +242,9 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 // sortLabels returns the class of each label, and the classes in order of their
 // value if all labels are numbers, else in alphabetical order. Labels that are
 // equal as numbers are one class, and so are spellings of a boolean.
-func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, classes []string) {
+func sortLabels(names []string, commas bool) (of []int32, classes []string) {
 	names = oneSpelling(names)
-	values, numeric := numbersOf(names, read)
+	values, numeric := numbersOf(names, record.ParseNumber, commas)
 	of = make([]int32, len(names))
 	order := make([]int, len(names))
 	for i := range order {
@@ -270,14 +268,14 @@ func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, 
 
 // noneOf returns the error that no vote is for one of the classes.
 func noneOf(t table.Table, what string, found, classes []string) error {
-	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("none of its %s [%s] is one of the classes %s", what, words.Few(quoted(found)), classList(classes))}
+	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("expected %s among the classes %s, found [%s]", what, classList(classes), words.Few(quoted(found)))}
 }
 
-// numbersOf returns the values of names if all are finite numbers.
-func numbersOf(names []string, read func(string) (float64, bool)) ([]float64, bool) {
+// numbersOf returns the values of names if all are finite numbers; with commas, decimal commas are allowed.
+func numbersOf(names []string, parse func(s string, commas bool) (float64, bool), commas bool) ([]float64, bool) {
 	values := make([]float64, len(names))
 	for i, s := range names {
-		x, ok := read(s)
+		x, ok := parse(s, commas)
 		if !ok || math.IsInf(x, 0) {
 			return nil, false
 		}

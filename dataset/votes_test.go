@@ -55,7 +55,7 @@ func TestReadVotes(t *testing.T) {
 		{
 			name: "long, one vote an item", text: "item,label\na,x\nb,y\n",
 			want: "[a b] [x y] [1 0 0 1]", warnings: ErrOneVote.Error(),
-			how: "2 items, 2 classes, 1 vote an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+			how: "2 items, 2 classes, 1 vote per item (2 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "long, a rater twice", text: "item,rater,label\na,r,x\na,r,y\na,s,y\n",
@@ -79,7 +79,7 @@ func TestReadVotes(t *testing.T) {
 		},
 		{
 			name: "classes alike", text: "item,label\na,Yes\na,yes\n",
-			want: "[a] [Yes yes] [1 1]", warnings: `classes "Yes" and "yes" differ in case alone: are they the same?`,
+			want: "[a] [Yes yes] [1 1]", warnings: `classes "Yes" and "yes" differ only in case: are they the same?`,
 			how: "1 item, 2 classes, 2 votes per item (2 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
@@ -104,7 +104,7 @@ func TestReadVotes(t *testing.T) {
 		},
 		{
 			name: "counts, fractional and blank", text: "item,cat,dog\na,2.5,\n", opts: VotesOptions{Form: Counted},
-			want: "[a] [cat dog] [2.5 0]", warnings: "1 cell without a count, taken as 0",
+			want: "[a] [cat dog] [2.5 0]", warnings: "1 cell without a count, treated as 0",
 			how: "1 item, 2 classes, 2.5 votes per item (2.5 in all); counts form, items in column item of votes.csv",
 		},
 		{
@@ -164,36 +164,36 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"blank lines", "\n\n  \n", VotesOptions{}, "the file is empty"},
 		{"header only, long", "item,label\n", VotesOptions{}, "there are no rows below the header"},
 		{"header only, wide", "item,r1,r2\n", VotesOptions{}, "there are no rows below the header"},
-		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, `the text is UTF-16: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
-		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
-		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its labels ["yes", "no"] is one of the classes [0 1]`},
-		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its columns ["yes", "no"] is one of the classes [0 1]`},
-		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV, TSV or JSON"},
-		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: column "item" is there already, as column 1`},
-		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
-		{"long row", "item,label\na,x\na,x,y\n", VotesOptions{}, "line 3, column 3: 3 fields, but the header has 2"},
-		{"row names of R without a header", "item,label\n1,a,x\n", VotesOptions{}, "line 2, column 3: 3 fields, but the header has 2: if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"},
-		{"lines of an old Macintosh", "item,label\ra,x\ra,y\r", VotesOptions{}, `its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as "CSV UTF-8"`},
-		{"a quote in a field", "sep=,\r\nitem,label\r\na,5\" tall\r\n", VotesOptions{}, `line 3: character 4: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`},
-		{"a quote left open", "item,label\na,\"x\nb,y\n", VotesOptions{}, `line 3: character 5: the quote (") that opens on line 2 is not closed, or not followed by a separator`},
-		{"quotes and blanks", "\"item\" \"label\"\na x\n", VotesOptions{}, `line 1: character 6: extraneous or missing " in quoted-field; fields are separated by commas, semicolons, tabs or bars, and its first line has none`},
+		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, `the text is UTF-16: save it as "CSV UTF-8" in a spreadsheet, or convert it, for example with iconv`},
+		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8" in a spreadsheet, or convert it, for example with iconv`},
+		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `expected labels among the classes [0 1], found ["yes", "no"]`},
+		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `expected columns among the classes [0 1], found ["yes", "no"]`},
+		{"binary", "PAR1\x00\x00", VotesOptions{}, "expected CSV, TSV or JSON, found binary data"},
+		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: duplicate column "item": already column 1`},
+		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: expected 3 fields, as in the header, found 2"},
+		{"long row", "item,label\na,x\na,x,y\n", VotesOptions{}, "line 3, column 3: expected 2 fields, as in the header, found 3"},
+		{"row names of R without a header", "item,label\n1,a,x\n", VotesOptions{}, "line 2, column 3: expected 2 fields, as in the header, found 3: if the first field is a row name, as R writes it, name that column (col.names = NA) or omit it (row.names = FALSE)"},
+		{"lines of an old Macintosh", "item,label\ra,x\ra,y\r", VotesOptions{}, `lines end in carriage returns only: save the file with line feeds, in a spreadsheet as "CSV UTF-8"`},
+		{"a quote in a field", "sep=,\r\nitem,label\r\na,5\" tall\r\n", VotesOptions{}, `line 3: character 4: unescaped quote ("): enclose the field in quotes and double the quotes inside it`},
+		{"a quote left open", "item,label\na,\"x\nb,y\n", VotesOptions{}, `line 3: character 5: the quote (") opened on line 2 is not closed, or not followed by a separator`},
+		{"quotes and blanks", "\"item\" \"label\"\na x\n", VotesOptions{}, `line 1: character 6: extraneous or missing " in quoted-field; expected fields separated by commas, semicolons, tabs or bars, found none of them in the first line`},
 		{"open quote", "item,label\na,\"x\n", VotesOptions{}, "line 2: character 6: extraneous or missing \" in quoted-field"},
-		{"wrong label", "item,label\na,0\nb,1\nb,3\n", VotesOptions{Classes: two}, `line 4: label "3" is not one of [0 1]`},
-		{"one class", "item,label\na,x\n", VotesOptions{}, "votes for 1 class [x], but there must be two"},
+		{"wrong label", "item,label\na,0\nb,1\nb,3\n", VotesOptions{Classes: two}, `line 4: expected a label among [0 1], found "3"`},
+		{"one class", "item,label\na,x\n", VotesOptions{}, "expected votes for at least two classes, found 1: [x]"},
 		{"no id", "item,label\n,x\n", VotesOptions{}, "line 2, column 1 (item): the item has no id"},
 		{"no such column", "item,label\na,x\n", VotesOptions{LabelColumn: "grade"}, `no column "grade" among [item, label]`},
-		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "no column looks like the label among [item, x]"},
-		{"a rater twice", "item,rater,label\na,r,x\na,r,y\n", VotesOptions{Duplicates: RefuseSecond}, `line 3: rater "r" votes on item "a" a second time`},
+		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "expected a column for the label, found [item, x]"},
+		{"a rater twice", "item,rater,label\na,r,x\na,r,y\n", VotesOptions{Duplicates: RefuseSecond}, `line 3: second vote by rater "r" on item "a"`},
 		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2`},
-		{"negative count", "item,p,q\na,11,-1\n", VotesOptions{Form: Counted}, "line 2, column 3 (q): -1 is negative: a count cannot be"},
-		{"NaN count", "item,p,q\na,inf,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "inf" is not a number of votes`},
-		{"huge count", "item,p,q\na,1e300,1\n", VotesOptions{Form: Counted}, "line 2, column 2 (p): 1e300 votes: more than 16,777,216 cannot be counted"},
-		{"count of text", "item,p,q\na,one,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "one" is not a number of votes`},
-		{"count of long form", "item,label,count\na,x,-2\n", VotesOptions{}, "line 2, column 3 (count): -2 votes: a count cannot be negative"},
-		{"column not a class", "item,0,1,2\na,1,1,1\n", VotesOptions{Form: Counted, Classes: two}, `column "2" is not one of the classes [0 1]`},
-		{"fractions without total", "item,p,q\na,.5,.5\n", VotesOptions{Form: Fractions}, "no column looks like the number of votes among [item, p, q]"},
-		{"fractions over one", "item,p,q,n\na,.5,.7,4\n", VotesOptions{Form: Fractions}, `line 2: the fractions of item "a" sum to 1.2, not to 1`},
-		{"fractions, no number", "item,p,q,n\na,.5,.5,\n", VotesOptions{Form: Fractions}, "line 2, column 4 (n): the number of votes is missing"},
+		{"negative count", "item,p,q\na,11,-1\n", VotesOptions{Form: Counted}, `line 2, column 3 (q): expected a number of votes from 0 to 16,777,216, found "-1"`},
+		{"NaN count", "item,p,q\na,inf,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): expected a number of votes from 0 to 16,777,216, found "inf"`},
+		{"huge count", "item,p,q\na,1e300,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): expected a number of votes from 0 to 16,777,216, found "1e300"`},
+		{"count of text", "item,p,q\na,one,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): expected a number of votes from 0 to 16,777,216, found "one"`},
+		{"count of long form", "item,label,count\na,x,-2\n", VotesOptions{}, `line 2, column 3 (count): expected a number of votes from 0 to 16,777,216, found "-2"`},
+		{"column not a class", "item,0,1,2\na,1,1,1\n", VotesOptions{Form: Counted, Classes: two}, `expected a column for one of the classes [0 1], found "2"`},
+		{"fractions without total", "item,p,q\na,.5,.5\n", VotesOptions{Form: Fractions}, "expected a column for the number of votes, found [item, p, q]"},
+		{"fractions over one", "item,p,q,n\na,.5,.7,4\n", VotesOptions{Form: Fractions}, `line 2: expected the fractions of item "a" to sum to 1, found 1.2`},
+		{"fractions, no number", "item,p,q,n\na,.5,.5,\n", VotesOptions{Form: Fractions}, "line 2, column 4 (n): expected the number of votes, found an empty cell"},
 		{"class twice", "item,label\na,0\n", VotesOptions{Classes: []string{"0", "0"}}, `class "0" is named twice`},
 		{"no columns of votes", "item\na\n", VotesOptions{}, "no column of votes among [item]"},
 		{
@@ -211,7 +211,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		},
 		{
 			"negative labels", "item,p,q\na,-1,1\n", VotesOptions{},
-			"the form of these votes is not plain:\n" +
+			"the form of these votes is ambiguous:\n" +
 				"  wide: 2 raters [p, q] who chose among the classes [-1 1]; item \"a\" got the votes -1, 1",
 		},
 	} {
@@ -227,7 +227,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		t.Errorf("absent file: %v", err)
 	}
 	inDir(t, "votes.xlsx", "x")
-	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "this is not a workbook") {
+	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "expected a workbook") {
 		t.Errorf("spreadsheet: %v", err)
 	}
 }

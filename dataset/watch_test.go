@@ -51,17 +51,17 @@ func TestWatch(t *testing.T) {
 	}{
 		{"as in training", &read, func([]float32) {}, ""},
 		{"a little outside", &read, func(x []float32) { x[0] += 3 }, ""},
-		{"other units", &read, func(x []float32) { x[0] *= 1000 }, "values far outside what training saw, for which predictions mean little: " +
+		{"other units", &read, func(x []float32) { x[0] *= 1000 }, "values far outside the training range, where predictions are unreliable: " +
 			"age (6 of 7 items, 1000 to 9000; in training 1 to 9); are the units the same?\n"},
 		{"a constant", &read, func(x []float32) { x[1] = 70 }, "values far outside"},
 		{"an image of bytes", &read, func(x []float32) { x[6], x[7] = x[6]*255, x[7]*255 }, "values far outside"},
-		{"no values", &read, func(x []float32) { x[0], x[3] = nan, nan }, "no item has a value in age, site: every prediction goes without\n"},
+		{"no values", &read, func(x []float32) { x[0], x[3] = nan, nan }, "no item has a value in age, site: predictions are made without it\n"},
 		{"a gap", &read, func(x []float32) {
 			if x[0] == 7 {
 				x[1] = nan
 			}
-		}, "values are missing that every training item had, and count as the mean or as no level: one (1 of 7)\n"},
-		{"without a range", &old, func(x []float32) { x[0] *= 1000 }, "values far outside what training saw, for which predictions mean little: " +
+		}, "missing values in columns without missing values in training, treated as the mean or as no level: one (1 of 7)\n"},
+		{"without a range", &old, func(x []float32) { x[0] *= 1000 }, "values far outside the training range, where predictions are unreliable: " +
 			"age (6 of 7 items, 1000 to 9000); are the units the same?\n"},
 	} {
 		if got := seen(c.of, c.change); got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {

@@ -184,7 +184,7 @@ func TestTwoRaters(t *testing.T) {
 	ann.until(`document.documentElement.dataset.sent`)
 	bob.open(s, "items?item="+item)
 	bob.until(`document.querySelector("dialog .density")`)
-	if text := bob.text("dialog"); !strings.Contains(text, "is shown after you have voted") || strings.Contains(text, "before your vote") {
+	if text := bob.text("dialog"); !strings.Contains(text, "are shown after you have voted") || strings.Contains(text, "before your vote") {
 		t.Errorf("bob sees ann's vote:\n%s", text)
 	}
 	bob.click("dialog .own button:nth-child(2)")
@@ -212,13 +212,13 @@ func TestDroppedConnection(t *testing.T) {
 		time.Sleep(500 * time.Millisecond) // the next ones are loaded ahead
 		s.stop()
 		b.press("1")
-		b.until(`document.querySelector("#notice").innerText.includes("1 vote is kept on this device")`)
+		b.until(`document.querySelector("#notice").innerText.includes("1 vote is stored on this device")`)
 		second := b.current()
 		if second == first {
 			t.Error("the next item is not shown")
 		}
 		b.press("2")
-		b.until(`document.querySelector("#notice").innerText.includes("2 votes are kept on this device")`)
+		b.until(`document.querySelector("#notice").innerText.includes("2 votes are stored on this device")`)
 		b.screen("dropped")
 		s.start()
 		waitVotes(t, s.ready(), 2)
@@ -238,7 +238,7 @@ func TestKeptOverReload(t *testing.T) {
 	item := b.current()
 	s.stop()
 	b.press("1")
-	b.until(`document.querySelector("#notice").innerText.includes("kept on this device")`)
+	b.until(`document.querySelector("#notice").innerText.includes("stored on this device")`)
 	b.run(chromedp.Navigate("about:blank"))
 	s.start()
 	s.ready()
@@ -259,7 +259,7 @@ func TestWhatIf(t *testing.T) {
 		before := b.text("dialog .dist figcaption")
 		b.click(`dialog .whatif li:nth-child(2) button:last-child`)
 		b.click(`dialog .whatif li:nth-child(2) button:last-child`)
-		b.until(`document.querySelector("dialog .dist figcaption").innerText.includes("as it is now")`)
+		b.until(`document.querySelector("dialog .dist figcaption").innerText.includes("Dashed: current")`)
 		after := b.text("dialog .dist figcaption")
 		if after == before {
 			t.Errorf("two more votes change nothing: %s", after)

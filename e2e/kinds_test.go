@@ -231,7 +231,7 @@ func TestHostileNames(t *testing.T) {
 		b.until(`document.documentElement.dataset.sent`)
 		b.shot("queue")
 		b.open(s, "items?item="+escape(item))
-		b.until(`document.querySelector("dialog .own")?.innerText.includes("You said")`)
+		b.until(`document.querySelector("dialog .own")?.innerText.includes("You voted")`)
 		if eval[bool](b, "window.hacked !== undefined") {
 			t.Error("a name ran as a script")
 		}

@@ -17,7 +17,7 @@ func TestSmokeViews(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := browse(t, size)
 			b.open(s, "overview")
-			if text := b.text("main"); !strings.Contains(text, "Are its intervals as wide as they should be?") || !strings.Contains(text, "What needs attention") {
+			if text := b.text("main"); !strings.Contains(text, "Do its intervals have the right width?") || !strings.Contains(text, "What needs attention") {
 				t.Errorf("the overview says\n%s", text)
 			}
 			b.fits()

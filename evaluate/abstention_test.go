@@ -81,7 +81,7 @@ func TestAbstentionOutOfReach(t *testing.T) {
 		t.Errorf("target %+v", x)
 	}
 	for _, o := range []Options{{Accuracy: 1.5}, {Accuracy: math.NaN()}, {AbstainBy: "mood"}} {
-		if _, err := Evaluate(in, o); err == nil || !strings.Contains(err.Error(), "accuracy is") && !strings.Contains(err.Error(), `"mood": expected p_top or width`) {
+		if _, err := Evaluate(in, o); err == nil || !strings.Contains(err.Error(), "accuracy: expected") && !strings.Contains(err.Error(), `expected p_top or width, found "mood"`) {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -172,43 +172,29 @@ const (
 func tallyAgreement(t *tally, s *sample, r *Result, bins int) {
 	paired := make([]float64, s.n) // 1 for items with two votes
 	agree := make([]float64, s.n)
-	for j := range s.n {
+	items := s.itemsWith(2)
+	for _, j := range items {
+		paired[j] = 1
 		agree[j] = kernel.Dot64(s.means(j), s.means(j)) + sum(s.variances(j))
-		if s.total[j] >= 2 {
-			paired[j] = 1
-			r.Agreement.Items++
-		}
 	}
-	tallyBins := func(value []float64, bins int) (first int, counts []int) {
+	tallyBins := func(value []float64, bins int) []Agreement {
 		of, n := equalMass(value, paired, bins)
-		first, counts = t.column(n*columnsPerPairBin), make([]int, n)
-		for j, b := range of {
-			if paired[j] == 0 {
-				continue
-			}
-			counts[b]++
-			at, u := first+b*columnsPerPairBin, s.unit[j]
-			t.add(u, at+pairItems, 1)
-			t.add(u, at+pairPredicted, agree[j])
-			t.add(u, at+pairObserved, PairAgreement(s.votes.Item(j)))
+		first, list := t.column(n*columnsPerPairBin), make([]Agreement, n)
+		for _, j := range items {
+			list[of[j]].Items++
+			t.addAll(s.unit[j], first+of[j]*columnsPerPairBin, 1, agree[j], PairAgreement(s.Votes.Item(j)))
 		}
-		return first, counts
+		for b := range list {
+			a, at := &list[b], first+b*columnsPerPairBin
+			t.estimate(&a.Predicted, nil, ratio(at+pairPredicted, at+pairItems))
+			t.estimate(&a.Observed, nil, ratio(at+pairObserved, at+pairItems))
+			t.estimate(new(Number), &a.SE, func(s []float64) float64 {
+				return (s[at+pairObserved] - s[at+pairPredicted]) / s[at+pairItems]
+			})
+		}
+		return list
 	}
-	all, _ := tallyBins(make([]float64, s.n), 1)
-	agreementAt(t, &r.Agreement, all)
-	first, counts := tallyBins(agree, bins)
-	r.AgreementBins = make([]Agreement, len(counts))
-	for b, n := range counts {
-		r.AgreementBins[b].Items = n
-		agreementAt(t, &r.AgreementBins[b], first+b*columnsPerPairBin)
-	}
-}
-
-func agreementAt(t *tally, a *Agreement, at int) {
-	t.ratio(&a.Predicted, nil, at+pairPredicted, at+pairItems)
-	t.ratio(&a.Observed, nil, at+pairObserved, at+pairItems)
-	var difference Number
-	t.estimate(&difference, &a.SE, func(s []float64) float64 {
-		return (s[at+pairObserved] - s[at+pairPredicted]) / s[at+pairItems]
-	})
+	all := tallyBins(make([]float64, s.n), 1)
+	t.then(func() { r.Agreement = all[0] })
+	r.AgreementBins = tallyBins(agree, bins)
 }

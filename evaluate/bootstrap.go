@@ -74,7 +74,7 @@ func unitsOf[G comparable](items int, groups []G) (of []int, n int, err error) {
 		return of, items, nil
 	}
 	if len(groups) != items {
-		return nil, 0, fmt.Errorf("%d groups for %d items", len(groups), items)
+		return nil, 0, fmt.Errorf("expected groups of %d items, found %d", items, len(groups))
 	}
 	number := map[G]int{}
 	for j, g := range groups {
@@ -122,6 +122,13 @@ func (t *tally) add(u, column int, v float64) {
 	}
 }
 
+// addAll adds values to neighboring columns on behalf of unit u.
+func (t *tally) addAll(u, first int, values ...float64) {
+	for i, v := range values {
+		t.add(u, first+i, v)
+	}
+}
+
 // estimate arranges for value and se (which may be nil) to be set to the statistic
 // f of the column sums and to its standard error when the tally is run.
 func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {
@@ -141,19 +148,19 @@ func (t *tally) difference(d *Difference, f func(sums []float64) float64) {
 // then arranges for f to be called when the tally is run, after all estimates are set.
 func (t *tally) then(f func()) { t.after = append(t.after, f) }
 
-// ratio is estimate for Σ numerator / Σ denominator.
-func (t *tally) ratio(value, se *Number, numerator, denominator int) {
-	t.estimate(value, se, func(s []float64) float64 { return s[numerator] / s[denominator] })
-}
-
-// ratioOf is ratio over the given number of items: with fewer than two there is
+// estimateOf is estimate over the given number of items: with fewer than two there is
 // no standard error.
-func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int) {
+func (t *tally) estimateOf(items int, value, se *Number, f func(sums []float64) float64) {
 	if items < 2 {
 		*se = unknown
 		se = nil
 	}
-	t.ratio(value, se, numerator, denominator)
+	t.estimate(value, se, f)
+}
+
+// ratio returns the statistic Σ numerator / Σ denominator of two columns.
+func ratio(numerator, denominator int) func(sums []float64) float64 {
+	return func(sums []float64) float64 { return sums[numerator] / sums[denominator] }
 }
 
 // run computes every estimate and its standard error: the standard deviation

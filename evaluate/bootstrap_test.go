@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"testing"
 
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -94,7 +94,7 @@ func TestComparePairedFalseAlarms(t *testing.T) {
 // The result depends on the seed, not on the number of goroutines, and items in
 // groups of their own are the same as no groups.
 func TestEvaluateDeterministic(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	w := simulate(t, 300, 3, 4, 5)
 	groups := make([]string, 300)
 	for j := range groups {
@@ -106,7 +106,7 @@ func TestEvaluateDeterministic(t *testing.T) {
 		threads int
 		groups  []string
 	}{{1, nil}, {5, nil}, {2, groups}} {
-		par.SetThreads(c.threads)
+		runtime.GOMAXPROCS(c.threads)
 		in.Groups = c.groups
 		r, err := Evaluate(in, Options{Bootstrap: Bootstrap{Replicates: 50, Seed: 9}})
 		if err != nil {

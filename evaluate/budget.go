@@ -51,20 +51,21 @@ type segment struct {
 // piece.
 func Allocate(gains [][]float64, budget int) (*Plan, error) {
 	if budget < 0 {
-		return nil, fmt.Errorf("a budget of %d votes: expected none or more", budget)
+		return nil, fmt.Errorf("budget: expected at least 0 votes, found %d", budget)
 	}
 	p := &Plan{Votes: make([]int, len(gains)), Gain: make([]float64, len(gains)), Left: budget}
-	best := make([]float64, len(gains)) // negative
 	for j, g := range gains {
 		if err := checkGains(g); err != nil {
 			return nil, fmt.Errorf("item %d: %w", j, err)
 		}
-		if own := envelope(j, g); len(own) > 0 {
-			best[j] = -own[0].slope
-		}
+	}
+	pieces := piecesOf(gains)
+	best := make([]float64, len(gains)) // negative
+	for _, s := range pieces {
+		best[s.item] = min(best[s.item], -s.slope)
 	}
 	p.Order = ascending(best)
-	p.buy(gains, piecesOf(gains))
+	p.buy(gains, pieces)
 	p.Even = even(gains, budget)
 	return p, nil
 }
@@ -82,11 +83,11 @@ func piecesOf(gains [][]float64) []segment {
 
 func checkGains(g []float64) error {
 	if len(g) == 0 || g[0] != 0 {
-		return errors.New("expected gains that begin with 0, for no votes")
+		return errors.New("gains: expected 0 for no votes")
 	}
 	for n, x := range g {
 		if !(x-x == 0) {
-			return fmt.Errorf("the gain of %d votes is %v", n, x)
+			return fmt.Errorf("gain of %d votes: expected a finite number, found %v", n, x)
 		}
 	}
 	return nil
@@ -136,9 +137,6 @@ func (p *Plan) buy(gains [][]float64, pieces []segment) {
 // by dynamic programming over items and votes.
 func (p *Plan) fill(gains [][]float64) {
 	left := p.Left
-	if left == 0 {
-		return
-	}
 	// value[r] is the largest gain of r votes on the items so far, take[j·(left+1)+r]
 	// the number of them that item j then gets.
 	value := make([]float64, left+1)
@@ -166,19 +164,11 @@ func (p *Plan) fill(gains [][]float64) {
 // even returns the gain of the budget if items get equally many votes, and some,
 // chosen at random, one more.
 func even(gains [][]float64, budget int) float64 {
-	most := 0
-	for _, g := range gains {
-		most = max(most, len(g)-1)
-	}
 	if len(gains) == 0 {
 		return 0
 	}
-	each := budget / len(gains)
+	each, total := budget/len(gains), 0.0
 	share := float64(budget%len(gains)) / float64(len(gains))
-	if each >= most {
-		each, share = most, 0
-	}
-	total := 0.0
 	for _, g := range gains {
 		now, next := g[min(each, len(g)-1)], g[min(each+1, len(g)-1)]
 		total += now + share*(next-now)
@@ -201,7 +191,7 @@ func even(gains [][]float64, budget int) float64 {
 // with m_k the mean of a component and W_k the trace of its covariance.
 func Gains(dists []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 	if budget < 0 || most < 1 {
-		return nil, fmt.Errorf("gains of up to %d votes per item of %d: expected at least 1", most, budget)
+		return nil, fmt.Errorf("expected a budget of at least 0 and at least 1 vote per item, found %d and %d", budget, most)
 	}
 	if len(dists) == 0 {
 		return nil, nil
@@ -211,8 +201,8 @@ func Gains(dists []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 			return nil, fmt.Errorf("item %d has no distribution", j)
 		}
 		if d := m.Classes(); outcomes(most, d) > maxOutcomes {
-			return nil, fmt.Errorf("up to %d votes on an item of %d classes have %.3g outcomes, expected at most %d",
-				most, d, outcomes(most, d), maxOutcomes)
+			return nil, fmt.Errorf("up to %d votes on an item of %d classes: expected at most %d outcomes, found %.3g",
+				most, d, maxOutcomes, outcomes(most, d))
 		}
 	}
 	gains := make([][]float64, len(dists))

@@ -94,7 +94,7 @@ func TestAllocateRisingGains(t *testing.T) {
 			t.Errorf("budget %d: %v and %d left, want %v", budget, p.Votes, p.Left, want)
 		}
 		if !reflect.DeepEqual(p.Order, []int{1, 0}) {
-			t.Errorf("order %v, want the camps first", p.Order)
+			t.Errorf("order %v, want the groups first", p.Order)
 		}
 	}
 }

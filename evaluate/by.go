@@ -59,7 +59,8 @@ type DispersionColumn struct {
 }
 
 // addColumns arranges for the dispersion by columns and by predicted spread to be filled in; all is that of all items.
-func (p *pairDists) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
+func (p *pairDists) addColumns(t *tally, r *Result, all *Dispersion) error {
+	columns := p.s.Columns
 	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
 		columns = slices.Concat([]Column{spreadColumn}, columns)
 	}
@@ -92,9 +93,9 @@ type level struct {
 
 // levels divides the items with two votes or more by the levels of a column.
 func (p *pairDists) levels(c Column) (levels []level, err error) {
-	paired := p.s.pairedItems()
+	paired := p.s.itemsWith(2)
 	if c.Values != nil && len(c.Values) != p.s.n {
-		return nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
+		return nil, fmt.Errorf("expected values of %d items, found %d", p.s.n, len(c.Values))
 	}
 	if c.Values == nil || c.Bins > 0 {
 		return p.numericLevels(c, paired)
@@ -104,7 +105,7 @@ func (p *pairDists) levels(c Column) (levels []level, err error) {
 		of[c.Values[j]] = append(of[c.Values[j]], j)
 	}
 	if len(of) > maxLevels {
-		return nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
+		return nil, fmt.Errorf("expected at most %d levels, found %d; numbers can be divided into bins", maxLevels, len(of))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(of), compareLevels) {
 		levels = append(levels, level{cmp.Or(name, missingLevel), of[name]})
@@ -114,20 +115,16 @@ func (p *pairDists) levels(c Column) (levels []level, err error) {
 
 // compareLevels orders numbers by value and before text; a missing value is last.
 func compareLevels(a, b string) int {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	switch {
-	case a == "" || b == "":
+	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a))
-	case errX == nil && errY == nil && x != y:
-		return cmp.Compare(x, y)
-	case (errX == nil) != (errY == nil):
-		if errX == nil {
-			return -1
-		}
-		return 1
 	}
-	return cmp.Compare(a, b)
+	value := func(level string) float64 {
+		if x, err := strconv.ParseFloat(level, 64); err == nil {
+			return x
+		}
+		return math.Inf(1)
+	}
+	return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a, b))
 }
 
 // numericLevels divides items into bins of a numeric column.
@@ -141,7 +138,7 @@ func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err e
 				continue
 			}
 			if values[j], err = strconv.ParseFloat(c.Values[j], 64); err != nil || math.IsNaN(values[j]) {
-				return nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
+				return nil, fmt.Errorf("item %d: expected a number, to divide items into bins, found %q", j, c.Values[j])
 			}
 		}
 		known = append(known, j)

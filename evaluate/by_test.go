@@ -84,7 +84,7 @@ func TestDispersionBySite(t *testing.T) {
 	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk.Value > 1.5) || !(b.Ratio.Lo > 1.2) {
 		t.Errorf("sites %+v", by)
 	}
-	if got := fmt.Sprint(r.Warnings); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
+	if got := fmt.Sprint(r.Warnings); strings.Count(got, "too wide for some items and too narrow for others, by") != 1 || !strings.Contains(got, "at b") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 }
@@ -99,13 +99,13 @@ func TestHeterogeneitySize(t *testing.T) {
 	rejected := 0
 	for i := range sets {
 		in := sites(t, 240, 1, 50+uint64(i))
-		s, err := newSample(t.Context(), &in)
+		s, err := newSample(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &Result{}
 		sums := newTally(s.units)
-		if err := tallyDispersion(sums, s, r, 1, in.Columns); err != nil {
+		if err := tallyDispersion(sums, s, r, 1); err != nil {
 			t.Fatal(err)
 		}
 		sums.run(Bootstrap{})
@@ -121,9 +121,9 @@ func TestHeterogeneitySize(t *testing.T) {
 
 func TestColumnErrors(t *testing.T) {
 	for want, change := range map[string]func(c *Column){
-		"column Site: 2 values of 300 items":                         func(c *Column) { c.Values = c.Values[:2] },
-		`item 0 has "a": expected a number, to sort items into bins`: func(c *Column) { c.Bins = 3 },
-		"levels: expected at most 100; numbers can be sorted into bins": func(c *Column) {
+		"column Site: expected values of 300 items, found 2":              func(c *Column) { c.Values = c.Values[:2] },
+		`item 0: expected a number, to divide items into bins, found "a"`: func(c *Column) { c.Bins = 3 },
+		"numbers can be divided into bins": func(c *Column) {
 			for j := range c.Values {
 				c.Values[j] = fmt.Sprint(j)
 			}

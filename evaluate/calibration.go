@@ -70,15 +70,9 @@ func calibrate(t *tally, s *sample, predicted, hits []float64, bins int) (c cali
 	}
 	for _, k := range order {
 		e := entries[k]
-		at := c.first + k.bin*columnsPerBin
 		r := e.s - e.e
-		t.add(k.unit, at+binVotes, e.m)
-		t.add(k.unit, at+binHits, e.s)
-		t.add(k.unit, at+binExpected, e.e)
-		t.add(k.unit, at+binRR, r*r)
-		t.add(k.unit, at+binRM, r*e.m)
-		t.add(k.unit, at+binMM, e.m*e.m)
-		t.add(k.unit, at+binUnits, 1)
+		// In the order of the columns of a bin.
+		t.addAll(k.unit, c.first+k.bin*columnsPerBin, e.m, e.s, e.e, r*r, r*e.m, e.m*e.m, 1)
 	}
 	return c, of
 }
@@ -111,11 +105,12 @@ func (c calibration) gap(sums []float64, bin int) (delta, variance float64) {
 // The result is truncated at zero. (Kumar, Liang and Ma 2019,
 // "Verified uncertainty calibration", correct Δ² in the same way.)
 func (c calibration) ece(sums []float64) (corrected, plain float64) {
-	votes := 0.0
+	type gap struct{ weight, variance float64 }
+	gaps := make([]gap, 0, c.bins) // with a known variance
+	votes, tau2 := 0.0, 0.0
 	for b := range c.bins {
 		votes += sums[c.first+b*columnsPerBin+binVotes]
 	}
-	tau2 := 0.0
 	for b := range c.bins {
 		w := sums[c.first+b*columnsPerBin+binVotes] / votes
 		if w == 0 {
@@ -125,18 +120,13 @@ func (c calibration) ece(sums []float64) (corrected, plain float64) {
 		plain += w * math.Abs(delta)
 		if !math.IsNaN(v) {
 			tau2 += w * (delta*delta - v)
+			gaps = append(gaps, gap{w, v})
 		}
 	}
 	tau := math.Sqrt(max(0, tau2))
 	corrected = plain
-	for b := range c.bins {
-		w := sums[c.first+b*columnsPerBin+binVotes] / votes
-		if w == 0 {
-			continue
-		}
-		if _, v := c.gap(sums, b); !math.IsNaN(v) {
-			corrected -= w * math.Sqrt(2/math.Pi) * (math.Sqrt(tau*tau+v) - tau)
-		}
+	for _, g := range gaps {
+		corrected -= g.weight * math.Sqrt(2/math.Pi) * (math.Sqrt(tau*tau+g.variance) - tau)
 	}
 	return max(0, corrected), plain
 }
@@ -152,8 +142,8 @@ func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliab
 	for b := range r.Bins {
 		at := c.first + b*columnsPerBin
 		t.estimate(&r.Bins[b].Votes, nil, func(s []float64) float64 { return s[at+binVotes] })
-		t.ratio(&r.Bins[b].Predicted, nil, at+binExpected, at+binVotes)
-		t.ratioOf(r.Bins[b].Items, &r.Bins[b].Observed, &r.Bins[b].SE, at+binHits, at+binVotes)
+		t.estimate(&r.Bins[b].Predicted, nil, ratio(at+binExpected, at+binVotes))
+		t.estimateOf(r.Bins[b].Items, &r.Bins[b].Observed, &r.Bins[b].SE, ratio(at+binHits, at+binVotes))
 		t.then(r.Bins[b].interval)
 	}
 	return r
@@ -222,20 +212,20 @@ func tallyClasses(t *tally, s *sample, r *Result) {
 	}
 	for i := range r.ClassCalibration {
 		c := &r.ClassCalibration[i]
-		c.Class = s.names[i]
+		c.Class = s.Classes[i]
 		observed, expected := t.column(1), t.column(1)
 		variance, total := 0.0, 0.0
 		for j, m := range s.total {
 			mu := s.means(j)[i]
-			t.add(s.unit[j], observed, s.votes.Item(j)[i])
+			t.add(s.unit[j], observed, s.Votes.Item(j)[i])
 			t.add(s.unit[j], expected, m*mu)
 			// Var S = m μ(1 − μ) + m(m−1) Var p.
 			variance += m*mu*(1-mu) + m*(m-1)*s.variances(j)[i]
 			total += m * mu
 		}
-		t.ratio(&c.Observed, nil, observed, votes)
-		t.ratio(&c.Expected, nil, expected, votes)
-		t.ratio(&c.Ratio.Value, &boot[i], observed, expected)
+		t.estimate(&c.Observed, nil, ratio(observed, votes))
+		t.estimate(&c.Expected, nil, ratio(expected, votes))
+		t.estimate(&c.Ratio.Value, &boot[i], ratio(observed, expected))
 		t.then(func() {
 			c.Ratio.SE = Number(math.Sqrt(variance) / total)
 			if s.mixtures == nil || s.units < s.n && boot[i] > c.Ratio.SE {

@@ -25,7 +25,7 @@ type CheckOptions struct {
 }
 
 // ErrFractions is returned if counts are fractions of a vote.
-var ErrFractions = errors.New("some counts are fractions of a vote: agreement is between whole votes")
+var ErrFractions = errors.New("expected whole numbers of votes, found fractions: agreement is between whole votes")
 
 // CheckResult is the result of [Check]: what can be learned from votes alone.
 type CheckResult struct {
@@ -130,7 +130,7 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 	}
 	by := newDesigner(votes)
 	r.Support = supportOf(votes, by)
-	r.RaterGraph = raterGraph(ds, votes, by)
+	r.RaterGraph = newRaterGraph(ds, votes, by)
 	items, each, err := r.planned(o)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (r *CheckResult) advise(units int) {
 		warn("all votes are for one class: agreement beyond chance is not defined")
 	}
 	if r.AlphaNominal.Lo.Known() && r.AlphaNominal.Lo <= 0 {
-		warn("the interval of alpha reaches 0, so votes on an item may agree by chance alone (alpha %.2f, 95%% interval %.2f to %.2f)",
+		warn("the interval of alpha includes 0, so votes on an item may agree by chance alone (alpha %.2f, 95%% interval %.2f to %.2f)",
 			r.AlphaNominal.Value, r.AlphaNominal.Lo, r.AlphaNominal.Hi)
 	}
 	differ := 0
@@ -272,7 +272,7 @@ func (r *CheckResult) advise(units int) {
 		}
 	}
 	if differ > 0 {
-		warn("%d of %d raters vote unlike the others: votes are taken to be exchangeable, so intervals describe a rater picked at random and may come out too narrow",
+		warn("%d of %d raters vote differently from the others: votes are assumed to be exchangeable, so intervals describe a rater picked at random and may be too narrow",
 			differ, len(r.Raters))
 	}
 }
@@ -285,7 +285,7 @@ func checkRatings(ratings []dataset.Rating, votes Votes) error {
 	}
 	for k, c := range got {
 		if c != votes.Counts[k] {
-			return fmt.Errorf("item %d has %v votes for class %d, but %v ratings", k/votes.Classes, votes.Counts[k], k%votes.Classes, c)
+			return fmt.Errorf("item %d, class %d: expected ratings for %v votes, found %v", k/votes.Classes, k%votes.Classes, votes.Counts[k], c)
 		}
 	}
 	return nil

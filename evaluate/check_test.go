@@ -64,7 +64,7 @@ func TestCompareRaters(t *testing.T) {
 	for i := range 200 {
 		for _, bias := range []float64{0, .8} {
 			ds := ratedItems(150, 5, 12, bias, uint64(i))
-			raters := compareRaters(ds.Ratings, NewVotes(ds), nil)
+			raters := compareRaters(ds.Ratings, NewVotes(ds), ds.Raters)
 			differ := 0
 			for _, x := range raters {
 				if x.Differs {
@@ -127,10 +127,10 @@ func TestSupport(t *testing.T) {
 		{"none", repeat(5, 0, 0), "no", 0, "there are no votes"},
 		{"one vote an item", repeat(500, 1, 0), "no", 1, "no item has two votes"},
 		{"few pairs", append(repeat(500, 1, 0), repeat(5, 1, 1)...), "no", 1, "only 5 items"},
-		{"one pair", append(repeat(500, 1, 0), repeat(1, 1, 1)...), "no", 1, "only one item has"},
+		{"one pair", append(repeat(500, 1, 0), repeat(1, 1, 1)...), "no", 1, "only 1 item with"},
 		{"unanimous", append(repeat(500, 0, 3), repeat(500, 3, 0)...), "weak", 3, "never differ"},
 		{"one class", repeat(500, 0, 3), "no", 3, "never differ"},
-		{"coins", repeat(200, 10, 10), "no", 20, "agree hardly more than votes on different items"},
+		{"coins", repeat(200, 10, 10), "no", 20, "hardly agree more than votes on different items"},
 		{"uneven", slices.Concat(repeat(900, 1, 0), repeat(150, 3, 0), repeat(100, 1, 2), repeat(50, 0, 3)), "yes", 3, "900 of 1200 items have a single vote"},
 		{"plenty", slices.Concat(repeat(100, 15, 5), repeat(100, 5, 15)), "yes", 20, "learn 20 moments"},
 	} {
@@ -158,7 +158,7 @@ func TestCheckPoorVotes(t *testing.T) {
 	}
 	wrong := itemsOf([][]float64{{1, 1}})
 	wrong.Raters, wrong.Ratings = []string{"x"}, []dataset.Rating{{Item: 0, Class: 0}, {Item: 0, Class: 0}}
-	if _, err := Check(wrong, CheckOptions{}); err == nil || err.Error() != "item 0 has 1 votes for class 0, but 2 ratings" {
+	if _, err := Check(wrong, CheckOptions{}); err == nil || err.Error() != "item 0, class 0: expected ratings for 1 votes, found 2" {
 		t.Errorf("ratings that do not add up to the votes: error %v", err)
 	}
 	if _, err := Check(itemsOf([][]float64{{1, .5}}), CheckOptions{}); !errors.Is(err, ErrFractions) {

@@ -37,7 +37,7 @@ func TestClassCalibration(t *testing.T) {
 		if x.Off() != c.off || x.Near() != c.near || !(r.ECE.Value < 0.03) {
 			t.Errorf("%+v, ECE %.4f", x, r.ECE.Value)
 		}
-		if got := strings.Contains(fmt.Sprint(r.Warnings), "classes do not get the share"); got != c.off {
+		if got := strings.Contains(fmt.Sprint(r.Warnings), "classes do not receive the predicted share"); got != c.off {
 			t.Errorf("warnings %q", r.Warnings)
 		}
 	}

@@ -2,8 +2,6 @@ package evaluate
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 
 	"credence/mixture"
@@ -32,23 +30,15 @@ var (
 	widthStrata = []string{"narrowest third", "middle third", "widest third"}
 )
 
-// tallyCoverage adds the coverage of the true probabilities, [N × d], at every
+// tallyCoverage adds the coverage of the true probabilities at every
 // level: for each class overall and by stratum.
-func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) error {
-	if err := s.checkTruth(truth); err != nil {
-		return err
-	}
-	for _, level := range levels {
-		if !(level > 0 && level < 1) {
-			return fmt.Errorf("level is %v: it lies between 0 and 1", level)
-		}
-	}
+func tallyCoverage(t *tally, s *sample, r *Result, levels []float64) {
 	inside := make([]bool, s.n*len(levels))
 	width := make([]float64, s.n*len(levels)) // [levels × N]
 	for c := range s.d {
 		forItems(s.ctx, s.n, func(j int) {
-			row := truth[j*s.d : (j+1)*s.d]
-			m := NewCovered(s.predictions[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
+			row := s.Truth[j*s.d : (j+1)*s.d]
+			m := NewCovered(s.Predictions[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
 			for l, level := range levels {
 				at := l*s.n + j
 				var in mixture.ReportedInterval
@@ -61,7 +51,6 @@ func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) erro
 			s.tallyStrata(t, r, c, level, inside[at:at+s.n], width[at:at+s.n])
 		}
 	}
-	return nil
 }
 
 // tallyStrata adds one class and level: the strata of the mean, which together are
@@ -82,9 +71,9 @@ func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, insi
 			}
 		}
 		for b, name := range names {
-			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
-			t.ratioOf(counts[b], &c.Empirical, &c.SE, hits+b, items+b)
-			t.ratio(&c.Width, nil, widths+b, items+b)
+			c := &Coverage{Class: s.Classes[class], Level: level, Stratum: name, Items: counts[b]}
+			t.estimateOf(counts[b], &c.Empirical, &c.SE, ratio(hits+b, items+b))
+			t.estimate(&c.Width, nil, ratio(widths+b, items+b))
 			t.then(func() { r.CoverageStrata = append(r.CoverageStrata, *c) })
 		}
 		return items, hits, widths
@@ -97,7 +86,7 @@ func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, insi
 		return b
 	})
 	k := len(meanStrata)
-	all := &Coverage{Class: s.names[class], Level: level, Items: s.n}
+	all := &Coverage{Class: s.Classes[class], Level: level, Items: s.n}
 	t.estimate(&all.Empirical, &all.SE, func(x []float64) float64 {
 		return sum(x[hits:hits+k]) / sum(x[items:items+k])
 	})
@@ -153,25 +142,6 @@ func (c *Covered) At(level float64) (inside bool, in mixture.ReportedInterval) {
 	return above && below, in
 }
 
-// checkTruth returns an error unless truth has N rows of d probabilities.
-func (s *sample) checkTruth(truth []float64) error {
-	if len(truth) != s.n*s.d {
-		return fmt.Errorf("%d true probabilities for %d items of %d classes", len(truth), s.n, s.d)
-	}
-	for j := range s.n {
-		row := truth[j*s.d : (j+1)*s.d]
-		for i, p := range row {
-			if !(p >= 0 && p <= 1) {
-				return fmt.Errorf("true probability of item %d, class %s is %v: it lies between 0 and 1", j, s.names[i], p)
-			}
-		}
-		if t := sum(row); math.Abs(t-1) > 1e-6 {
-			return fmt.Errorf("true probabilities of item %d sum to %v", j, t)
-		}
-	}
-	return nil
-}
-
 // WidthGroup is the width of intervals among items with unanimous or with mixed
 // votes: the width of the two-sided interval of each item's predicted class.
 type WidthGroup struct {
@@ -190,7 +160,7 @@ func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 	width = make([]float64, s.n)
 	intervals := make([]mixture.ReportedInterval, s.n)
 	forItems(s.ctx, s.n, func(j int) {
-		intervals[j] = s.predictions[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
+		intervals[j] = s.Predictions[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
 	})
 	for j, in := range intervals {
 		width[j] = in.Length()
@@ -208,15 +178,12 @@ func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 // votes or more.
 func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 	r.Widths = []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
-	for _, name := range s.names {
+	for _, name := range s.Classes {
 		r.Widths = append(r.Widths, WidthGroup{Group: "unanimous", Class: name})
 	}
 	members := make([][]int, len(r.Widths))
-	for j := range s.n {
-		if s.total[j] < 2 {
-			continue
-		}
-		votes := s.votes.Item(j)
+	for _, j := range s.itemsWith(2) {
+		votes := s.Votes.Item(j)
 		if most := argmax(votes); votes[most] == s.total[j] {
 			members[0] = append(members[0], j)
 			members[2+most] = append(members[2+most], j)
@@ -228,12 +195,8 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 		w := &r.Widths[g]
 		w.Items = len(members[g])
 		w.Median = s.median(members[g], width, b)
-		items, total := t.column(1), t.column(1)
-		for _, j := range members[g] {
-			t.add(s.unit[j], items, 1)
-			t.add(s.unit[j], total, width[j])
-		}
-		t.ratioOf(w.Items, &w.Mean.Value, &w.Mean.SE, total, items)
+		mean := s.ratio(t, members[g], func(j int) (total, items float64) { return width[j], 1 })
+		t.estimateOf(w.Items, &w.Mean.Value, &w.Mean.SE, mean)
 	}
 }
 

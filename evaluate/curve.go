@@ -42,14 +42,14 @@ type CurvePoint struct {
 // how many are needed to evaluate predictions. The predictions are unchanged. Smaller
 // samples are subsets of larger ones. Predictions must have distributions.
 func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
-	s, err := newSample(context.Background(), &in)
+	s, err := newSample(context.Background(), in)
 	if err != nil {
 		return nil, err
 	}
 	if s.mixtures == nil {
-		return nil, errors.New("a curve of the dispersion ratio needs distributions, but only means are given")
+		return nil, errors.New("a curve of the dispersion ratio requires distributions: found means only")
 	}
-	if !whole(s.votes.Counts) {
+	if !whole(s.Votes.Counts) {
 		return nil, ErrFractions
 	}
 	votes, shares, err := o.grid(s)
@@ -83,12 +83,12 @@ func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
 func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error) {
 	for _, m := range o.Votes {
 		if m < 2 {
-			return nil, nil, fmt.Errorf("a curve with %d votes per item: expected at least 2", m)
+			return nil, nil, fmt.Errorf("curve: expected at least 2 votes per item, found %d", m)
 		}
 	}
 	for _, x := range o.Shares {
 		if !(x > 0 && x <= 1) {
-			return nil, nil, fmt.Errorf("a curve with the share %v of the items: it lies between 0 and 1", x)
+			return nil, nil, fmt.Errorf("curve: expected a share of the items between 0 and 1, found %v", x)
 		}
 	}
 	votes, shares = o.Votes, o.Shares
@@ -123,7 +123,7 @@ func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	order := make([][]int, s.n)
 	forItems(s.ctx, s.n, func(j int) {
 		r := rand.New(rng.New(seed, "evaluate.Curve.votes", uint64(j)))
-		left := slices.Clone(s.votes.Item(j))
+		left := slices.Clone(s.Votes.Item(j))
 		for n := s.total[j]; n > 0 && len(order[j]) < m; n-- {
 			u, c := r.Float64()*n, 0
 			for c < s.d-1 && (left[c] == 0 || u >= left[c]) {
@@ -144,14 +144,14 @@ func (s *sample) voteOrder(m int, seed uint64) [][]int {
 // items that have fewer.
 func (s *sample) thin(order [][]int, m int) *sample {
 	t := *s
-	t.raterModel, t.votes, t.total = nil, Votes{s.d, make([]float64, s.n*s.d)}, make([]float64, s.n)
+	t.RaterModel, t.Votes, t.total = nil, Votes{s.d, make([]float64, s.n*s.d)}, make([]float64, s.n)
 	for j, classes := range order {
 		if len(classes) < m {
 			continue
 		}
 		t.total[j] = float64(m)
 		for _, c := range classes[:m] {
-			t.votes.Item(j)[c]++
+			t.Votes.Item(j)[c]++
 		}
 	}
 	return &t
@@ -163,7 +163,7 @@ func (p *pairDists) point(m int, share float64, rank []int, losses []float64, b 
 	s, at := p.s, CurvePoint{Votes: m, Share: Number(share)}
 	kept := int(math.Ceil(share * float64(s.units)))
 	sums := newTally(kept)
-	spread, variance, loss, votes := sums.column(1), sums.column(1), sums.column(1), sums.column(1)
+	spread, loss := sums.column(2), sums.column(2) // with the variance, and the number of votes
 	model, predicted := 0.0, 0.0
 	for j, total := range s.total {
 		u := rank[s.unit[j]]
@@ -174,14 +174,12 @@ func (p *pairDists) point(m int, share float64, rank []int, losses []float64, b 
 		at.Items++
 		model += p.noise[j]
 		predicted += v
-		sums.add(u, spread, p.shown[j])
-		sums.add(u, variance, v)
-		sums.add(u, loss, losses[j])
-		sums.add(u, votes, total)
+		sums.addAll(u, spread, p.shown[j], v)
+		sums.addAll(u, loss, losses[j], total)
 	}
 	var boot Number // over groups
-	sums.ratioOf(at.Items, &at.Ratio.Value, &boot, spread, variance)
-	sums.ratioOf(at.Items, &at.Loss.Value, &at.Loss.SE, loss, votes)
+	sums.estimateOf(at.Items, &at.Ratio.Value, &boot, ratio(spread, spread+1))
+	sums.estimateOf(at.Items, &at.Loss.Value, &at.Loss.SE, ratio(loss, loss+1))
 	sums.run(b)
 	at.Ratio.SE = Number(math.Sqrt(model) / predicted)
 	if s.units < s.n && boot > at.Ratio.SE {

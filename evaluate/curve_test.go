@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"runtime"
 	"testing"
-
-	"credence/internal/par"
 )
 
 // If predictions are right, R is 1 and the loss that of the distributions at every number
@@ -41,9 +40,9 @@ func TestCurve(t *testing.T) {
 		t.Errorf("more votes: %+v", list)
 	}
 	// The same on any number of cores; other votes with another seed.
-	par.SetThreads(1)
+	cores := runtime.GOMAXPROCS(1)
 	again, err := Curve(in, o)
-	par.SetThreads(0)
+	runtime.GOMAXPROCS(cores)
 	if err != nil || !reflect.DeepEqual(again, list) {
 		t.Errorf("on one core %+v, %v", again, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"credence/internal/kernel"
 	"credence/internal/special"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -37,7 +38,7 @@ const enoughItems = 100
 
 // supportOf returns the support by the votes; by is nil if the spread between items is unknown.
 func supportOf(votes Votes, by *designer) Support {
-	s := Support{RatioSE: unknown}
+	s := Support{Intervals: "no", RatioSE: unknown}
 	have, items := newHistogram(votes.Len(), votes.Total), 0.0
 	voted := votes.Len() - int(have.times[0])
 	for _, m := range slices.Backward(have.values) {
@@ -56,42 +57,30 @@ func supportOf(votes Votes, by *designer) Support {
 	say := s.Reasons.add
 	switch {
 	case voted == 0:
-		s.Intervals = "no"
 		say("there are no votes")
 		return s
 	case s.PairedItems == 0:
-		s.Intervals = "no"
 		say("no item has two votes: one vote per item shows the mean probability and nothing about its spread")
 		return s
 	}
 	s.Intervals = "yes"
 	s.judgeRatio(votes, by)
-	if s.PairedItems < enoughItems {
-		s.weaken()
-		if s.PairedItems == 1 {
-			say("only one item has two votes or more: the spread is learned from it alone")
-		} else {
-			say("only %d items have two votes or more: the spread is learned from them alone", s.PairedItems)
-		}
-	}
-	if s.MixedItems == 0 {
-		s.weaken()
-		say("votes never differ on an item: intervals would rest on the shape of the distribution assumed")
-	}
-	if 2*s.PairedItems < voted {
-		say("%d of %d items have a single vote: the spread is learned from the others, which must be like them", voted-s.PairedItems, voted)
-	}
-	if s.Order >= 2 {
-		say("items with %d votes or more are enough to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
-	}
-	return s
-}
-
-// weaken changes "yes" to "weak".
-func (s *Support) weaken() {
-	if s.Intervals == "yes" {
+	if s.Intervals == "yes" && (s.PairedItems < enoughItems || s.MixedItems == 0) {
 		s.Intervals = "weak"
 	}
+	if s.PairedItems < enoughItems {
+		say("only %s with two votes or more: the spread is learned from these alone", words.Plural(s.PairedItems, "item"))
+	}
+	if s.MixedItems == 0 {
+		say("votes on an item never differ: intervals would depend on the assumed shape of the distribution")
+	}
+	if 2*s.PairedItems < voted {
+		say("%d of %d items have a single vote: the spread is learned from the others, which must be similar", voted-s.PairedItems, voted)
+	}
+	if s.Order >= 2 {
+		say("enough items have %d votes or more to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
+	}
+	return s
 }
 
 // noSpread is the correlation between votes on an item below which they are considered
@@ -108,13 +97,13 @@ func (s *Support) judgeRatio(votes Votes, by *designer) {
 	switch {
 	case s.Intervals == "yes":
 	case by.correlation() < noSpread:
-		s.Reasons.add("votes on an item agree hardly more than votes on different items: " +
+		s.Reasons.add("votes on the same item hardly agree more than votes on different items: " +
 			"there is no spread between items to learn")
 	case se > 1:
-		s.Reasons.add("so few votes do not determine the variance that intervals rest on: " +
+		s.Reasons.add("there are too few votes to determine the variance that intervals depend on: " +
 			"more items, or more votes per item, help")
 	default:
-		s.Reasons.add("the variance that intervals rest on would be known to about ±%.0f%%: "+
+		s.Reasons.add("the variance that intervals depend on would be known to about ±%.0f%%: "+
 			"more items, or more votes per item, help", 100*se)
 	}
 }
@@ -177,10 +166,10 @@ func newDesigner(votes Votes) *designer {
 		return nil
 	}
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{fit.Alpha})
-	if err != nil {
-		return nil
+	if err == nil {
+		dist, err = dist.Rescale(1 - explained)
 	}
-	if dist, err = dist.Rescale(1 - explained); err != nil {
+	if err != nil {
 		return nil
 	}
 	return &designer{alpha: fit.Alpha, left: dist, trace: sum(dist.Variance(nil))}
@@ -247,12 +236,12 @@ func (d *designer) designs(items, votes []int) []Design {
 func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 	for _, n := range o.Items {
 		if n < 1 {
-			return nil, nil, fmt.Errorf("a plan for %d items: expected at least 1", n)
+			return nil, nil, fmt.Errorf("plan: expected at least 1 item, found %d", n)
 		}
 	}
 	for _, m := range o.Votes {
 		if m < 2 || m > MaxPlannedVotes {
-			return nil, nil, fmt.Errorf("a plan for %d votes per item: expected 2 to %d", m, MaxPlannedVotes)
+			return nil, nil, fmt.Errorf("plan: expected 2 to %d votes per item, found %d", MaxPlannedVotes, m)
 		}
 	}
 	items, votes = o.Items, o.Votes
@@ -339,12 +328,12 @@ func logRisings(a float64, m int) []float64 {
 // classes and the rest is most of the total, it is found by subtraction.
 func (c *voteCounts) rest(classes []int) float64 {
 	if len(c.alpha) > fewClasses {
-		part := 0.0
+		given := 0.0
 		for _, i := range classes {
-			part += c.alpha[i]
+			given += c.alpha[i]
 		}
-		if part <= c.sum/2 {
-			return c.sum - part
+		if given <= c.sum/2 {
+			return c.sum - given
 		}
 	}
 	rest := 0.0

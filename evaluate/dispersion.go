@@ -49,7 +49,7 @@ type pairDists struct {
 
 // allClasses returns the distributions of the predictions.
 func (s *sample) allClasses() (*pairDists, error) {
-	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
+	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.Votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
 	return p, p.compute()
 }
@@ -69,7 +69,7 @@ func (s *sample) oneClass(i int) (*pairDists, error) {
 		}
 		return dist
 	}
-	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
+	votes := func(j int) []float64 { return []float64{s.Votes.Item(j)[i], s.total[j] - s.Votes.Item(j)[i]} }
 	p := &pairDists{s: s, dist: dist, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
 	return p, p.compute()
 }
@@ -135,13 +135,9 @@ func (p *pairDists) add(t *tally, into *Dispersion, items []int) (*mixture.Dispe
 	}
 	into.Observed = into.Variance * Number(model.Ratio)
 	if p.s.units < p.s.n && len(items) > 1 {
-		spread, variance := t.column(1), t.column(1)
-		for _, j := range items {
-			t.add(p.s.unit[j], spread, p.trace*p.shown[j])
-			t.add(p.s.unit[j], variance, p.variance(j))
-		}
-		var ratio Number
-		t.ratio(&ratio, &boot, spread, variance)
+		t.estimate(new(Number), &boot, p.s.ratio(t, items, func(j int) (spread, variance float64) {
+			return p.trace * p.shown[j], p.variance(j)
+		}))
 	}
 	t.then(func() { into.infer(model, float64(boot)) })
 	return model, nil
@@ -164,12 +160,12 @@ func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
 
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,
 // for every class and by the levels of columns.
-func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) error {
+func tallyDispersion(t *tally, s *sample, r *Result, bins int) error {
 	pairs, err := s.allClasses()
 	if err != nil {
 		return err
 	}
-	all, paired := &Dispersion{}, s.pairedItems()
+	all, paired := &Dispersion{}, s.itemsWith(2)
 	if _, err := pairs.add(t, all, paired); err != nil {
 		return err
 	}
@@ -181,14 +177,14 @@ func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column)
 			return err
 		}
 	}
-	if err := pairs.addColumns(t, r, all, columns); err != nil {
+	if err := pairs.addColumns(t, r, all); err != nil {
 		return err
 	}
 	if s.d == 2 { // both classes have the ratio of the whole
 		return nil
 	}
 	r.DispersionClasses = make([]Dispersion, s.d)
-	for i, name := range s.names {
+	for i, name := range s.Classes {
 		r.DispersionClasses[i].Name = name
 		one, err := s.oneClass(i)
 		if err != nil {
@@ -208,17 +204,6 @@ func (s *sample) spreads() []float64 {
 		list[j] = sum(s.variances(j))
 	}
 	return list
-}
-
-// pairedItems returns the items with two votes or more.
-func (s *sample) pairedItems() []int {
-	var items []int
-	for j, m := range s.total {
-		if m >= 2 {
-			items = append(items, j)
-		}
-	}
-	return items
 }
 
 // bins divides items by value into at most n bins of about equal size, in order

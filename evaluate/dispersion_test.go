@@ -112,7 +112,7 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		}
 		votes.Item(j)[0] = float64(d.votes(r))
 	}
-	s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(dists), Votes: votes})
+	s, err := newSample(t.Context(), Input{Predictions: predictionsOf(dists), Votes: votes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		p.truth /= p.claimed
 		places = append(places, p)
 	}
-	paired := s.pairedItems()
+	paired := s.itemsWith(2)
 	pairs, err := s.allClasses()
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestDispersionGroups(t *testing.T) {
 // ratio and its error under the unscaled distributions use all items.
 func TestDispersionOfMany(t *testing.T) {
 	w := simulate(t, 10*rescaledItems, 3, 4, 6)
-	s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
+	s, err := newSample(t.Context(), Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,11 +252,11 @@ func TestDispersionOfMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := pairs.measure(s.pairedItems())
+	some, err := pairs.measure(s.itemsWith(2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := mixture.NewDispersion(s.mixtures, s.votes.Item)
+	all, err := mixture.NewDispersion(s.mixtures, s.Votes.Item)
 	if err != nil {
 		t.Fatal(err)
 	}

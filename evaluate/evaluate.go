@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+
+	"credence/internal/words"
 )
 
 // Options configures [Evaluate]. The zero value is the default.
@@ -33,16 +36,20 @@ func (o Options) withDefaults() (Options, error) {
 			*number = value
 		}
 	}
-	o.AbstainBy = cmp.Or(o.AbstainBy, ByTop)
-	if !(o.Accuracy >= 0 && o.Accuracy <= 1) {
-		return o, fmt.Errorf("wanted accuracy is %v: it lies between 0 and 1", o.Accuracy)
-	}
-	o.Level = cmp.Or(o.Level, 0.95)
-	if !(o.Level > 0 && o.Level < 1) {
-		return o, fmt.Errorf("level is %v: it lies between 0 and 1", o.Level)
-	}
+	o.AbstainBy, o.Level = cmp.Or(o.AbstainBy, ByTop), cmp.Or(o.Level, 0.95)
 	if o.Levels == nil {
 		o.Levels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
+	}
+	if o.AbstainBy != ByTop && o.AbstainBy != ByWidth {
+		return o, fmt.Errorf("abstention criterion: expected %s or %s, found %q", ByTop, ByWidth, o.AbstainBy)
+	}
+	if !(o.Accuracy >= 0 && o.Accuracy <= 1) {
+		return o, fmt.Errorf("target accuracy: expected a number between 0 and 1, found %v", o.Accuracy)
+	}
+	for _, level := range slices.Concat([]float64{o.Level}, o.Levels) {
+		if !(level > 0 && level < 1) {
+			return o, fmt.Errorf("level: expected a number between 0 and 1, found %v", level)
+		}
 	}
 	return o, nil
 }
@@ -68,13 +75,13 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		return nil, err
 	}
 	opt.Bootstrap.ctx = ctx
-	s, err := newSample(ctx, &in)
+	s, err := newSample(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	r = s.newResult(opt)
 	t := newTally(s.units)
-	joint, err := s.likelihoods(t, r, in.References)
+	joint, err := s.likelihoods(t, r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +94,12 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		r.meansAlone()
 		return r, nil
 	}
-	if len(s.pairedItems()) == 0 {
+	if len(s.itemsWith(2)) == 0 {
 		r.noPairs()
-		r.Warnings.add("no item has two votes: agreement and dispersion cannot be judged")
+		r.Warnings.add("no item has two votes: agreement and dispersion cannot be computed")
 	} else {
 		tallyAgreement(t, s, r, opt.PairBins)
-		if err := tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
+		if err := tallyDispersion(t, s, r, opt.PairBins); err != nil {
 			return nil, err
 		}
 	}
@@ -100,14 +107,10 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
 	tallyWidths(t, s, r, width, opt.Bootstrap)
 	if r.VotedItems > 0 {
-		if err := tallyAbstention(t, s, r, width, joint, opt); err != nil {
-			return nil, err
-		}
+		tallyAbstention(t, s, r, width, joint, opt)
 	}
-	if in.Truth != nil {
-		if err := tallyCoverage(t, s, r, in.Truth, opt.Levels); err != nil {
-			return nil, err
-		}
+	if s.Truth != nil {
+		tallyCoverage(t, s, r, opt.Levels)
 	}
 	t.run(opt.Bootstrap)
 	s.pit(r, opt.Bootstrap.Seed)
@@ -118,22 +121,15 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 // newResult returns a result with the counts of items and votes, and warns if there are few.
 func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
-		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
+		Items: s.n, VotedItems: len(s.itemsWith(anyVotes)), Votes: Number(sum(s.total)), Units: s.units,
 		Replicates: opt.Bootstrap.replicates(s.units), Seed: opt.Bootstrap.Seed, Level: opt.Level,
 		Warnings: Messages{},
 	}
-	for _, m := range s.total {
-		if m > 0 {
-			r.VotedItems++
-		}
-	}
 	switch {
 	case r.VotedItems == 0:
-		r.Warnings.add("no item has votes: nothing but coverage can be computed")
-	case r.VotedItems == 1:
-		r.Warnings.add("only one item has votes: every number is rough")
+		r.Warnings.add("no item has votes: only coverage can be computed")
 	case r.VotedItems < fewItems:
-		r.Warnings.add("only %d items have votes: every number is rough", r.VotedItems)
+		r.Warnings.add("only %s with votes: all numbers are imprecise", words.Plural(r.VotedItems, "item"))
 	}
 	if s.units < 2 {
 		r.Warnings.add("fewer than two independent items or groups: there are no standard errors")
@@ -145,11 +141,8 @@ func (s *sample) newResult(opt Options) *Result {
 func (r *Result) meansAlone() {
 	r.noPairs()
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
-	r.Warnings.add("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
-	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
-		r.Warnings.add("no better than logistic regression: %.3f nats per vote, 95%% interval %.3f to %.3f",
-			d.Value, d.Lo, d.Hi)
-	}
+	r.Warnings.add("predictions are probabilities without a distribution: the joint likelihood of an item's votes, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
+	r.judgeAgainst(r.LessLogistic, "logistic regression")
 }
 
 // noPairs marks the metrics that require pairs of votes as unknown.
@@ -160,19 +153,19 @@ func (r *Result) noPairs() {
 
 // likelihoods adds the losses of the model and of the references, and compares
 // them. It returns the joint losses of the model.
-func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (joint []float64, err error) {
+func (s *sample) likelihoods(t *tally, r *Result) (joint []float64, err error) {
 	if s.mixtures != nil {
 		if joint, err = s.jointLosses(); err != nil {
 			return nil, err
 		}
 	}
-	marginal := marginalLosses(s.mean, s.votes)
+	marginal := marginalLosses(s.means, s.Votes)
 	var refs referenceLosses
-	if references != nil {
-		refs = references.losses
+	if s.References != nil {
+		refs = s.References.losses
 		for _, l := range refs {
 			if l != nil && len(l) != s.n {
-				return nil, fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
+				return nil, fmt.Errorf("expected reference losses of %s, found %d", words.Plural(s.n, "item"), len(l))
 			}
 		}
 	}
@@ -183,7 +176,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 		into   *Estimate
 		losses []float64
 	}{
-		{&r.NLL, joint}, {&r.MarginalNLL, marginal}, {&r.FloorNLL, floorLosses(s.votes)},
+		{&r.NLL, joint}, {&r.MarginalNLL, marginal}, {&r.FloorNLL, floorLosses(s.Votes)},
 		{&r.ConstantNLL, refs[refConstant]}, {&r.ConstantDMNLL, refs[refConstantDM]},
 		{&r.LogisticNLL, refs[refLogistic]}, {&r.LogisticDMNLL, refs[refLogisticDM]},
 	} {
@@ -202,10 +195,10 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (
 		}
 	}
 	switch {
-	case references == nil:
-		r.Warnings.add("no references were fitted at training: there is nothing to compare the losses with")
+	case s.References == nil:
+		r.Warnings.add("no references were fitted during training: losses cannot be compared with them")
 	case refs[refLogistic] == nil:
-		r.Warnings.add("no logistic reference: the model or these items have no features it could use")
+		r.Warnings.add("no logistic reference: the model or these items have no features that it can use")
 	}
 	return joint, nil
 }
@@ -221,7 +214,7 @@ func (s *sample) calibration(t *tally, r *Result, bins int) {
 	add := func(name string, class func(j int) int) calibration {
 		for j := range s.n {
 			c := class(j)
-			p[j], hits[j] = s.means(j)[c], s.votes.Item(j)[c]
+			p[j], hits[j] = s.means(j)[c], s.Votes.Item(j)[c]
 		}
 		c, of := calibrate(t, s, p, hits, bins)
 		r.Reliability = append(r.Reliability, c.diagram(t, name, s, of))
@@ -230,7 +223,7 @@ func (s *sample) calibration(t *tally, r *Result, bins int) {
 	top := add("", func(j int) int { return s.top[j] })
 	t.estimate(&r.ECE.Value, &r.ECE.SE, func(sums []float64) float64 { e, _ := top.ece(sums); return e })
 	t.estimate(&r.ECEPlain, nil, func(sums []float64) float64 { _, e := top.ece(sums); return e })
-	for i, name := range s.names {
+	for i, name := range s.Classes {
 		add(name, func(int) int { return i })
 	}
 }

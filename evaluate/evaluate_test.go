@@ -121,18 +121,18 @@ func TestEvaluateErrors(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		{Input{}, Options{}, "votes on 0 classes: there are at least two"},
+		{Input{}, Options{}, "expected votes on at least two classes, found 0"},
 		{Input{Votes: Votes{Classes: 2}}, Options{}, "no items to evaluate"},
-		{Input{Votes: v}, Options{}, "0 mixtures, but votes on 1 items"},
-		{Input{Predictions: make([]head.Decoded, 1), Votes: v}, Options{}, "item 0: 0 probabilities for 2 classes"},
-		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
-		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
-		{Input{Predictions: predictionsOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
-		{Input{Predictions: predictionsOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
-		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
-		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
-		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
-		{Input{Predictions: predictionsOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
+		{Input{Votes: v}, Options{}, "expected predictions for 1 item, found 0"},
+		{Input{Predictions: make([]head.Decoded, 1), Votes: v}, Options{}, "item 0: expected 2 probabilities, found 0"},
+		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0, class 1: expected a finite number of votes that is not negative, found -2"},
+		{Input{Predictions: predictionsOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: expected 3 probabilities, found 2"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "expected groups of 1 items, found 2"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "expected names of 2 classes, found 1"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "expected 2 true probabilities of 1 item and 2 classes, found 1"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0: expected probabilities that sum to 1, found a sum of 1.1"},
+		{Input{Predictions: predictionsOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level: expected a number between 0 and 1, found 95"},
+		{Input{Predictions: predictionsOf(two), Votes: v}, Options{Level: 2}, "level: expected a number between 0 and 1, found 2"},
 	} {
 		_, err := Evaluate(c.in, c.opt)
 		if err == nil || err.Error() != c.want {

@@ -25,7 +25,7 @@ func ExampleEvaluate() {
 	fmt.Println(r.Warnings[0])
 	// Output:
 	// 0.509 nats per vote over 11 votes, accuracy 0.67
-	// only 3 items have votes: every number is rough
+	// only 3 items with votes: all numbers are imprecise
 }
 
 func ExampleCheck() {
@@ -41,7 +41,7 @@ func ExampleCheck() {
 	fmt.Println(r.Support.Intervals, r.Support.Reasons[0])
 	// Output:
 	// alpha 0.33, kappa 0.30
-	// no so few votes do not determine the variance that intervals rest on: more items, or more votes per item, help
+	// no there are too few votes to determine the variance that intervals depend on: more items, or more votes per item, help
 }
 
 func ExampleAllocate() {

@@ -12,6 +12,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/special"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -53,61 +54,56 @@ func NewInput(ds *dataset.Dataset) *Input {
 	return in
 }
 
-// dists returns the distributions of the predictions, nil if they have none, and an error if predictions
-// and votes do not match.
+// dists returns the distributions of the predictions, nil if they have none. It returns an error if the
+// means or true probabilities are invalid, if predictions and votes do not match, or if the input has data
+// that can only be compared with distributions.
 func (in *Input) dists() ([]*mixture.Dirichlet, error) {
+	if err := in.Votes.check(); err != nil {
+		return nil, err
+	}
+	n, d := in.Votes.Len(), in.Votes.Classes
+	if len(in.Predictions) != n {
+		return nil, fmt.Errorf("expected predictions for %s, found %d", words.Plural(n, "item"), len(in.Predictions))
+	}
+	if in.Truth != nil && len(in.Truth) != n*d {
+		return nil, fmt.Errorf("expected %d true probabilities of %s and %d classes, found %d",
+			n*d, words.Plural(n, "item"), d, len(in.Truth))
+	}
 	var list []*mixture.Dirichlet
 	for j := range in.Predictions {
+		if err := checkProbabilities(in.Predictions[j].Mean, d); err != nil {
+			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
+		if in.Truth != nil {
+			if err := checkProbabilities(in.Truth[j*d:(j+1)*d], d); err != nil {
+				return nil, fmt.Errorf("true probabilities of item %d: %w", j, err)
+			}
+		}
 		if dist := in.Predictions[j].ReportedDist(); dist != nil {
 			list = append(list, dist)
 		}
 	}
 	switch {
-	case list == nil && len(in.Predictions) > 0:
-		return nil, in.checkMeans()
-	case len(list) != len(in.Predictions):
-		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Predictions))
-	}
-	if err := in.Votes.check(); err != nil {
-		return nil, err
-	}
-	if len(list) != in.Votes.Len() {
-		return nil, fmt.Errorf("%d mixtures, but votes on %d items", len(list), in.Votes.Len())
-	}
-	for j, m := range list {
-		if m.Classes() != in.Votes.Classes {
-			return nil, fmt.Errorf("item %d: a mixture of %d classes, but votes on %d", j, m.Classes(), in.Votes.Classes)
-		}
+	case list == nil && in.Truth != nil:
+		return nil, errors.New("coverage of true probabilities requires distributions: found means only")
+	case list != nil && len(list) < n:
+		return nil, fmt.Errorf("expected distributions for all predictions or none, found %d of %d", len(list), n)
 	}
 	return list, nil
 }
 
-// checkMeans returns an error if means are not probabilities, or if the input
-// has data that can only be compared with distributions.
-func (in *Input) checkMeans() error {
-	if err := in.Votes.check(); err != nil {
-		return err
+// checkProbabilities returns an error unless p has a probability for each of d classes, and their sum is 1.
+func checkProbabilities(p []float64, d int) error {
+	if len(p) != d {
+		return fmt.Errorf("expected %d probabilities, found %d", d, len(p))
 	}
-	d := in.Votes.Classes
-	switch {
-	case in.Truth != nil:
-		return errors.New("coverage of true probabilities needs distributions, but only means are given")
-	case len(in.Predictions) != in.Votes.Len():
-		return fmt.Errorf("%d answers, but votes on %d items", len(in.Predictions), in.Votes.Len())
+	for i, x := range p {
+		if !(x >= 0 && x <= 1) {
+			return fmt.Errorf("class %d: expected a probability between 0 and 1, found %v", i, x)
+		}
 	}
-	for j := range in.Predictions {
-		p := in.Predictions[j].Mean
-		if len(p) != d {
-			return fmt.Errorf("item %d: %d probabilities for %d classes", j, len(p), d)
-		}
-		for i, x := range p {
-			if !(x >= 0 && x <= 1) {
-				return fmt.Errorf("item %d: class %d has probability %v", j, i, x)
-			}
-		}
-		if total := sum(p); math.Abs(total-1) > 1e-6 {
-			return fmt.Errorf("item %d: probabilities sum to %v", j, total)
-		}
+	if total := sum(p); math.Abs(total-1) > 1e-6 {
+		return fmt.Errorf("expected probabilities that sum to 1, found a sum of %v", total)
 	}
 	return nil
 }
@@ -144,15 +140,15 @@ func (v Votes) Total(j int) float64 { return sum(v.Item(j)) }
 // check returns an error unless v is a matrix of counts of two or more classes.
 func (v Votes) check() error {
 	if v.Classes < 2 {
-		return fmt.Errorf("votes on %d classes: there are at least two", v.Classes)
+		return fmt.Errorf("expected votes on at least two classes, found %d", v.Classes)
 	}
 	if len(v.Counts)%v.Classes != 0 {
-		return fmt.Errorf("%d counts are no rows of %d classes", len(v.Counts), v.Classes)
+		return fmt.Errorf("expected counts of %d classes per item, found %d counts", v.Classes, len(v.Counts))
 	}
 	for k, c := range v.Counts {
 		if !(c >= 0) || math.IsInf(c, 1) {
-			return fmt.Errorf("item %d has %v votes for class %d: counts are finite and not negative",
-				k/v.Classes, c, k%v.Classes)
+			return fmt.Errorf("item %d, class %d: expected a finite number of votes that is not negative, found %v",
+				k/v.Classes, k%v.Classes, c)
 		}
 	}
 	return nil
@@ -172,13 +168,8 @@ func float64s(values []float32) []float64 {
 	return out
 }
 
-func sum(s []float64) float64 {
-	t := 0.0
-	for _, x := range s {
-		t += x
-	}
-	return t
-}
+// sum returns Σ s, added in order.
+func sum(s []float64) float64 { return special.Sum(s) }
 
 // argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
@@ -186,67 +177,71 @@ func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 // sample is a set of predictions with their votes, and the quantities that metrics
 // share. n items, d classes.
 type sample struct {
-	ctx         context.Context // canceled if the result is no longer needed
-	n, d        int
-	predictions []head.Decoded
-	mixtures    []*mixture.Dirichlet // of the predictions, nil if they have none
-	votes       Votes
-	names       []string  // [d]
-	total       []float64 // [n] votes of each item
-	mean        []float64 // [n × d]
-	variance    []float64 // [n × d]
-	top         []int     // [n] predicted class
-	unit        []int     // [n] unit of resampling
-	raterModel  *head.RaterModel
-	ratings     [][]head.Rating // [n] if there is a rater model
-	units       int
+	Input
+	ctx      context.Context // canceled if the result is no longer needed
+	n, d     int
+	mixtures []*mixture.Dirichlet // of the predictions, nil if they have none
+	total    []float64            // [n] votes of each item
+	variance []float64            // [n × d]
+	top      []int                // [n] predicted class
+	unit     []int                // [n] unit of resampling
+	units    int
 }
 
-func newSample(ctx context.Context, in *Input) (*sample, error) {
-	votes, names := in.Votes, in.Classes
+// newSample checks the input and fills in the names of classes.
+func newSample(ctx context.Context, in Input) (*sample, error) {
 	mixtures, err := in.dists()
 	if err != nil {
 		return nil, err
 	}
-	n, d := votes.Len(), votes.Classes
-	if n == 0 {
-		return nil, errors.New("no items to evaluate")
-	}
-	if names == nil {
+	n, d := in.Votes.Len(), in.Votes.Classes
+	if in.Classes == nil {
 		for i := range d {
-			names = append(names, strconv.Itoa(i))
+			in.Classes = append(in.Classes, strconv.Itoa(i))
 		}
 	}
-	if len(names) != d {
-		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
+	if mixtures == nil {
+		in.RaterModel = nil
 	}
-	s := &sample{
-		ctx: ctx, n: n, d: d, predictions: in.Predictions, mixtures: mixtures, votes: votes, names: names,
-		total: make([]float64, n), top: make([]int, n),
-		mean: make([]float64, n*d), variance: make([]float64, n*d),
+	switch {
+	case n == 0:
+		return nil, errors.New("no items to evaluate")
+	case len(in.Classes) != d:
+		return nil, fmt.Errorf("expected names of %d classes, found %d", d, len(in.Classes))
+	case in.RaterModel != nil && len(in.Ratings) != n:
+		return nil, fmt.Errorf("expected ratings of %d items, found %d", n, len(in.Ratings))
 	}
-	if in.RaterModel != nil && mixtures != nil {
-		if len(in.Ratings) != n {
-			return nil, fmt.Errorf("ratings of %d items, but votes on %d", len(in.Ratings), n)
-		}
-		s.raterModel, s.ratings = in.RaterModel, in.Ratings
-	}
+	s := &sample{Input: in, ctx: ctx, n: n, d: d, mixtures: mixtures,
+		total: make([]float64, n), top: make([]int, n), variance: make([]float64, n*d)}
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err
 	}
 	for j := range in.Predictions {
 		a := &in.Predictions[j]
-		copy(s.means(j), a.Mean)
 		if a.Dist != nil {
 			copy(s.variances(j), a.Variance)
 		}
-		s.top[j], s.total[j] = a.Top(), votes.Total(j)
+		s.top[j], s.total[j] = a.Top(), in.Votes.Total(j)
 	}
 	return s, nil
 }
 
+// anyVotes is the least number of votes on an item that has any: counts may be fractions.
+const anyVotes = math.SmallestNonzeroFloat64
+
+// itemsWith returns the items with at least the given number of votes.
+func (s *sample) itemsWith(votes float64) []int {
+	var items []int
+	for j, m := range s.total {
+		if m >= votes {
+			items = append(items, j)
+		}
+	}
+	return items
+}
+
 // means returns the mean probabilities of item j.
-func (s *sample) means(j int) []float64 { return s.mean[j*s.d : (j+1)*s.d] }
+func (s *sample) means(j int) []float64 { return s.Predictions[j].Mean }
 
 // variances returns the variances of the probabilities of item j.
 func (s *sample) variances(j int) []float64 { return s.variance[j*s.d : (j+1)*s.d] }
@@ -260,10 +255,8 @@ func equalMass(values, mass []float64, bins int) (of []int, n int) {
 	order := ascending(values)
 	total := sum(mass)
 	before, last := 0.0, -1
-	n = 0
 	for i := 0; i < len(order); {
-		k := i
-		tied := 0.0
+		k, tied := i, 0.0
 		for ; k < len(order) && values[order[k]] == values[order[i]]; k++ {
 			tied += mass[order[k]]
 		}

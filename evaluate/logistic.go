@@ -19,11 +19,11 @@ import (
 // standardized: every column has about mean 0 and variance 1 on the training items.
 func checkFeatures(x *logistic.Dense, items int) error {
 	if x.Columns < 1 || len(x.Values) != items*x.Columns {
-		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.Values), x.Columns, items)
+		return fmt.Errorf("expected features of %d items in %d columns, found %d values", items, x.Columns, len(x.Values))
 	}
 	for k, v := range x.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.Columns, k/x.Columns, v)
+			return fmt.Errorf("feature %d of item %d: expected a finite number, found %v", k%x.Columns, k/x.Columns, v)
 		}
 	}
 	return nil
@@ -71,12 +71,12 @@ func (l *logisticModel) losses(x *logistic.Dense, votes Votes) (independent, dir
 		return nil, nil, err
 	}
 	if len(l.Weights) != l.Classes*l.Columns || len(l.Bias) != l.Classes {
-		return nil, nil, fmt.Errorf("a logistic regression of %d classes and %d columns with %d weights and %d biases",
+		return nil, nil, fmt.Errorf("logistic regression of %d classes and %d columns: found %d weights and %d biases",
 			l.Classes, l.Columns, len(l.Weights), len(l.Bias))
 	}
 	if x.Columns != l.Columns || votes.Classes != l.Classes {
-		return nil, nil, fmt.Errorf("%d features and %d classes for a logistic regression of %d and %d",
-			x.Columns, votes.Classes, l.Columns, l.Classes)
+		return nil, nil, fmt.Errorf("logistic regression: expected %d features and %d classes, found %d and %d",
+			l.Columns, l.Classes, x.Columns, votes.Classes)
 	}
 	independent, dirichlet = make([]float64, votes.Len()), make([]float64, votes.Len())
 	forItems(context.Background(), votes.Len(), func(j int) {
@@ -128,11 +128,11 @@ func (d *referenceData) fitLogistic(ctx context.Context, seed uint64) (*logistic
 		folds = 1
 	}
 	order := rand.New(rng.New(seed, "evaluate.FitLogistic.folds")).Perm(units)
-	for j, u := range of {
-		of[j] = order[u] % selectionFolds
+	fold := make([]int, len(rows))
+	for i, j := range rows {
+		fold[i] = order[of[j]] % selectionFolds
 	}
-	d = &referenceData{x: x, votes: votes, groups: of}
-	penalty, concentration := d.selected(rows).choosePenalty(ctx, folds)
+	penalty, concentration := d.selected(rows).choosePenalty(ctx, fold, folds)
 	p, total := logisticProblem(x, votes, func(int) bool { return true })
 	p.Penalty, p.Tolerance = penalty*total, fitTolerance
 	at := p.Start()
@@ -185,13 +185,13 @@ func logisticProblem(x *logistic.Dense, votes Votes, in func(row int) bool) (p *
 	return p, total
 }
 
-// choosePenalty returns the penalty per vote with the smallest loss on folds held out, the first
-// ones of the groups of d, and the concentration that suits the predictions on them.
-func (d *referenceData) choosePenalty(ctx context.Context, folds int) (penalty, concentration float64) {
+// choosePenalty returns the penalty per vote with the smallest loss on the first folds, held out in turn,
+// and the concentration that suits the predictions on them. foldOf is the fold of each row.
+func (d *referenceData) choosePenalty(ctx context.Context, foldOf []int, folds int) (penalty, concentration float64) {
 	c := d.votes.Classes
 	fits, total, at := make([]*logistic.Problem, folds), make([]float64, folds), make([]*logistic.Solution, folds)
 	for k := range fits {
-		fits[k], total[k] = logisticProblem(d.x, d.votes, func(j int) bool { return d.groups[j] != k })
+		fits[k], total[k] = logisticProblem(d.x, d.votes, func(j int) bool { return foldOf[j] != k })
 		fits[k].X = &logistic.Dense{Columns: d.x.Columns, Values: d.x.Values} // with memory of its own
 		fits[k].Tolerance, at[k] = pathTolerance, fits[k].Start()
 	}
@@ -216,7 +216,7 @@ func (d *referenceData) choosePenalty(ctx context.Context, folds int) (penalty, 
 			if total[k] == 0 || ctx.Err() != nil {
 				continue
 			}
-			for j, fold := range d.groups {
+			for j, fold := range foldOf {
 				if fold != k {
 					continue
 				}

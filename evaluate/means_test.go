@@ -54,11 +54,11 @@ func TestMeans(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{Input{Predictions: append(predictionsOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
-		{Input{Predictions: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
-		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
-		{Input{Predictions: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
-		{Input{Predictions: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "item 0: probabilities sum to 0"},
+		{Input{Predictions: append(predictionsOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "found 1 of 300"},
+		{Input{Predictions: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "requires distributions"},
+		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "predictions for 300 items, found 299"},
+		{Input{Predictions: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0: expected a probability between 0 and 1, found 2"},
+		{Input{Predictions: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "found a sum of 0"},
 	} {
 		if _, err := Evaluate(c.in, opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)

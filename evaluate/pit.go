@@ -72,26 +72,20 @@ func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 		}
 		u[i] = min(1, below+v[i]*at)
 		left -= counts[i]
-		copy(weights, logs)
-		normalizeLogs(weights)
+		// If all logarithms are −Inf, the weights are equal.
+		if copy(weights, logs); math.IsInf(slices.Max(logs), -1) {
+			clear(weights)
+		}
+		logistic.Softmax(weights, weights)
 	}
 	return u, nil
-}
-
-// normalizeLogs replaces logarithms of weights by weights that sum to one. If
-// all logarithms are −Inf, the weights are equal.
-func normalizeLogs(w []float64) {
-	if math.IsInf(slices.Max(w), -1) {
-		clear(w)
-	}
-	logistic.Softmax(w, w)
 }
 
 // pit transforms all items with whole counts and tests each coordinate.
 func (s *sample) pit(r *Result, seed uint64) {
 	values := make([][]float64, s.n)
 	forItems(s.ctx, s.n, func(j int) {
-		if !whole(s.votes.Item(j)) {
+		if !whole(s.Votes.Item(j)) {
 			return
 		}
 		v := make([]float64, s.d-1)
@@ -99,11 +93,11 @@ func (s *sample) pit(r *Result, seed uint64) {
 		for i := range v {
 			v[i] = uniform.Float64()
 		}
-		values[j], _ = pitValues(s.mixtures[j], s.votes.Item(j), v)
+		values[j], _ = pitValues(s.mixtures[j], s.Votes.Item(j), v)
 	})
 	fractional := 0
 	for j := range s.n {
-		if !whole(s.votes.Item(j)) {
+		if !whole(s.Votes.Item(j)) {
 			fractional++
 		}
 	}
@@ -114,7 +108,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 	p.PValue, p.Distance = unknown, unknown
 	ps := make([]float64, s.d-1)
 	for i := range ps {
-		c := PITCoordinate{Class: s.names[i]}
+		c := PITCoordinate{Class: s.Classes[i]}
 		for _, u := range values {
 			if u != nil && !math.IsNaN(u[i]) {
 				c.Values = append(c.Values, u[i])
@@ -137,7 +131,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 	}
 	r.PITPValue = p.PValue
 	if s.units < s.n && p.PValue.Known() {
-		r.Warnings.add("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
+		r.Warnings.add("items come in groups, but the p-value of the PIT assumes independent items: it may be too small")
 	}
 }
 

@@ -41,23 +41,19 @@ func PlanVotes(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 	if err := checkPlan(dists, model, costs, o); err != nil {
 		return nil, err
 	}
+	left := o.Budget * (1 + 1e-9) // sums of costs are rounded
 	items := make([]plannedItem, len(dists))
-	errs := make([]error, len(dists))
-	forItems(context.Background(), len(dists), func(j int) {
+	err := tryItems(context.Background(), len(dists), func(j int) error {
 		items[j] = plannedItem{outcomes: []voteOutcome{{dist: dists[j], chance: 1}}, asked: make([]bool, len(costs))}
 		for k, c := range costs {
 			items[j].asked[k] = o.Voted != nil && o.Voted(j, c.Rater)
 		}
-		errs[j] = items[j].value(model, costs, o.Most)
+		return items[j].value(model, costs, o.Most, left)
 	})
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	var list []PlannedVote
-	left := o.Budget * (1 + 1e-9) // sums of costs are rounded
-	for j := range items {
-		items[j].choose(costs, left)
-	}
 	for {
 		best := -1
 		for j := range items {
@@ -76,10 +72,9 @@ func PlanVotes(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 		c := costs[x.best]
 		list = append(list, PlannedVote{best, c.Rater, c.Cost, x.gains[x.best]})
 		left = max(0, left-c.Cost)
-		if err := x.add(model, costs, o.Most); err != nil {
+		if err := x.add(model, costs, o.Most, left); err != nil {
 			return nil, fmt.Errorf("item %d: %w", best, err)
 		}
-		x.choose(costs, left)
 	}
 }
 
@@ -94,21 +89,21 @@ func checkPlan(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 	case model == nil:
 		return errors.New("raters are not modelled: the value of their votes is unknown")
 	case !(o.Budget >= 0) || math.IsInf(o.Budget, 0):
-		return fmt.Errorf("a budget of %v: expected a number that is not negative", o.Budget)
+		return fmt.Errorf("budget: expected a finite number of at least 0, found %v", o.Budget)
 	case o.Most < 1:
-		return fmt.Errorf("up to %d votes on an item: expected at least 1", o.Most)
+		return fmt.Errorf("expected at least 1 vote per item, found a limit of %d", o.Most)
 	case len(dists)*len(costs) > maxPairs:
-		return fmt.Errorf("%d items and %d raters are more pairs than %d", len(dists), len(costs), maxPairs)
+		return fmt.Errorf("expected at most %d pairs of items and raters, found %d × %d", maxPairs, len(dists), len(costs))
 	}
 	seen := make(map[int]bool, len(costs))
 	for _, c := range costs {
 		switch {
 		case c.Rater < 0 || c.Rater >= len(model.Votes):
-			return fmt.Errorf("a cost of rater %d: there are %d", c.Rater, len(model.Votes))
+			return fmt.Errorf("costs: expected raters from 0 to %d, found %d", len(model.Votes)-1, c.Rater)
 		case !(c.Cost > 0) || math.IsInf(c.Cost, 0):
-			return fmt.Errorf("a vote of rater %d costs %v: expected more than 0", c.Rater, c.Cost)
+			return fmt.Errorf("cost of rater %d: expected a finite number above 0, found %v", c.Rater, c.Cost)
 		case seen[c.Rater]:
-			return fmt.Errorf("rater %d has two costs", c.Rater)
+			return fmt.Errorf("expected one cost of rater %d, found two", c.Rater)
 		}
 		seen[c.Rater] = true
 	}
@@ -117,8 +112,8 @@ func checkPlan(dists []*mixture.Dirichlet, model *head.RaterModel, costs []Cost,
 			return fmt.Errorf("item %d has no distribution", j)
 		}
 		if n := math.Pow(float64(m.Classes()), float64(o.Most-1)); n > maxPlanOutcomes {
-			return fmt.Errorf("up to %d votes on an item of %d classes may come out in %.3g ways, expected at most %d",
-				o.Most, m.Classes(), n, maxPlanOutcomes)
+			return fmt.Errorf("up to %d votes on an item of %d classes: expected at most %d outcomes, found %.3g",
+				o.Most, m.Classes(), maxPlanOutcomes, n)
 		}
 	}
 	return nil
@@ -140,14 +135,11 @@ type voteOutcome struct {
 	chance float64
 }
 
-// value computes the gain of one more vote of each rater, the mean over outcomes.
-func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int) error {
+// value computes the gain of one more vote of each rater, the mean over outcomes, and chooses the best.
+func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int, left float64) error {
 	x.gains = make([]float64, len(costs))
-	if x.votes >= most {
-		return nil
-	}
 	for k, c := range costs {
-		if x.asked[k] {
+		if x.asked[k] || x.votes >= most {
 			continue
 		}
 		for _, o := range x.outcomes {
@@ -158,9 +150,10 @@ func (x *plannedItem) value(model *head.RaterModel, costs []Cost, most int) erro
 			x.gains[k] += o.chance * g
 		}
 		if g := x.gains[k]; g-g != 0 {
-			return fmt.Errorf("the gain of a vote of rater %d is %v", c.Rater, g)
+			return fmt.Errorf("gain of a vote of rater %d: expected a finite number, found %v", c.Rater, g)
 		}
 	}
+	x.choose(costs, left)
 	return nil
 }
 
@@ -175,7 +168,7 @@ func (x *plannedItem) choose(costs []Cost, left float64) {
 }
 
 // add adds the best vote: every outcome is split into one per class.
-func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int) error {
+func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int, left float64) error {
 	k := x.best
 	x.asked[k] = true
 	x.votes++
@@ -199,5 +192,5 @@ func (x *plannedItem) add(model *head.RaterModel, costs []Cost, most int) error 
 		}
 		x.outcomes = after
 	}
-	return x.value(model, costs, most)
+	return x.value(model, costs, most, left)
 }

@@ -85,17 +85,17 @@ func TestAskErrors(t *testing.T) {
 	raterModel, dists := planRaters(t), planDists(t, []float64{1, 1})
 	good := PlanOptions{Budget: 1, Most: 1}
 	for want, ask := range map[string]func() ([]PlannedVote, error){
-		"raters are not modelled":               func() ([]PlannedVote, error) { return PlanVotes(dists, nil, nil, good) },
-		"a cost of rater 4: there are 4":        func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{4, 1}}, good) },
-		"a vote of rater 0 costs -1: expected":  func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, -1}}, good) },
-		"a vote of rater 0 costs NaN: expected": func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, math.NaN()}}, good) },
-		"rater 0 has two costs":                 func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, 1}, {0, 2}}, good) },
-		"a budget of NaN": func() ([]PlannedVote, error) {
+		"raters are not modelled":                                      func() ([]PlannedVote, error) { return PlanVotes(dists, nil, nil, good) },
+		"costs: expected raters from 0 to 3, found 4":                  func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{4, 1}}, good) },
+		"cost of rater 0: expected a finite number above 0, found -1":  func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, -1}}, good) },
+		"cost of rater 0: expected a finite number above 0, found NaN": func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, math.NaN()}}, good) },
+		"expected one cost of rater 0, found two":                      func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, []Cost{{0, 1}, {0, 2}}, good) },
+		"budget: expected a finite number of at least 0, found NaN": func() ([]PlannedVote, error) {
 			return PlanVotes(dists, raterModel, nil, PlanOptions{math.NaN(), 1, nil})
 		},
-		"up to 0 votes on an item":   func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 0, nil}) },
-		"may come out in":            func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 30, nil}) },
-		"item 0 has no distribution": func() ([]PlannedVote, error) { return PlanVotes(make([]*mixture.Dirichlet, 1), raterModel, nil, good) },
+		"expected at least 1 vote per item, found a limit of 0": func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 0, nil}) },
+		"expected at most 1024 outcomes":                        func() ([]PlannedVote, error) { return PlanVotes(dists, raterModel, nil, PlanOptions{1, 30, nil}) },
+		"item 0 has no distribution":                            func() ([]PlannedVote, error) { return PlanVotes(make([]*mixture.Dirichlet, 1), raterModel, nil, good) },
 	} {
 		if _, err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -39,7 +39,7 @@ func ratedBy(classes []string, ratings ...string) *dataset.Dataset {
 func TestRaterGraphCamps(t *testing.T) {
 	// ann and bob share x, bob and cy share y; dee and eve share z; fay is alone.
 	ds := ratedBy([]string{"no", "yes"}, "fay w no", "ann x no", "bob x yes", "bob y no", "cy y yes", "dee z no", "eve z yes", "dee u yes")
-	g, err := NewRaterGraph(ds)
+	g, err := checkedRaters(ds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestRaterGraphCamps(t *testing.T) {
 	if g.Raters != 6 || g.Votes != 8 || g.LeastVotes != 1 || g.MostVotes != 2 || g.MedianVotes != 1 || g.MeanVotes != 8./6 {
 		t.Errorf("numbers of votes: %+v", g)
 	}
-	wanted := []string{"raters cast 1.3 votes on average: it takes 30",
+	wanted := []string{"raters cast 1.3 votes on average: at least 30 are required",
 		"raters fall into 3 groups without a common item, such as {ann, bob, cy} and {dee, eve}: votes cannot show whether their raters or their items differ"}
 	if g.Separable || fmt.Sprint(g.Reasons) != fmt.Sprint(wanted) {
 		t.Errorf("apart %v: %q, want %q", g.Separable, g.Reasons, wanted)
@@ -75,14 +75,14 @@ func TestRaterGraphReasons(t *testing.T) {
 		apart bool
 		want  string
 	}{
-		"nobody":  {nobody, false, "votes carry no raters' names"},
-		"one":     {ratedBy(classes, one...), false, "there is one rater only, and nobody to compare with"},
-		"unnamed": {unnamed, false, "3 of 80 votes carry no rater's name"},
-		"same":    {ratedBy(classes, pair...), true, "1 rater always says the same, hardly by chance: bob"},
-		"three":   {three, true, "with more than two classes, raters differ by guess rate only; biases are modelled for two"},
-		"empty":   {&dataset.Dataset{Classes: classes}, false, "votes carry no raters' names"},
+		"nobody":  {nobody, false, "votes have no rater names"},
+		"one":     {ratedBy(classes, one...), false, "there is only one rater, and no other to compare with"},
+		"unnamed": {unnamed, false, "3 of 80 votes have no rater name"},
+		"same":    {ratedBy(classes, pair...), true, "1 rater with the same vote on every item, unlikely by chance: bob"},
+		"three":   {three, true, "with more than two classes, raters are modelled by their guess rates only; biases require two classes"},
+		"empty":   {&dataset.Dataset{Classes: classes}, false, "votes have no rater names"},
 	} {
-		g, err := NewRaterGraph(c.ds)
+		g, err := checkedRaters(c.ds)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -91,7 +91,7 @@ func TestRaterGraphReasons(t *testing.T) {
 			t.Errorf("%s: apart %v, %q, want %v, %q", name, g.Separable, g.Reasons, c.apart, c.want)
 		}
 	}
-	g, err := NewRaterGraph(ratedBy(classes, pair...))
+	g, err := checkedRaters(ratedBy(classes, pair...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestRaterGraphReasons(t *testing.T) {
 	}
 	bad := ratedBy(classes, pair...)
 	bad.Ratings[0].Rater = 7
-	if _, err := NewRaterGraph(bad); err == nil {
+	if _, err := checkedRaters(bad); err == nil {
 		t.Error("a rating by nobody: no error")
 	}
 }
@@ -133,7 +133,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 					ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(rater), Class: int32(class)})
 				}
 			}
-			g := raterGraph(ds, NewVotes(ds), by)
+			g := newRaterGraph(ds, NewVotes(ds), by)
 			expected += float64(g.BiasSE*g.BiasSE) / sets
 			for _, b := range fitBiases(ds, dist.Marginal(1)) {
 				square += b * b / float64(sets*c.raters)
@@ -143,7 +143,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 			}
 		}
 		if got := math.Sqrt(square / expected); math.Abs(got-1) > 4.5/math.Sqrt(float64(2*sets*(c.raters-1))) {
-			t.Errorf("%d raters, %d votes an item: the error of leans is %.3f of that expected, %.3f", c.raters, c.m, got, math.Sqrt(expected))
+			t.Errorf("%d raters, %d votes per item: the error of biases is %.3f of that expected, %.3f", c.raters, c.m, got, math.Sqrt(expected))
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestRaterGraphMany(t *testing.T) {
 		ds.Counts[k]++
 		ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(k / 2), Rater: int32(k), Class: int32(k % 2)})
 	}
-	g := raterGraph(ds, NewVotes(ds), nil)
+	g := newRaterGraph(ds, NewVotes(ds), nil)
 	if g.Raters != n || g.Components != n/2 || len(g.Groups) != listed || g.Separable || g.Groups[0].Names[0] != "rater 0" {
 		t.Errorf("%d raters in %d groups, %v", g.Raters, g.Components, g.Groups)
 	}
@@ -210,7 +210,7 @@ func TestRaterGraphMany(t *testing.T) {
 
 // Names that differ only in case are reported: they are likely to be one rater.
 func TestRaterGraphAlike(t *testing.T) {
-	g, err := NewRaterGraph(ratedBy([]string{"no", "yes"}, "Ann x no", "bob x yes", "ann y no", "bob y yes"))
+	g, err := checkedRaters(ratedBy([]string{"no", "yes"}, "Ann x no", "bob x yes", "ann y no", "bob y yes"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +239,8 @@ func TestRaterGraphGroups(t *testing.T) {
 		reason  string
 	}{
 		"connected":  {main, []int{0, 0, 0}, "", true, ""},
-		"stray name": {slices.Concat(main, group("y", 2, "Ann"), group("z", 1, "gil")), []int{0, 0, 0, -1, -1}, `"Ann" (2 votes), "gil" (1 vote)`, true, "3 votes by 2 raters count as cast by an average rater"},
-		"new rater":  {slices.Concat(group("y", 1, "gil"), main), []int{-1, 0, 0, 0}, `"gil" (1 vote)`, true, "1 vote by 1 rater counts as cast by an average rater"},
+		"stray name": {slices.Concat(main, group("y", 2, "Ann"), group("z", 1, "gil")), []int{0, 0, 0, -1, -1}, `"Ann" (2 votes), "gil" (1 vote)`, true, "3 votes by 2 raters treated as cast by an average rater"},
+		"new rater":  {slices.Concat(group("y", 1, "gil"), main), []int{-1, 0, 0, 0}, `"gil" (1 vote)`, true, "1 vote by 1 rater treated as cast by an average rater"},
 		"two groups": {slices.Concat(main, group("y", 30, "dee", "eve")), []int{0, 0, 0, 1, 1}, "", true, "raters fall into 2 groups without a common item, such as {ann, bob, cy} and {dee, eve}"},
 		"small pair": {slices.Concat(main, group("y", 29, "dee", "eve")), []int{0, 0, 0, -1, -1}, `"dee" (29 votes), "eve" (29 votes)`, true, "58 votes by 2 raters"},
 		"a lone one": {slices.Concat(main, group("y", 100, "dee")), []int{0, 0, 0, -1}, `"dee" (100 votes)`, true, "100 votes by 1 rater"},
@@ -248,7 +248,7 @@ func TestRaterGraphGroups(t *testing.T) {
 		"lone ones":  {slices.Concat(group("x", 40, "ann"), group("y", 40, "bob")), []int{0, 0}, "", false, "raters fall into 2 groups"},
 	} {
 		ds := ratedBy([]string{"no", "yes"}, c.ratings...)
-		g, err := NewRaterGraph(ds)
+		g, err := checkedRaters(ds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,4 +264,13 @@ func TestRaterGraphGroups(t *testing.T) {
 			t.Errorf("%s: groups %v, left %s, apart %v, %q", name, group, left, g.Separable, g.Reasons)
 		}
 	}
+}
+
+// checkedRaters returns the graph of the raters of ds.
+func checkedRaters(ds *dataset.Dataset) (*RaterGraph, error) {
+	r, err := Check(ds, CheckOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return r.RaterGraph, nil
 }

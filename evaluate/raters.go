@@ -88,10 +88,8 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 	for _, id := range slices.Sorted(maps.Keys(of)) {
 		r := of[id]
 		n := float64(r.n)
-		x := Rater{Rater: int(id), Votes: r.n, Agreement: Number(r.agree / n), Expected: Number(r.expected / n)}
-		if x.Rater >= 0 && x.Rater < len(names) {
-			x.Name = names[x.Rater]
-		}
+		x := Rater{Rater: int(id), Name: names[id], Votes: r.n,
+			Agreement: Number(r.agree / n), Expected: Number(r.expected / n)}
 		agreement, usage := math.NaN(), math.NaN()
 		if r.mixed >= informative {
 			if r.variance > 1e-9 {
@@ -105,14 +103,11 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 		}
 		raters = append(raters, x)
 	}
-	for i, p := range holm(ps) {
-		x := &raters[i/2]
-		if i%2 == 0 {
-			x.AgreementP = Number(p)
-		} else {
-			x.UsageP = Number(p)
-		}
-		x.Differs = x.Differs || p < 0.05
+	adjusted := holm(ps)
+	for i := range raters {
+		x := &raters[i]
+		x.AgreementP, x.UsageP = Number(adjusted[2*i]), Number(adjusted[2*i+1])
+		x.Differs = x.AgreementP < 0.05 || x.UsageP < 0.05
 	}
 	return raters
 }
@@ -208,8 +203,13 @@ func (r *RaterReport) add(name string) *RaterEstimate {
 func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	x.Average, x.Votes = true, Number(votes)
 	if r.BiasSD.Known() {
-		x.Bias = IntervalEstimate{Estimate{0, r.BiasSD}, -normal975 * r.BiasSD, normal975 * r.BiasSD}
+		x.Bias = normalInterval(0, r.BiasSD)
 	}
+}
+
+// normalInterval returns an estimate with the 95% interval of the normal distribution.
+func normalInterval(value, se Number) IntervalEstimate {
+	return IntervalEstimate{Estimate{value, se}, value - normal975*se, value + normal975*se}
 }
 
 // The flags of raters.
@@ -264,23 +264,21 @@ func DescribeRaters(ds *dataset.Dataset, raters *head.RaterModel, names []string
 
 // compare adds how the raters of ds vote compared with each other.
 func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
-	place := make([]int, len(ds.Raters))
-	votes := make([]float64, len(ds.Raters))
+	place := make([]int, len(ds.Raters)) // in r.Raters, of those who voted
+	votes := make([]int, len(ds.Raters))
 	for _, v := range ds.Ratings {
 		votes[v.Rater]++
 	}
 	modelled := len(r.Raters)
 	for i, n := range votes {
-		place[i] = -1
-		if n > 0 {
-			place[i] = add(raterName(ds.Raters, i))
-			x := &r.Raters[place[i]]
-			switch {
-			case !r.Modelled:
-				x.Votes = Number(n)
-			case place[i] >= modelled:
-				r.average(x, int(n))
-			}
+		if n == 0 {
+			continue
+		}
+		place[i] = add(raterName(ds.Raters, i))
+		if x := &r.Raters[place[i]]; !r.Modelled {
+			x.Votes = Number(n)
+		} else if place[i] >= modelled {
+			r.average(x, n)
 		}
 	}
 	for _, x := range compareRaters(ds.Ratings, NewVotes(ds), ds.Raters) {
@@ -298,17 +296,15 @@ func BiasOf(c *head.RaterModel, r int) IntervalEstimate {
 	if len(c.Bias) == 0 {
 		return unknownInterval
 	}
-	b, se := c.Bias[r], c.BiasSE[r]
-	return IntervalEstimate{Estimate{Number(b), Number(se)}, Number(b - normal975*se), Number(b + normal975*se)}
+	return normalInterval(Number(c.Bias[r]), Number(c.BiasSE[r]))
 }
 
 // GuessOf returns the guess rate of rater r with its 95% interval, which is symmetric for the
 // logit.
 func GuessOf(c *head.RaterModel, r int) IntervalEstimate {
-	u, se := c.GuessLogit[r], c.GuessLogitSE[r]
-	share := func(logit float64) Number { return Number(1 / (1 + math.Exp(-logit))) }
-	g := Number(c.Guess[r])
-	return IntervalEstimate{Estimate{g, g * (1 - g) * Number(se)}, min(g, share(u-normal975*se)), max(g, share(u+normal975*se))}
+	u, g := normalInterval(Number(c.GuessLogit[r]), Number(c.GuessLogitSE[r])), Number(c.Guess[r])
+	share := func(logit Number) Number { return Number(1 / (1 + math.Exp(float64(-logit)))) }
+	return IntervalEstimate{Estimate{g, g * (1 - g) * u.SE}, min(g, share(u.Lo)), max(g, share(u.Hi))}
 }
 
 // flag sets the flags of raters who are biased or guess.

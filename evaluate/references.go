@@ -48,16 +48,11 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 		return nil, fmt.Errorf("references: %w", err)
 	}
 	s := &ReferenceScores{}
-	if s.losses, err = r.losses(d.x, d.votes); err != nil {
-		return nil, fmt.Errorf("references: %w", err)
-	}
-	return s, nil
+	s.losses, err = r.losses(d.x, d.votes)
+	return s, err
 }
 
 func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*References, error) {
-	if err := d.votes.check(); err != nil {
-		return nil, err
-	}
 	r := &References{Constant: fitConstant(d.votes), ConstantDirichlet: fitConstantDirichlet(d.votes)}
 	if d.x == nil {
 		return r, nil
@@ -72,11 +67,8 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 // losses returns the losses of votes under each reference; those of the logistic
 // regression are nil without features.
 func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, err error) {
-	if err := votes.check(); err != nil {
-		return l, err
-	}
 	if n := len(r.Constant.Probabilities); n != votes.Classes || len(r.ConstantDirichlet.Alpha) != n {
-		return l, fmt.Errorf("references of %d classes, but votes on %d", n, votes.Classes)
+		return l, fmt.Errorf("references: expected votes on %d classes, found %d", n, votes.Classes)
 	}
 	l[refConstant], l[refConstantDM] = r.Constant.losses(votes), r.ConstantDirichlet.losses(votes)
 	if r.Logistic != nil && x != nil {
@@ -198,25 +190,22 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 type referenceData struct {
 	x      *logistic.Dense // features; nil if there are none, or too many
 	votes  Votes
-	groups []int
+	groups []string // nil if there are none
 }
 
 // newReferenceData reads some items of ds, with features transformed by t. training
 // reports whether t was fitted to ds.
 func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
-	var groups []string
 	for _, j := range items {
 		d.votes.Counts = append(d.votes.Counts, float64s(ds.CountsOf(j))...)
 		if ds.Groups != nil {
-			groups = append(groups, ds.Groups[j])
+			d.groups = append(d.groups, ds.Groups[j])
 		}
 	}
-	var err error
-	if groups != nil {
-		if d.groups, _, err = unitsOf(len(items), groups); err != nil {
-			return nil, err
-		}
+	err := d.votes.check()
+	if err != nil {
+		return nil, err
 	}
 	d.x, err = referenceFeatures(ctx, t, ds, items, training)
 	return d, err

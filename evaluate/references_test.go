@@ -5,10 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"credence/internal/logistic"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
 )
@@ -111,13 +112,13 @@ func TestReferencesOnTheirModel(t *testing.T) {
 
 func TestReferencesJSON(t *testing.T) {
 	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
-	defer par.SetThreads(0)
-	par.SetThreads(3)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(3)
 	r, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	par.SetThreads(1)
+	runtime.GOMAXPROCS(1)
 	again, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)
@@ -185,9 +186,9 @@ func TestLogisticErrors(t *testing.T) {
 		v    Votes
 		want string
 	}{
-		{&logistic.Dense{}, v, "0 feature values in 0 columns for 2 items"},
-		{&logistic.Dense{Columns: 1, Values: []float64{1}}, v, "1 feature values in 1 columns for 2 items"},
-		{&logistic.Dense{Columns: 1, Values: []float64{1, math.Inf(1)}}, v, "feature 0 of item 1 is +Inf: features are finite"},
+		{&logistic.Dense{}, v, "expected features of 2 items in 0 columns, found 0 values"},
+		{&logistic.Dense{Columns: 1, Values: []float64{1}}, v, "expected features of 2 items in 1 columns, found 1 values"},
+		{&logistic.Dense{Columns: 1, Values: []float64{1, math.Inf(1)}}, v, "feature 0 of item 1: expected a finite number, found +Inf"},
 		{&logistic.Dense{Columns: 1, Values: []float64{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
 	} {
 		if _, err := (&referenceData{x: c.x, votes: c.v}).fitLogistic(t.Context(), 0); err == nil || err.Error() != c.want {
@@ -207,13 +208,14 @@ func TestLogisticManyItems(t *testing.T) {
 	const n, groups = 6000, 40
 	r := rand.New(rng.New(1, t.Name()))
 	x, v := &logistic.Dense{Columns: groups}, Votes{Classes: 2}
-	of := make([]int, n)
+	of := make([]string, n)
 	for j := range n {
-		of[j] = j % groups
+		g := j % groups
+		of[j] = strconv.Itoa(g)
 		row := make([]float64, groups)
-		row[of[j]] = 6
+		row[g] = 6
 		x.Values = append(x.Values, row...)
-		yes := float64(of[j]%2) * float64(1+r.IntN(2))
+		yes := float64(g%2) * float64(1+r.IntN(2))
 		v.Counts = append(v.Counts, yes, 2-yes)
 	}
 	split, err := (&referenceData{x: x, votes: v}).fitLogistic(t.Context(), 1)

@@ -103,17 +103,22 @@ func (r *Result) judge() {
 		r.Warnings.add("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
 	}
 	if d := r.DispersionRatio; r.DispersionP < 0.01 && !r.NearOne() {
-		how, what := "more", "too narrow or means are off"
+		how, what := "more", "too narrow or means are wrong"
 		if d.Value < 1 {
 			how, what = "less", "too wide"
 		}
-		r.Warnings.add("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
+		r.Warnings.add("true probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
 			how, d.Value, d.Lo, d.Hi, what)
 	}
 	r.judgeColumns()
 	r.judgeClasses()
-	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
-		r.Warnings.add("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+	r.judgeAgainst(r.LessLogisticDM, "logistic regression with a concentration")
+}
+
+// judgeAgainst warns if the model is not clearly better than a reference.
+func (r *Result) judgeAgainst(d *Difference, reference string) {
+	if d != nil && d.Hi >= 0 {
+		r.Warnings.add("no better than %s: %.3f nats per vote, 95%% interval %.3f to %.3f", reference, d.Value, d.Lo, d.Hi)
 	}
 }
 
@@ -140,7 +145,7 @@ func (r *Result) judgeColumns() {
 		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk.Value, lo.Name, hi.Shrunk.Value, hi.Name))
 	}
 	if differ != nil {
-		r.Warnings.add("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
+		r.Warnings.add("intervals are too wide for some items and too narrow for others, by %s: do not rely on them where the ratio is far from one", strings.Join(differ, ", "))
 	}
 }
 
@@ -149,11 +154,11 @@ func (r *Result) judgeClasses() {
 	var off []string
 	for _, c := range r.ClassCalibration {
 		if c.Off() {
-			off = append(off, fmt.Sprintf("%s (predicted %.3g%%, seen %.3g%%)", c.Class, 100*c.Expected, 100*c.Observed))
+			off = append(off, fmt.Sprintf("%s (predicted %.3g%%, observed %.3g%%)", c.Class, 100*c.Expected, 100*c.Observed))
 		}
 	}
 	if off != nil {
-		r.Warnings.add("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
+		r.Warnings.add("classes do not receive the predicted share of votes: %s; train on items like these, or use the probabilities only to rank items", strings.Join(off, ", "))
 	}
 }
 
@@ -167,9 +172,6 @@ type Message struct {
 // Kind identifies what a message is about. It is the format string of its sentence.
 type Kind string
 
-// plain is the kind of a message read from JSON, where only the sentence is known.
-const plain Kind = "%s"
-
 // Messages is a list of messages.
 type Messages []Message
 
@@ -182,9 +184,9 @@ func (m Message) String() string { return fmt.Sprintf(string(m.Kind), m.Args...)
 // MarshalText returns the sentence.
 func (m Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText stores a sentence as a message of the kind plain.
+// UnmarshalText stores a sentence as a message of the kind "%s": in JSON only the sentence is known.
 func (m *Message) UnmarshalText(text []byte) error {
-	*m = Message{plain, []any{string(text)}}
+	*m = Message{"%s", []any{string(text)}}
 	return nil
 }
 
@@ -194,26 +196,23 @@ type Number float64
 
 // MarshalJSON writes the number, or null.
 func (x Number) MarshalJSON() ([]byte, error) {
-	f := float64(x)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+	if !x.Known() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(f)
+	return json.Marshal(float64(x))
 }
 
 // UnmarshalJSON reads a number; null is NaN.
 func (x *Number) UnmarshalJSON(b []byte) error {
 	if bytes.Equal(b, []byte("null")) {
-		*x = Number(math.NaN())
+		*x = unknown
 		return nil
 	}
 	return json.Unmarshal(b, (*float64)(x))
 }
 
 // Known reports whether the number could be computed.
-func (x Number) Known() bool {
-	return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0)
-}
+func (x Number) Known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
 var unknown = Number(math.NaN())
 

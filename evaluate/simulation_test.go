@@ -123,7 +123,7 @@ func TestPITFalseAlarms(t *testing.T) {
 	alarms := 0
 	for i := range sets {
 		w := simulate(t, 60, 3, 5, 100+uint64(i))
-		s, err := newSample(t.Context(), &Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
+		s, err := newSample(t.Context(), Input{Predictions: predictionsOf(w.mixtures), Votes: w.votes})
 		if err != nil {
 			t.Fatal(err)
 		}

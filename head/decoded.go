@@ -120,18 +120,30 @@ func (a *Decoded) ReportedDist() *mixture.Dirichlet {
 // Decode returns the predictions for N items from the outputs of each member or pass. It uses all cores.
 // Items that cannot be decoded have an Err; the returned error is that of the first of them.
 func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
-	return decode(h.Decode, h.Outputs(), outputs, n)
+	return DecodeOptions{}.Decode(h, outputs, n)
 }
 
-// decode calls f for chunks of the N items, on all cores.
-func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
+// DecodeOptions controls how outputs are decoded.
+type DecodeOptions struct {
+	// MeansOnly is faster: only Mean and Err of the result are certain to be set.
+	MeansOnly bool
+	// Threads is the largest number of goroutines; 0 means all cores. Results do not depend on it.
+	Threads int
+}
+
+// Decode is [Decode] with options.
+func (o DecodeOptions) Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
+	f, width := h.Decode, h.Outputs()
+	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok && o.MeansOnly {
+		f = m.means
+	}
 	decoded := make([]Decoded, n)
-	par.Chunks(n, 64, func(lo, hi int) {
-		part := make([]Output, len(outputs))
+	par.Limit(o.Threads).Chunks(n, 64, func(lo, hi int) {
+		chunk := make([]Output, len(outputs))
 		for i, out := range outputs {
-			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+			chunk[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
 		}
-		f(decoded[lo:hi], part)
+		f(decoded[lo:hi], chunk)
 	})
 	for j := range decoded {
 		if err := decoded[j].Err; err != nil {
@@ -144,7 +156,7 @@ func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output
 // finite returns an error that shows the first value that is not finite.
 func finite(out []float32) error {
 	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
-		return fmt.Errorf("a network's output is %v", out[i])
+		return fmt.Errorf("expected finite outputs of the network, found %v", out[i])
 	}
 	return nil
 }
@@ -165,15 +177,6 @@ func Dists(decoded []Decoded) []*mixture.Dirichlet {
 // prediction must have a distribution.
 func (a *Decoded) Reported() mixture.Reported {
 	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
-}
-
-// DecodeMeans is a faster [Decode] for callers that need means alone: only Mean and Err of the result are
-// certain to be set.
-func DecodeMeans(h Head, outputs []Output, n int) ([]Decoded, error) {
-	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok {
-		return decode(m.means, h.Outputs(), outputs, n)
-	}
-	return Decode(h, outputs, n)
 }
 
 // means fills in Mean and Err of dst [N] as Decode would, for less work: no distribution is made, and the

@@ -54,6 +54,9 @@ type Task struct {
 	// nil if all belong to one. Biases are comparable within a group only: their mean over the votes of each
 	// group is 0.
 	RaterGroups []int
+
+	// Threads is the largest number of goroutines that compute a loss; 0 means all cores. Results do not depend on it.
+	Threads int
 }
 
 // Objective scores raw outputs against votes.
@@ -168,7 +171,7 @@ func (DefaultHead) SetState(state []float64) error {
 }
 
 // noState returns the error for an invalid state of a loss.
-func noState(state []float64) error { return fmt.Errorf("the loss has no state like %v", state) }
+func noState(state []float64) error { return fmt.Errorf("invalid state of the loss: %v", state) }
 
 // Step is the position in a training run at which a loss is evaluated, for heads that draw random
 // numbers or change over time.
@@ -308,28 +311,24 @@ func (s *Setting) set(value string) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(value)
 		if err != nil || n == 0 {
-			return fmt.Errorf("setting %s is %q, want a whole number that is not 0", s.Name, value)
+			return fmt.Errorf("setting %s: expected a whole number other than 0, found %q", s.Name, value)
 		}
 		s.value.SetInt(int64(n))
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(x > 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("setting %s is %q, want a number above 0", s.Name, value)
+			return fmt.Errorf("setting %s: expected a number above 0, found %q", s.Name, value)
 		}
 		s.value.SetFloat(x)
 	}
 	return nil
 }
 
-// SettingValue returns the value of the named setting in the form that WithSetting parses, or "" if there is no
+// SettingValue returns the value of the named setting in the form that WithSetting parses, or "" if the method has no
 // such setting.
 func SettingValue(m Method, name string) string {
 	for _, s := range Settings(m) {
-		switch {
-		case s.Name != name:
-		case s.value.Kind() == reflect.Float64:
-			return strconv.FormatFloat(s.value.Float(), 'g', -1, 64)
-		default:
+		if s.Name == name {
 			return fmt.Sprint(s.value.Interface())
 		}
 	}
@@ -340,11 +339,10 @@ func SettingValue(m Method, name string) string {
 func Complete(m Method) Method {
 	v, list := settings(m)
 	for _, s := range list {
-		if !s.value.IsZero() || s.Default == "" {
-			continue
-		}
-		if err := s.set(s.Default); err != nil {
-			panic(fmt.Sprintf("method %s: default of %s: %v", m.Name(), s.Name, err))
+		if s.value.IsZero() && s.Default != "" {
+			if err := s.set(s.Default); err != nil {
+				panic(fmt.Sprintf("method %s: default of %s: %v", m.Name(), s.Name, err))
+			}
 		}
 	}
 	return v.Interface().(Method)
@@ -383,19 +381,21 @@ func Parse(text []byte, own ...Method) (Method, error) {
 // checked returns an error unless there are at least two classes and every setting is finite and positive.
 // Settings named in negative may also be -1.
 func checked(m Method, t Task, negative ...string) error {
-	bad := func(name string, found any, want string) error {
-		return fmt.Errorf("method %s: %s %v, want %s", m.Name(), name, found, want)
-	}
 	if t.Classes < 2 {
-		return bad("classes", t.Classes, "at least 2")
+		return outOfRange(m, "classes", "at least 2", t.Classes)
 	}
 	for _, s := range Settings(m) {
 		switch f := s.value; {
 		case f.Kind() == reflect.Float64 && !(f.Float() > 0 && !math.IsInf(f.Float(), 0)):
-			return bad(s.Name, f.Float(), "more than 0")
+			return outOfRange(m, s.Name, "a number above 0", f.Float())
 		case f.Kind() == reflect.Int && f.Int() < 1 && !slices.Contains(negative, s.Name):
-			return bad(s.Name, f.Int(), "at least 1")
+			return outOfRange(m, s.Name, "at least 1", f.Int())
 		}
 	}
 	return nil
+}
+
+// outOfRange returns the error for a setting of a method with an invalid value.
+func outOfRange(m Method, name, expected string, found any) error {
+	return fmt.Errorf("method %s: %s: expected %s, found %v", m.Name(), name, expected, found)
 }

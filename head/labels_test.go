@@ -272,15 +272,15 @@ func TestSettingsRefused(t *testing.T) {
 		d    int
 		want string
 	}{
-		{Softmax{}, 1, "classes 1, want at least 2"},
-		{MVE{Floor: -1}, 2, "floor -1, want more than 0"},
-		{QD{Level: 1}, 2, "level 1, want between 0 and 1"},
-		{QD{Soften: math.Inf(1)}, 2, "soften +Inf"},
-		{QD{Lambda: math.NaN()}, 2, "lambda NaN"},
-		{Confidence{Budget: -1}, 2, "budget -1"},
-		{Evidential{Anneal: -1}, 2, "anneal -1"},
-		{Evidential{Evidence: "abs"}, 2, `evidence "abs", want one of [softplus relu exp]`},
-		{Dropout{Passes: 1}, 2, "passes 1, want between 2 and 10000"},
+		{Softmax{}, 1, "classes: expected at least 2, found 1"},
+		{MVE{Floor: -1}, 2, "floor: expected a number above 0, found -1"},
+		{QD{Level: 1}, 2, "level: expected a number between 0 and 1, found 1"},
+		{QD{Soften: math.Inf(1)}, 2, "soften: expected a number above 0, found +Inf"},
+		{QD{Lambda: math.NaN()}, 2, "lambda: expected a number above 0, found NaN"},
+		{Confidence{Budget: -1}, 2, "budget: expected a number above 0, found -1"},
+		{Evidential{Anneal: -1}, 2, "anneal: expected at least 1, found -1"},
+		{Evidential{Evidence: "abs"}, 2, `evidence: expected one of [softplus relu exp], found "abs"`},
+		{Dropout{Passes: 1}, 2, "passes: expected a number from 2 to 10000, found 1"},
 	} {
 		if _, err := c.m.New(Task{Classes: c.d}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %+v: error %v, want %q", c.m.Name(), c.m, err, c.want)

@@ -26,7 +26,7 @@ func TestMeans(t *testing.T) {
 	compare := func() {
 		t.Helper()
 		want, wantErr := Decode(h, outputs, n)
-		got, gotErr := DecodeMeans(h, outputs, n)
+		got, gotErr := DecodeOptions{MeansOnly: true}.Decode(h, outputs, n)
 		if (wantErr == nil) != (gotErr == nil) || wantErr != nil && wantErr.Error() != gotErr.Error() {
 			t.Fatalf("error %v, want %v", gotErr, wantErr)
 		}

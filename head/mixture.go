@@ -3,7 +3,9 @@ package head
 import (
 	"fmt"
 	"math"
+	"strconv"
 
+	"credence/internal/par"
 	"credence/internal/special"
 	"credence/mixture"
 )
@@ -49,14 +51,13 @@ func (m Mixture) New(t Task) (Head, error) {
 		return nil, err
 	}
 	if m.Components > maxOutputs/(t.Classes+1) {
-		return nil, fmt.Errorf("method mixture: %d components of %d classes, want at most %d outputs",
-			m.Components, t.Classes, maxOutputs)
+		return nil, outOfRange(m, "components", fmt.Sprintf("at most %d", maxOutputs/(t.Classes+1)), m.Components)
 	}
 	if m.Limit > maxLogAlpha {
-		return nil, fmt.Errorf("method mixture: limit %v, want at most %v", m.Limit, maxLogAlpha)
+		return nil, outOfRange(m, "limit", fmt.Sprintf("at most %v", maxLogAlpha), m.Limit)
 	}
 	k, d := m.Components, t.Classes
-	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit}
+	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit, threads: par.Limit(t.Threads)}
 	h.each, h.exp, h.few, h.many = h.largestOf, h.exponentialsOf, h.fewLoss, h.longLoss
 	switch m.Raters {
 	case "on":
@@ -64,28 +65,34 @@ func (m Mixture) New(t Task) (Head, error) {
 	case "":
 		return h, nil
 	}
-	return nil, fmt.Errorf("method mixture: raters %q, want on or nothing", m.Raters)
+	return nil, outOfRange(m, "raters", `"on" or ""`, strconv.Quote(m.Raters))
 }
 
 // Traits implements [Head].
 func (h *mixtureHead) Traits() Traits { return Traits{Joint: true} }
 
 // Criterion implements [Head]: the joint negative log-likelihood per vote.
-func (h *mixtureHead) Criterion() Criterion { return &jointCriterion{h: h} }
+func (h *mixtureHead) Criterion() Criterion { return &jointCriterion{add: h.score} }
 
+// jointCriterion is the joint negative log-likelihood per vote: add adds those of a batch to the sums.
 type jointCriterion struct {
-	h          *mixtureHead
+	add        func(c *jointCriterion, out []float32, b Batch)
 	sum, votes float64
 }
 
-func (c *jointCriterion) Add(out []float32, b Batch) {
+func (c *jointCriterion) Add(out []float32, b Batch) { c.add(c, out, b) }
+
+func (c *jointCriterion) Value() float64 { return c.sum / c.votes }
+
+// score adds the losses of a batch to the criterion.
+func (h *mixtureHead) score(c *jointCriterion, out []float32, b Batch) {
 	if b.Weights == nil {
-		loss, _ := c.h.mean(nil, out, b.Counts)
+		loss, _ := h.mean(nil, out, b.Counts)
 		c.sum += loss * float64(b.Items())
 		c.votes += b.Counts.Votes()
 		return
 	}
-	width := c.h.Outputs()
+	width := h.Outputs()
 	var outputs, counts []float64
 	sum, votes := 0.0, 0.0
 	for j, weight := range b.Weights {
@@ -109,8 +116,6 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 	return dst
 }
 
-func (c *jointCriterion) Value() float64 { return c.sum / c.votes }
-
 // Decode implements [Head].
 func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 	k, d, width := h.components, h.classes, h.Outputs()
@@ -126,7 +131,7 @@ func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 		}
 		m, err := mixture.NewDirichlet(weights, alpha)
 		if err != nil {
-			dst[j] = Decoded{Err: fmt.Errorf("the network's outputs are no mixture: %w", err)}
+			dst[j] = Decoded{Err: fmt.Errorf("the network's outputs are not a mixture: %w", err)}
 			continue
 		}
 		dst[j] = NewDecoded(m)

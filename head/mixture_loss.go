@@ -1,8 +1,8 @@
 package head
 
 import (
-	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -19,6 +19,7 @@ type mixtureHead struct {
 	components, classes int
 	limit               float32
 	bound               float64 // the limit, not rounded
+	threads             par.Limit
 	clamped, seen       int64
 	device              MixtureLoss
 	inside              bool // whether all raw outputs of the batch are within the limit
@@ -40,7 +41,7 @@ type mixtureHead struct {
 	scale     float64
 }
 
-// lossPart is the result for a chunk of a batch: the largest raw output in absolute
+// lossBlock is the result for a block of a batch: the largest raw output in absolute
 // value, the number of values of log α outside the limits, and the sum of the losses of
 // items with few votes.
 type lossBlock struct {
@@ -49,7 +50,7 @@ type lossBlock struct {
 	sum     float64
 }
 
-// partItems is the number of items per chunk: some microseconds of work, and a power
+// blockItems is the number of items per block: some microseconds of work, and a power
 // of two, as batch sizes often are.
 func (h *mixtureHead) blockItems() int {
 	n := 64
@@ -59,7 +60,7 @@ func (h *mixtureHead) blockItems() int {
 	return n
 }
 
-// part returns the range of items of chunk p.
+// block returns the range of items of block p.
 func (h *mixtureHead) block(p int) (lo, hi int) {
 	per := h.blockItems()
 	return p * per, min((p+1)*per, len(h.out)/h.Outputs())
@@ -79,13 +80,10 @@ func (h *mixtureHead) ResetClamped() { h.clamped, h.seen = 0, 0 }
 func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
 	loss := Loss{Votes: b.Counts.Votes()}
 	loss.Mean, loss.Over = h.mean(grad, out, b.Counts)
-	if grad == nil || b.Weights == nil {
-		return loss
-	}
-	width := h.Outputs()
 	for j, w := range b.Weights {
-		for i := range width {
-			grad[j*width+i] *= float32(w)
+		g := row(grad, j, h.Outputs())
+		for i := range g {
+			g[i] *= float32(w)
 		}
 	}
 	return loss
@@ -148,13 +146,9 @@ func (l *MixtureLoss) Loss() Loss {
 
 // mean returns the mean loss of a batch and the number of items that it is over.
 func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float64) {
-	n, width := votes.Items(), h.Outputs()
-	if votes.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
-		panic(fmt.Sprintf("mixture head: %d outputs, %d gradients for %d items of %d classes, want %d outputs per item of %d classes",
-			len(out), len(grad), n, votes.Classes, width, h.classes))
-	}
+	checkShape(grad, out, votes, h.classes, h.Outputs())
 	voted, long := 0, h.long[:0]
-	for j := range n {
+	for j := range votes.Items() {
 		m, whole := tally(votes.Item(j))
 		if m != 0 {
 			voted++
@@ -171,20 +165,20 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	h.exps = room(h.exps, len(out))
 	h.survey(h.exps, out)
 	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
-	for len(h.fews) < par.Threads() {
+	for len(h.fews) < h.threads.Workers() {
 		h.fews = append(h.fews, newFewWork(h.components, h.classes))
 	}
-	par.ForWorker(len(h.blocks), h.few)
+	h.threads.ForWorker(len(h.blocks), h.few)
 	sum := 0.0
 	for _, p := range h.blocks {
 		sum += p.sum
 		h.clamped += p.clamped
 	}
 	if len(long) > 0 {
-		for len(h.works) < par.Threads() {
+		for len(h.works) < h.threads.Workers() {
 			h.works = append(h.works, newWork(h.components, h.classes))
 		}
-		par.ForWorker((len(long)+longItems-1)/longItems, h.many)
+		h.threads.ForWorker((len(long)+longItems-1)/longItems, h.many)
 		for i := range long {
 			sum += long[i].nll
 		}
@@ -195,7 +189,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 // isFew reports whether the likelihood of m votes is multiplied out.
 func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 
-// fewLoss computes the exponentials of the items of chunk p, and the losses of those with
+// fewLoss computes the exponentials of the items of block p, and the losses of those with
 // few votes or none. Their likelihoods are multiplied, so that many share a logarithm.
 func (h *mixtureHead) fewLoss(worker, p int) {
 	h.exponentialsOf(p)
@@ -234,25 +228,25 @@ func (h *mixtureHead) survey(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
 	h.out, h.exps = out, exps
 	n, per := len(out)/h.Outputs(), h.blockItems()
-	parts := (n + per - 1) / per
-	for len(h.blocks) < parts {
+	count := (n + per - 1) / per
+	for len(h.blocks) < count {
 		h.blocks = append(h.blocks, lossBlock{})
 	}
-	h.blocks = h.blocks[:parts]
-	par.For(parts, h.each)
+	h.blocks = h.blocks[:count]
+	h.threads.For(count, h.each)
 	h.inside = true
 	for _, p := range h.blocks {
 		h.inside = h.inside && !(p.top > h.limit)
 	}
 }
 
-// largestOf finds the largest raw output of chunk p.
+// largestOf finds the largest raw output of block p.
 func (h *mixtureHead) largestOf(p int) {
 	lo, hi := h.block(p)
 	h.blocks[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
-// exponentialsOf fills exps of the items of chunk p with the unnormalized weights and with α, and
+// exponentialsOf fills exps of the items of block p with the unnormalized weights and with α, and
 // counts the values of log α outside the limits. Nearly always all raw outputs
 // are within the limits, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {
@@ -268,18 +262,9 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	clamped := int64(0)
 	for j := 0; j < len(out); j += width {
 		o, e := out[j:j+width], exps[j:j+width]
-		top := o[0]
-		for _, x := range o[1:k] {
-			if x > top {
-				top = x
-			}
-		}
+		top := slices.Max(o[:k])
 		for i, x := range o[:k] {
-			x -= top
-			if x < -80 {
-				x = -80 // below faintest, but not subnormal
-			}
-			e[i] = x
+			e[i] = max(x-top, -80) // below faintest, but not subnormal
 		}
 		e = e[k:]
 		for i, x := range o[k:] {
@@ -359,7 +344,7 @@ func (h *mixtureHead) longLoss(worker, p int) {
 		}
 		items[i].nll = w.nll(og, w.out, w.counts, h.components, float64(h.limit))
 		for i, x := range og {
-			g[i] = float32(math.Copysign(flush(math.Abs(x*h.scale)), x))
+			g[i] = flushed(x * h.scale)
 		}
 	}
 }

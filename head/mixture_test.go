@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -296,7 +296,7 @@ func BenchmarkMixture(b *testing.B) {
 // TestLossThreads: items with few votes, many and none give the same bits on any
 // number of threads.
 func TestLossThreads(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const n = 500
 	r := rand.New(rng.New(5, "test"))
 	votes := Counts{Classes: 4, Values: make([]float32, n*4)}
@@ -310,7 +310,7 @@ func TestLossThreads(t *testing.T) {
 		}
 		want, outside := 0.0, int64(0)
 		for _, threads := range []int{1, 2, 5} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			h, grad := newMixture(t, 3, 4), make([]float32, len(out))
 			loss := lossOf(h, grad, out, votes)
 			clamped, _ := h.Clamped()

@@ -16,7 +16,7 @@ func NLL(grad, outputs, counts []float64) float64 {
 	d := len(counts)
 	k := len(outputs) / (d + 1)
 	if k < 1 || k*(d+1) != len(outputs) || grad != nil && len(grad) != len(outputs) {
-		panic("head: NLL: lengths of outputs, counts and grad do not fit")
+		panic("head: NLL: lengths of outputs, counts and grad do not match")
 	}
 	return newWork(k, d).nll(grad, outputs, counts, k, maxLogAlpha)
 }
@@ -304,20 +304,7 @@ func (h *fewWork) two(alpha, s []float32) {
 	like := h.like
 	alpha = alpha[:2*len(like)]
 	rising := h.rising[:2*len(like)]
-	if s[0] == 1 {
-		for c := range like {
-			a, b := float64(alpha[2*c]), float64(alpha[2*c+1])
-			a0 := a + b
-			a1 := a0 + 1
-			inv := 1 / (a0 * a1)
-			u, v := a1*inv, a0*inv
-			like[c] = a * b * inv
-			rising[2*c] = b*u - a*v
-			rising[2*c+1] = a*u - b*v
-		}
-		return
-	}
-	won := 0 // the class with both votes
+	split, won := s[0] == 1, 0 // one vote each; or the class with both
 	if s[0] == 0 {
 		won = 1
 	}
@@ -327,8 +314,12 @@ func (h *fewWork) two(alpha, s []float32) {
 		a1 := a0 + 1
 		inv := 1 / (a0 * a1)
 		u, v := a1*inv, a0*inv
-		like[c] = a * (a + 1) * inv
-		rising[2*c+won] = b * (u + a/(a+1)*v)
-		rising[2*c+1-won] = -b * (u + v)
+		if split {
+			like[c] = a * b * inv
+			rising[2*c], rising[2*c+1] = b*u-a*v, a*u-b*v
+		} else {
+			like[c] = a * (a + 1) * inv
+			rising[2*c+won], rising[2*c+1-won] = b*(u+a/(a+1)*v), -b*(u+v)
+		}
 	}
 }

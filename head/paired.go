@@ -1,7 +1,6 @@
 package head
 
 import (
-	"fmt"
 	"math"
 
 	"credence/internal/special"
@@ -133,8 +132,8 @@ const leastQD = 100
 
 // QD is quality-driven intervals.
 type QD struct {
-	Lambda float64 `json:"lambda" default:"15" help:"how much a shortfall of the coverage counts"`
-	Soften float64 `json:"soften" default:"160" help:"how steep the soft capture is"`
+	Lambda float64 `json:"lambda" default:"15" help:"weight of a shortfall in coverage"`
+	Soften float64 `json:"soften" default:"160" help:"steepness of the soft capture"`
 	Level  float64 `json:"level" default:"0.95" help:"share of labels to capture"`
 }
 
@@ -145,7 +144,7 @@ func (QD) Name() string { return "qd" }
 func (m QD) New(t Task) (Head, error) {
 	m = Complete(m).(QD)
 	if !(m.Level > 0 && m.Level < 1) {
-		return nil, fmt.Errorf("method qd: level %v, want between 0 and 1", m.Level)
+		return nil, outOfRange(m, "level", "a number between 0 and 1", m.Level)
 	}
 	h := &qd{newPaired(t.Classes), m}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
@@ -310,8 +309,8 @@ func spread(x []float64) (mean, sd float64) {
 func (h *qd) Traits() Traits {
 	return Traits{
 		LeastBatch: leastQD, Coarse: true,
-		Meaning: "The width of an interval that is to hold a single label, 0 or 1, most of the time. " +
-			"Where both labels are plausible the right interval is [0, 1]; it says nothing of how far the probability " +
+		Meaning: "The width of an interval that should contain a single label, 0 or 1, most of the time. " +
+			"Where both labels are plausible the right interval is [0, 1]; it does not show how far the probability " +
 			"can be from the mean, which is the interval's midpoint.",
 		Columns: func(int) []Column {
 			return []Column{

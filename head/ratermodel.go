@@ -39,29 +39,29 @@ func (c *RaterModel) Check(classes, raters int) error {
 		return nil
 	}
 	if c.Classes != classes || len(c.Votes) != raters {
-		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
+		return fmt.Errorf("expected %d raters and %d classes, found %d and %d", raters, classes, len(c.Votes), c.Classes)
 	}
 	biases, tastes := c.sizes()
-	for _, part := range []struct {
+	for _, list := range []struct {
 		name   string
 		values []float64
 		want   int
 	}{
-		{"lean", c.Bias, biases}, {"standard error of bias", c.BiasSE, biases}, {"guess", c.Guess, raters},
+		{"bias", c.Bias, biases}, {"standard error of bias", c.BiasSE, biases}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
-		if len(part.values) != part.want {
-			return fmt.Errorf("raters: %d values of %s, want %d", len(part.values), part.name, part.want)
+		if len(list.values) != list.want {
+			return fmt.Errorf("raters: %s: expected %d values, found %d", list.name, list.want, len(list.values))
 		}
-		for _, x := range part.values {
+		for _, x := range list.values {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return fmt.Errorf("raters: %s %v", part.name, x)
+				return fmt.Errorf("raters: %s: expected finite values, found %v", list.name, x)
 			}
 		}
 	}
 	if c.average == nil {
-		return errors.New("raters: not settled")
+		return errors.New("raters: expected a finalized model")
 	}
 	return nil
 }
@@ -98,13 +98,13 @@ func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 const rareGuess = 0.02
 
 // ErrNoRater is returned for a rater number that is not in the rater model.
-var ErrNoRater = errors.New("no such rater")
+var ErrNoRater = errors.New("unknown rater")
 
 // check returns an error unless all votes are by raters of the model or by unknown raters (−1).
 func (c *RaterModel) check(votes []Rating) error {
 	for _, v := range votes {
 		if v.Rater < -1 || int(v.Rater) >= len(c.Votes) || v.Class < 0 || int(v.Class) >= c.Classes {
-			return fmt.Errorf("%w: a vote by rater %d of %d for class %d of %d", ErrNoRater, v.Rater, len(c.Votes), v.Class, c.Classes)
+			return fmt.Errorf("%w: vote by rater %d of %d for class %d of %d", ErrNoRater, v.Rater, len(c.Votes), v.Class, c.Classes)
 		}
 	}
 	return nil
@@ -140,8 +140,8 @@ func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64,
 	}
 	if c.Classes == 2 {
 		sum := 0.0
-		for _, part := range c.posterior(dist, c.asCast(votes)) {
-			sum += part.weight
+		for _, post := range c.posterior(dist, c.asCast(votes)) {
+			sum += post.weight
 		}
 		return math.Log(sum), nil
 	}
@@ -166,15 +166,11 @@ func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 	}
 	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
-		for _, part := range c.posterior(dist, way.votes) {
-			a, b := part.beta()
-			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
+		for _, post := range c.posterior(dist, way.votes) {
+			a, b := post.beta()
+			weights, alpha = append(weights, post.weight*way.weight), append(alpha, []float64{b, a})
 		}
 	}
-	if !(special.Sum(weights) > 0) {
-		return nil, errors.New("the votes are impossible under the distribution")
-	}
-	special.Normalize(weights)
 	return merge(weights, alpha)
 }
 
@@ -210,11 +206,16 @@ func (c *RaterModel) Gain(dist *mixture.Dirichlet, rater int) (float64, error) {
 	return max(0, gain), nil
 }
 
-// merge returns the mixture with components merged until there are at most maxComponents: repeatedly, the
+// merge returns the mixture of components with these weights, scaled to sum to one, or an error if none is positive.
+// Components are merged until there are at most maxComponents: repeatedly, the
 // lightest is merged with the one whose mean is nearest, and both become the Dirichlet distribution with
 // their mean and the trace of their covariance. Class means and Σ_i Var p_i of the mixture do not change,
 // and no probability changes by more than the weight of the merged components.
 func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
+	if !(special.Sum(weights) > 0) {
+		return nil, errors.New("the votes are impossible under the distribution")
+	}
+	special.Normalize(weights)
 	n := 0
 	for k, w := range weights {
 		if w > 0 {

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,14 +19,14 @@ const maxFitSteps = 30
 // where networks disagree about a rater, the mean logit would be close to no guessing at all.
 func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	if len(own) == 0 || t.Raters < 1 {
-		return nil, fmt.Errorf("no network knows raters")
+		return nil, errors.New("expected networks with raters, found none")
 	}
 	c := newRaterModel(t)
 	guess := make([]float64, t.Raters)
 	n := float64(len(own))
 	for _, values := range own {
 		if len(values) != 4 || len(values[0]) != t.Raters {
-			return nil, fmt.Errorf("tensors of raters: %d, want 4 of %d raters", len(values), t.Raters)
+			return nil, fmt.Errorf("tensors of raters: expected 4 for %d raters, found %d", t.Raters, len(values))
 		}
 		for r, u := range values[0] {
 			guess[r] += special.Sigmoid(float64(u)) / n
@@ -106,12 +107,11 @@ func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share
 	if err != nil {
 		return err
 	}
-	to := own[3]
 	for r, u := range c.GuessLogit {
 		own[0][r] = float32(u)
 	}
-	for r, x := range append(slices.Clone(c.Bias), c.Taste...) {
-		to[r] = float32(x)
+	for r, x := range slices.Concat(c.Bias, c.Taste) {
+		own[3][r] = float32(x)
 	}
 	h.mark[1] = float32(c.BiasSD * c.BiasSD)
 	h.compute(make([]float32, len(out)), out, b)
@@ -120,8 +120,8 @@ func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share
 	return c.Finalize()
 }
 
-// raterWork returns a head with raters, its tensors, and the raw outputs of a network that predicts these
-// distributions.
+// raterWork returns a head with raters, its tensors, allocated and bound as by a network, and the raw outputs of a
+// network that predicts these distributions.
 func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
 	for _, dist := range dists {
@@ -132,9 +132,12 @@ func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float3
 		return nil, nil, nil, err
 	}
 	h = method.(*raterHead)
-	for _, p := range ownTensors(h) {
-		own = append(own, p.Value)
+	var params []*nn.Param
+	for _, o := range h.Own() {
+		value := slices.Repeat([]float32{o.Start}, o.Shape.Size())
+		own, params = append(own, value), append(params, &nn.Param{Name: o.Name, Shape: o.Shape, Value: value})
 	}
+	h.Bind(params)
 	return h, own, rawOutputs(h, dists), nil
 }
 
@@ -172,20 +175,6 @@ func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 // settled reports whether no values of a and b differ by more than most.
 func settled(a, b []float32, most float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return !(x-y > most || x-y < -most) })
-}
-
-// ownTensors allocates the tensors of a head and binds them, as a network would.
-func ownTensors(h Head) []*nn.Param {
-	var own []*nn.Param
-	for _, o := range h.Own() {
-		p := &nn.Param{Name: o.Name, Shape: o.Shape, Value: make([]float32, o.Shape.Size())}
-		for i := range p.Value {
-			p.Value[i] = o.Start
-		}
-		own = append(own, p)
-	}
-	h.Bind(own)
-	return own
 }
 
 // rawOutputs returns the raw outputs of a network that predicts these distributions.

@@ -1,7 +1,6 @@
 package head
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -78,7 +77,7 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 			shift = max(shift, 3)
 		}
 	}
-	var parts []betaPosterior
+	var list []betaPosterior
 	var nodes []float64
 	beta := dist.Marginal(1)
 	for k := range beta.K() {
@@ -118,10 +117,10 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 		if p.weight > 0 {
 			p.mean, p.less, p.product = p.mean/p.weight, p.less/p.weight, p.product/p.weight
 			p.weight *= w
-			parts = append(parts, p)
+			list = append(list, p)
 		}
 	}
-	return parts
+	return list
 }
 
 // beta returns the parameters of the Beta distribution with the posterior's mean and variance:
@@ -235,13 +234,9 @@ func (c *RaterModel) expandSome(dist *mixture.Dirichlet, votes []Rating) (*mixtu
 			top = max(top, weights[len(weights)-1])
 		}
 	}
-	if math.IsInf(top, -1) {
-		return nil, errors.New("the votes are impossible under the distribution")
-	}
 	for k, l := range weights {
-		weights[k] = math.Exp(l - top)
+		weights[k] = math.Exp(l - top) // NaN if all are impossible
 	}
-	special.Normalize(weights)
 	return merge(weights, alpha)
 }
 

@@ -1,11 +1,11 @@
 package head
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"credence/internal/par"
 	"credence/internal/special"
 	"credence/nn"
 )
@@ -137,10 +137,11 @@ type itemWork interface {
 // withRaters returns the head of a mixture with raters.
 func withRaters(m *mixtureHead, t Task) (Head, error) {
 	if t.Raters < 1 {
-		return nil, fmt.Errorf("method mixture with raters: no raters are named")
+		return nil, errors.New("method mixture with raters: expected votes by named raters, found none")
 	}
 	if t.RaterVotes != nil && len(t.RaterVotes) != t.Raters {
-		return nil, fmt.Errorf("method mixture with raters: votes of %d raters, want %d", len(t.RaterVotes), t.Raters)
+		return nil, fmt.Errorf("method mixture with raters: expected votes of %d raters, found %d",
+			t.Raters, len(t.RaterVotes))
 	}
 	h := &raterHead{mixtureHead: m, raters: t.Raters, weight: make([]float64, t.Raters)}
 	whole := special.Sum(t.RaterVotes)
@@ -172,7 +173,7 @@ func (h *raterHead) divide(groups []int) error {
 		return nil
 	}
 	if len(groups) != h.raters || slices.Min(groups) < 0 {
-		return fmt.Errorf("method mixture with raters: groups of %d raters, expected %d from 0", len(groups), h.raters)
+		return fmt.Errorf("method mixture with raters: expected groups, from 0, of %d raters, found %d", h.raters, len(groups))
 	}
 	h.groups = slices.Max(groups) + 1
 	whole := make([]float64, h.groups)
@@ -244,11 +245,8 @@ func (h *raterHead) OnDevice(Batch) DeviceLoss { return nil }
 
 // compute fills nll and, with a grad, gradients and scores.
 func (h *raterHead) compute(grad, out []float32, b Batch) {
-	n, width := b.Items(), h.Outputs()
-	if b.Counts.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
-		panic(fmt.Sprintf("mixture head with raters: %d outputs, %d gradients for %d items of %d classes",
-			len(out), len(grad), n, b.Counts.Classes))
-	}
+	checkShape(grad, out, b.Counts, h.classes, h.Outputs())
+	n := b.Items()
 	h.grad, h.batch, h.train = grad, b, grad != nil
 	h.nll = room(h.nll, n)
 	h.scores = room(h.scores, len(b.Ratings))
@@ -271,7 +269,7 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 		h.scale = 1 / float64(voted)
 	}
 	h.survey(room(h.exps, len(out)), out)
-	par.For(len(h.blocks), h.exp)
+	h.threads.For(len(h.blocks), h.exp)
 	for _, p := range h.blocks {
 		h.clamped += p.clamped
 	}
@@ -279,14 +277,14 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
 		h.average.update(h)
 	}
-	for len(h.works) < par.Threads() {
+	for len(h.works) < h.threads.Workers() {
 		if h.classes == 2 {
 			h.works = append(h.works, newTwoWork(h))
 		} else {
 			h.works = append(h.works, newManyWork(h))
 		}
 	}
-	par.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
+	h.threads.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
 }
 
 // ratedItems is the number of items per piece of work.
@@ -305,33 +303,27 @@ func (h *raterHead) some(worker, p int) {
 		}
 		h.nll[j] = w.loss(j)
 		h.turn(g, h.out[j*width:][:width])
-		if g != nil && h.batch.Weights != nil {
+		if weight := float32(h.batch.weight(j)); weight != 1 {
 			for i := range g {
-				g[i] *= float32(h.batch.Weights[j])
+				g[i] *= weight
 			}
 		}
 	}
 }
 
 // Criterion implements [Head]: the joint negative log-likelihood per vote.
-func (h *raterHead) Criterion() Criterion { return &raterCriterion{h: h} }
+func (h *raterHead) Criterion() Criterion { return &jointCriterion{add: h.score} }
 
-type raterCriterion struct {
-	h          *raterHead
-	sum, votes float64
-}
-
-func (c *raterCriterion) Add(out []float32, b Batch) {
-	c.h.compute(nil, out, b)
-	for j, x := range c.h.nll {
+// score adds the losses of a batch to the criterion.
+func (h *raterHead) score(c *jointCriterion, out []float32, b Batch) {
+	h.compute(nil, out, b)
+	for j, x := range h.nll {
 		w := b.weight(j)
 		m, _ := tally(b.Counts.Item(j))
 		c.sum += w * x
 		c.votes += w * m
 	}
 }
-
-func (c *raterCriterion) Value() float64 { return c.sum / c.votes }
 
 // ItemLosses appends the joint negative log-likelihood of each item's votes, times its weight.
 func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 {

@@ -9,7 +9,7 @@ import (
 )
 
 // twoWork computes the loss of items of two classes: an integral over z by the trapezoidal rule
-// ([special.LogitWindow]). Components of about the same width that overlap share a part of a grid, and
+// ([special.LogitWindow]). Components of about the same width that overlap share a section of a grid, and
 // the likelihood of the votes at its nodes. With u the weight of a node, T the likelihood there and L_k = ΣuT/Σu,
 //
 //	NLL = −log Σ_k w_k L_k,
@@ -18,18 +18,18 @@ import (
 // and likewise for b with log(1−p): the sums normalize the density, and no special function is
 // needed.
 type twoWork struct {
-	h       *raterHead
-	voters  []voter
-	windows []special.LogitWindow // [K]
-	weights []float64             // [K]
-	like    []float64             // [K] L_k
-	slopes  []float64             // [K, 2] ∂ log L_k/∂ log α
-	masses  []float64             // [K] Σu
-	at      []int                 // [K+1] where the nodes of a component begin
-	u       []float32             // of all components
-	parts   []gridWork            // [K] sections of grids, of which the first `used` are in use
-	used    int
-	in      []int // [K] index into parts of each component
+	h        *raterHead
+	voters   []voter
+	windows  []special.LogitWindow // [K]
+	weights  []float64             // [K]
+	like     []float64             // [K] L_k
+	slopes   []float64             // [K, 2] ∂ log L_k/∂ log α
+	masses   []float64             // [K] Σu
+	at       []int                 // [K+1] where the nodes of a component begin
+	u        []float32             // of all components
+	sections []gridWork            // [K] sections of grids, of which the first `used` are in use
+	used     int
+	in       []int // [K] index into sections of each component
 }
 
 // voter is a vote, and who cast it.
@@ -57,7 +57,7 @@ func newTwoWork(h *raterHead) *twoWork {
 	return &twoWork{
 		h: h, windows: make([]special.LogitWindow, k), weights: make([]float64, k), like: make([]float64, k),
 		slopes: make([]float64, 2*k), masses: make([]float64, k), at: make([]int, k+1),
-		parts: make([]gridWork, k), in: make([]int, k),
+		sections: make([]gridWork, k), in: make([]int, k),
 	}
 }
 
@@ -87,8 +87,8 @@ func (w *twoWork) loss(j int) float64 {
 	}
 	w.place(e[k:], h.out[j*width+k:][:2*k], float64(s[0]), float64(s[1]), shift)
 	grids := special.LogitGrids()
-	for l := range w.parts[:w.used] {
-		g := &w.parts[l]
+	for l := range w.sections[:w.used] {
+		g := &w.sections[l]
 		g.likelihood(&grids[g.level], w.voters, extra, &h.average)
 	}
 	common := w.align()
@@ -127,7 +127,7 @@ func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 		mode := min(max(logs[2*c+1], -limit), limit) - min(max(logs[2*c], -limit), limit)
 		win := special.NewLogitWindow(float64(alpha[2*c+1]), float64(alpha[2*c]), float64(mode), for0, for1, shift)
 		w.windows[c] = win
-		w.in[c] = w.partOf(&win)
+		w.in[c] = w.sectionOf(&win)
 		w.at[c] = n
 		n += win.Hi - win.Lo + 1
 	}
@@ -147,16 +147,16 @@ func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 	kernel.Exp(w.u, w.u)
 }
 
-// partOf returns the index of the grid section for a window: one that it overlaps, extended, or a new one.
-func (w *twoWork) partOf(win *special.LogitWindow) int {
-	for l := range w.parts[:w.used] {
-		g := &w.parts[l]
+// sectionOf returns the index of the grid section for a window: one that it overlaps, extended, or a new one.
+func (w *twoWork) sectionOf(win *special.LogitWindow) int {
+	for l := range w.sections[:w.used] {
+		g := &w.sections[l]
 		if g.level == win.Level && win.Lo <= g.hi+1 && win.Hi >= g.lo-1 {
 			g.lo, g.hi = min(g.lo, win.Lo), max(g.hi, win.Hi)
 			return l
 		}
 	}
-	g := &w.parts[w.used]
+	g := &w.sections[w.used]
 	g.level, g.lo, g.hi = win.Level, win.Lo, win.Hi
 	w.used++
 	return w.used - 1
@@ -244,11 +244,11 @@ func (w *twoWork) align() float64 {
 		return 0
 	}
 	common := math.Inf(-1)
-	for l := range w.parts[:w.used] {
-		common = max(common, w.parts[l].log)
+	for l := range w.sections[:w.used] {
+		common = max(common, w.sections[l].log)
 	}
-	for l := range w.parts[:w.used] {
-		if g := &w.parts[l]; g.log != common {
+	for l := range w.sections[:w.used] {
+		if g := &w.sections[l]; g.log != common {
 			f := math.Exp(g.log - common)
 			for i := range g.like {
 				g.like[i] *= f
@@ -263,7 +263,7 @@ func (w *twoWork) components() float64 {
 	sum := 0.0
 	for c := range w.windows {
 		win := &w.windows[c]
-		g := &w.parts[w.in[c]]
+		g := &w.sections[w.in[c]]
 		u := w.u[w.at[c]:w.at[c+1]]
 		last := len(u) - 1
 		t := g.like[win.Lo-g.lo+1:][:len(u)]
@@ -323,7 +323,7 @@ func flushed(x float64) float32 { return float32(math.Copysign(flush(math.Abs(x)
 func (w *twoWork) score(scores []score, like float64) {
 	for c := range w.windows {
 		win := &w.windows[c]
-		g := &w.parts[w.in[c]]
+		g := &w.sections[w.in[c]]
 		u := w.u[w.at[c]:w.at[c+1]]
 		f := w.weights[c] / (w.masses[c] * like)
 		post := g.post[win.Lo-g.lo+1:][:len(u)]
@@ -334,8 +334,8 @@ func (w *twoWork) score(scores []score, like float64) {
 		g.post[len(g.post)-1] += f * win.One * float64(u[len(u)-1])
 	}
 	clear(scores)
-	for l := range w.parts[:w.used] {
-		g := &w.parts[l]
+	for l := range w.sections[:w.used] {
+		g := &w.sections[l]
 		g.others(len(scores))
 		n := len(g.like)
 		for v := range scores {

@@ -47,18 +47,18 @@ const averageGroups = 64
 func NewAverage(classes int, weights, biases, taste, guesses []float64) (*AverageRater, error) {
 	n := len(weights)
 	if len(guesses) != n || classes == 2 && len(biases) != n || classes > 2 && len(taste) != n*classes {
-		return nil, fmt.Errorf("average of %d raters: %d biases, %d guess rates, %d tastes", n, len(biases), len(guesses), len(taste))
+		return nil, fmt.Errorf("average of %d raters: found %d biases, %d guess rates and %d tastes", n, len(biases), len(guesses), len(taste))
 	}
 	whole := special.Sum(weights)
 	if !(whole > 0) || math.IsInf(whole, 1) {
-		return nil, fmt.Errorf("average of raters: weights sum to %v", whole)
+		return nil, fmt.Errorf("average of raters: expected weights with a positive finite sum, found %v", whole)
 	}
 	a := &AverageRater{offset: make([]float64, classes)}
 	order := make([]int, 0, n)
 	for r, w := range weights {
 		g := guesses[r]
 		if !(g >= 0 && g < 1) || !(w >= 0) {
-			return nil, fmt.Errorf("average of raters: rater %d guesses with probability %v and has weight %v", r, g, w)
+			return nil, fmt.Errorf("average of raters: rater %d: expected a guess rate from 0 to 1 and a weight, found %v and %v", r, g, w)
 		}
 		a.scale += w / whole * (1 - g)
 		for i := range a.offset {
@@ -119,11 +119,11 @@ func (a *AverageRater) At(class int, p float64) float64 {
 	mean := 0.0 // over the groups, for the given class
 	for k, share := range a.shares {
 		x := p * a.odds[k]
+		term := x
 		if class == 0 {
-			mean += share * q / (q + x)
-		} else {
-			mean += share * x / (q + x)
+			term = q
 		}
+		mean += share * term / (q + x)
 	}
 	return mean + a.offset[class]
 }
@@ -139,18 +139,7 @@ func (a *AverageRater) Inverse(class int, x float64) float64 {
 	if x >= a.At(class, 1) {
 		return 1
 	}
-	lo, hi := -750.0, 750.0 // on the logit scale
-	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
-			break
-		}
-		if a.At(class, special.Sigmoid(mid)) < x {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	lo, hi := bisect(-750, 750, func(logit float64) bool { return a.At(class, special.Sigmoid(logit)) < x })
 	return special.Sigmoid(lo + (hi-lo)/2)
 }
 

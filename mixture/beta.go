@@ -75,17 +75,17 @@ const weightTolerance = 1e-9
 // checkWeights returns the sum of the weights.
 func checkWeights(weights []float64) (float64, error) {
 	if len(weights) == 0 {
-		return 0, invalid("no weights: a mixture has at least one component")
+		return 0, invalid("expected at least one weight, found none")
 	}
 	sum := 0.0
 	for k, w := range weights {
 		if !(w >= 0) || math.IsInf(w, 1) {
-			return 0, invalid("weight %d is %v: weights are finite and not negative", k, w)
+			return 0, invalid("weight %d: expected a finite number of at least 0, found %v", k, w)
 		}
 		sum += w
 	}
 	if math.Abs(sum-1) > weightTolerance {
-		return 0, invalid("weights sum to %v: they sum to one (within %g)", sum, weightTolerance)
+		return 0, invalid("expected weights that sum to 1 (within %g), found %v", weightTolerance, sum)
 	}
 	return sum, nil
 }
@@ -95,16 +95,11 @@ func checkWeights(weights []float64) (float64, error) {
 const minParameter, maxParameter = 1e-100, 1e15
 
 func checkParameter(v float64, format string, args ...any) error {
-	want := ""
-	switch {
-	case !(v > 0) || math.IsInf(v, 1):
-		want = "parameters are positive and finite"
-	case v < minParameter || v > maxParameter:
-		want = fmt.Sprintf("parameters lie between %g and %g", minParameter, maxParameter)
-	default:
+	if v >= minParameter && v <= maxParameter {
 		return nil
 	}
-	return invalid("%s is %v: %s", fmt.Sprintf(format, args...), v, want)
+	name := fmt.Sprintf(format, args...)
+	return invalid("%s: expected a number from %g to %g, found %v", name, minParameter, maxParameter, v)
 }
 
 // Beta is a mixture of Beta distributions on [0, 1],
@@ -143,7 +138,7 @@ func checkMixture(weights, a, b []float64) (sum float64, err error) {
 		return 0, err
 	}
 	if len(a) != len(weights) || len(b) != len(weights) {
-		return 0, invalid("%d weights but %d values of a and %d of b", len(weights), len(a), len(b))
+		return 0, invalid("expected as many values of a and b as weights (%d), found %d and %d", len(weights), len(a), len(b))
 	}
 	for k := range weights {
 		if err := checkParameter(a[k], "a of component %d", k); err != nil {
@@ -166,11 +161,9 @@ func (m *Beta) fill(weights, a, b []float64, sum float64) {
 
 // add appends the component w Beta(a, b) unless w is 0.
 func (m *Beta) add(w, a, b float64) {
-	if w == 0 {
-		return
+	if w != 0 {
+		m.components = append(m.components, component{w, math.Log(w), special.NewBeta(a, b)})
 	}
-	m.components = append(m.components, component{weight: w, logWeight: math.Log(w)})
-	m.components[len(m.components)-1].Init(a, b)
 }
 
 // K returns the number of components with positive weight.

@@ -28,17 +28,17 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 		return nil, err
 	}
 	if len(alpha) != len(weights) {
-		return nil, invalid("%d weights but %d rows of alpha", len(weights), len(alpha))
+		return nil, invalid("expected as many rows of alpha as weights (%d), found %d", len(weights), len(alpha))
 	}
 	d := len(alpha[0])
 	if d < 2 {
-		return nil, invalid("alpha of component 0 has length %d: there are at least two classes", d)
+		return nil, invalid("alpha of component 0: expected at least 2 classes, found %d", d)
 	}
 	m := &Dirichlet{weights: make([]float64, 0, len(weights)), alpha: make([][]float64, 0, len(weights))}
 	values := make([]float64, 0, len(weights)*d)
 	for k, w := range weights {
 		if len(alpha[k]) != d {
-			return nil, invalid("alpha of component %d has length %d, that of component 0 has %d", k, len(alpha[k]), d)
+			return nil, invalid("alpha of component %d: expected %d classes, as in component 0, found %d", k, d, len(alpha[k]))
 		}
 		for i, a := range alpha[k] {
 			if err := checkParameter(a, "alpha of component %d, class %d", k, i); err != nil {
@@ -98,15 +98,15 @@ const onSimplex = 1e-9
 // The density is with respect to dp₁ … dp_{d−1}; it is −Inf or +Inf on the boundary where some α_ki ≠ 1 makes it so.
 func (m *Dirichlet) LogPDF(p []float64) (float64, error) {
 	if len(p) != m.Classes() {
-		return 0, fmt.Errorf("point has %d coordinates, the mixture %d classes", len(p), m.Classes())
+		return 0, fmt.Errorf("point: expected as many coordinates as classes (%d), found %d", m.Classes(), len(p))
 	}
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
-			return 0, fmt.Errorf("coordinate %d of the point is %v: it lies between 0 and 1", i, v)
+			return 0, fmt.Errorf("coordinate %d of the point: expected a number from 0 to 1, found %v", i, v)
 		}
 	}
 	if s := special.Sum(p); math.Abs(s-1) > onSimplex {
-		return 0, fmt.Errorf("coordinates of the point sum to %v: they sum to one (within %g)", s, onSimplex)
+		return 0, fmt.Errorf("point: expected coordinates that sum to 1 (within %g), found %v", onSimplex, s)
 	}
 	return m.logPDF(p), nil
 }
@@ -170,11 +170,15 @@ func dirichletLogPDF(a, p []float64) float64 {
 	return l
 }
 
+// extend appends n zeros to dst and returns it, and the values appended.
+func extend(dst []float64, n int) (all, added []float64) {
+	all = append(dst, make([]float64, n)...)
+	return all, all[len(dst):]
+}
+
 // Mean appends the d class means to dst and returns it.
 func (m *Dirichlet) Mean(dst []float64) []float64 {
-	from := len(dst)
-	dst = append(dst, make([]float64, m.Classes())...)
-	mean := dst[from:]
+	dst, mean := extend(dst, m.Classes())
 	for k, w := range m.weights {
 		a := m.alpha[k]
 		total := special.Sum(a)
@@ -188,10 +192,8 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 // Variance appends the d class variances to dst and returns it.
 func (m *Dirichlet) Variance(dst []float64) []float64 {
 	// As Beta.Moments of each marginal, without the constants of its density.
-	from := len(dst)
 	mean := m.Mean(nil)
-	dst = append(dst, make([]float64, len(mean))...)
-	variance := dst[from:]
+	dst, variance := extend(dst, len(mean))
 	for k, w := range m.weights {
 		total := special.Sum(m.alpha[k])
 		for i, a := range m.alpha[k] {
@@ -212,9 +214,7 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 func (m *Dirichlet) Covariance(dst []float64) []float64 {
 	d := m.Classes()
 	mean := m.Mean(nil)
-	n := len(dst)
-	dst = append(dst, make([]float64, d*d)...)
-	cov := dst[n:]
+	dst, cov := extend(dst, d*d)
 	mu := make([]float64, d)
 	for k, w := range m.weights {
 		a := m.alpha[k]

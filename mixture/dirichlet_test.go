@@ -240,19 +240,19 @@ func TestInvalid(t *testing.T) {
 		alpha [][]float64
 		want  string
 	}{
-		{nil, nil, "no weights"},
-		{[]float64{0.5, 0.4}, ok, "weights sum to 0.9"},
-		{[]float64{0.5, 0.5 + 2e-9}, ok, "weights sum to 1.000000002"},
-		{[]float64{1.5, -0.5}, ok, "weight 1 is -0.5"},
-		{[]float64{nan, 1}, ok, "weight 0 is NaN"},
-		{[]float64{inf, 1}, ok, "weight 0 is +Inf"},
-		{[]float64{1}, ok, "1 weights but 2 rows of alpha"},
-		{[]float64{1}, [][]float64{{1}}, "at least two classes"},
-		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {1, 2, 3}}, "alpha of component 1 has length 3"},
-		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {0, 2}}, "alpha of component 1, class 0 is 0"},
-		{[]float64{0.5, 0.5}, [][]float64{{1, -2}, {1, 2}}, "alpha of component 0, class 1 is -2"},
-		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {1, nan}}, "alpha of component 1, class 1 is NaN"},
-		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {inf, 2}}, "alpha of component 1, class 0 is +Inf"},
+		{nil, nil, "expected at least one weight"},
+		{[]float64{0.5, 0.4}, ok, "found 0.9"},
+		{[]float64{0.5, 0.5 + 2e-9}, ok, "found 1.000000002"},
+		{[]float64{1.5, -0.5}, ok, "weight 1: expected a finite number of at least 0, found -0.5"},
+		{[]float64{nan, 1}, ok, "weight 0: expected a finite number of at least 0, found NaN"},
+		{[]float64{inf, 1}, ok, "weight 0: expected a finite number of at least 0, found +Inf"},
+		{[]float64{1}, ok, "expected as many rows of alpha as weights (1), found 2"},
+		{[]float64{1}, [][]float64{{1}}, "expected at least 2 classes, found 1"},
+		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {1, 2, 3}}, "alpha of component 1: expected 2 classes, as in component 0, found 3"},
+		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {0, 2}}, "alpha of component 1, class 0: expected a number from 1e-100 to 1e+15, found 0"},
+		{[]float64{0.5, 0.5}, [][]float64{{1, -2}, {1, 2}}, "alpha of component 0, class 1: expected a number from 1e-100 to 1e+15, found -2"},
+		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {1, nan}}, "alpha of component 1, class 1: expected a number from 1e-100 to 1e+15, found NaN"},
+		{[]float64{0.5, 0.5}, [][]float64{{1, 2}, {inf, 2}}, "alpha of component 1, class 0: expected a number from 1e-100 to 1e+15, found +Inf"},
 	} {
 		_, err := NewDirichlet(c.w, c.alpha)
 		if err == nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
@@ -263,9 +263,9 @@ func TestInvalid(t *testing.T) {
 		w, a, b []float64
 		want    string
 	}{
-		{[]float64{1}, []float64{1, 2}, []float64{1}, "1 weights but 2 values of a and 1 of b"},
-		{[]float64{1}, []float64{nan}, []float64{1}, "a of component 0 is NaN"},
-		{[]float64{1}, []float64{1}, []float64{0}, "b of component 0 is 0"},
+		{[]float64{1}, []float64{1, 2}, []float64{1}, "expected as many values of a and b as weights (1), found 2 and 1"},
+		{[]float64{1}, []float64{nan}, []float64{1}, "a of component 0: expected a number from 1e-100 to 1e+15, found NaN"},
+		{[]float64{1}, []float64{1}, []float64{0}, "b of component 0: expected a number from 1e-100 to 1e+15, found 0"},
 	} {
 		_, err := NewBeta(c.w, c.a, c.b)
 		if err == nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {

@@ -85,7 +85,7 @@ func NewDispersion(dists []*Dirichlet, votes func(j int) []float64) (*Dispersion
 		}
 	}
 	if !(total.claims > 0) {
-		return nil, errors.New("no item has a distribution and two votes or more")
+		return nil, errors.New("no item has a distribution and at least two votes")
 	}
 	d := &Dispersion{Items: total.items, Ratio: total.shown / total.claims, at: dispersionRatios, variance: total.variance}
 	for i := range d.variance {
@@ -124,50 +124,45 @@ func (d *Dispersion) StdErrAt(ratio float64) float64 {
 // which R differs by no more than sampling error, each with its own standard error.
 func (d *Dispersion) Interval(level float64) Interval {
 	z := math.Sqrt2 * math.Erfinv(level)
-	// solve finds where R − x = ±z se(x), between a ratio that is too far from R and
+	// The ends are where R − x = ±z se(x), between a ratio that is too far from R and
 	// one that is not.
-	solve := func(far, near float64) float64 {
-		for range 100 {
-			mid := far + (near-far)/2
-			if math.Abs(d.Ratio-mid) > z*d.StdErrAt(mid) {
-				far = mid
-			} else {
-				near = mid
-			}
-		}
-		return near
-	}
+	far := func(x float64) bool { return math.Abs(d.Ratio-x) > z*d.StdErrAt(x) }
 	at := max(d.Ratio, 0)
 	i := Interval{0, at}
 	if at > z*d.StdErrAt(0) {
-		i.Lo = solve(0, at)
+		_, i.Lo = bisect(0, at, far)
 	}
-	far := at + 1
-	for math.Abs(d.Ratio-far) <= z*d.StdErrAt(far) {
-		far *= 2
+	end := at + 1
+	for math.Abs(d.Ratio-end) <= z*d.StdErrAt(end) {
+		end *= 2
 	}
-	i.Hi = solve(far, at)
+	_, i.Hi = bisect(end, at, far)
 	return i
 }
 
 // Inflate returns d with standard errors multiplied by a factor, for items that are not
 // independent of each other.
 func (d *Dispersion) Inflate(factor float64) *Dispersion {
-	w := &Dispersion{Items: d.Items, Ratio: d.Ratio, SE: factor * d.SE, NullSE: factor * d.NullSE, at: d.at}
-	for _, v := range d.variance {
-		w.variance = append(w.variance, factor*factor*v)
-	}
+	w := d.scaled(factor * factor)
+	w.SE, w.NullSE = factor*d.SE, factor*d.NullSE
 	return w
+}
+
+// scaled returns a copy of d with the variances of R multiplied by a factor.
+func (d *Dispersion) scaled(factor float64) *Dispersion {
+	s := *d
+	s.variance = slices.Clone(d.variance)
+	for i := range s.variance {
+		s.variance[i] *= factor
+	}
+	return &s
 }
 
 // At returns the dispersion that a given number of similar items with the given ratio would have.
 func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	share := float64(d.Items) / float64(items)
-	e := &Dispersion{Items: items, Ratio: ratio, NullSE: d.NullSE * math.Sqrt(share), at: d.at}
-	for _, v := range d.variance {
-		e.variance = append(e.variance, v*share)
-	}
-	e.SE = e.StdErrAt(ratio)
+	e := d.scaled(share)
+	e.Items, e.Ratio, e.SE, e.NullSE = items, ratio, e.StdErrAt(ratio), d.NullSE*math.Sqrt(share)
 	return e
 }
 
@@ -182,12 +177,12 @@ func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 // claims V̄ + B, so that R′ = (R V̄ − B)/(V̄ + B).
 func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	if !(q > 0 && q <= 1) {
-		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
+		return nil, fmt.Errorf("share of the variance within members: expected a number above 0 and at most 1, found %v", q)
 	}
-	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.StdErrAt(2/q-1) * q}
+	e := d.scaled(q).scaled(q)
+	e.Ratio, e.SE, e.NullSE, e.at = (d.Ratio+1)*q-1, d.SE*q, d.StdErrAt(2/q-1)*q, slices.Clone(d.at)
 	for i, x := range d.at {
-		e.at = append(e.at, (x+1)*q-1)
-		e.variance = append(e.variance, d.variance[i]*q*q)
+		e.at[i] = (x+1)*q - 1
 	}
 	return e, nil
 }

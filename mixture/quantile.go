@@ -31,26 +31,24 @@ func (m *Beta) ComplementaryQuantile(q float64) (x, complement float64) {
 // QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays finite where x or 1 − x underflows: the
 // 2.5% quantile of Beta(0.001, 1) is about 10⁻¹⁶⁰².
 func (m *Beta) QuantileLogit(q float64) float64 {
-	switch {
-	case !(q >= 0 && q <= 1) || len(m.components) == 0:
-		return math.NaN()
-	case q == 0 || q == 1:
-		return math.Inf(2*int(q) - 1)
-	}
-	return m.solve(q, 1-q)
+	return m.logit(q, 1-q)
 }
 
-// quantile finds the point with mass q below and qc above it.
-func (m *Beta) quantile(q, qc float64) (x, y float64) {
+// quantile returns the point x with mass q below and qc above it, and 1 − x.
+func (m *Beta) quantile(q, qc float64) (x, y float64) { return special.Logistic(m.logit(q, qc)) }
+
+// logit returns the logit of the point with mass q below and qc above it, −Inf and +Inf for those without mass on one
+// side. It is NaN if a mass is negative.
+func (m *Beta) logit(q, qc float64) float64 {
 	switch {
 	case !(q >= 0 && qc >= 0) || len(m.components) == 0:
-		return math.NaN(), math.NaN()
+		return math.NaN()
 	case q == 0:
-		return 0, 1
+		return math.Inf(-1)
 	case qc == 0:
-		return 1, 0
+		return math.Inf(1)
 	}
-	return special.Logistic(m.solve(q, qc))
+	return m.solve(q, qc)
 }
 
 // solve returns the logit of the point with mass q below and qc above it. It solves for the smaller of the two.
@@ -280,10 +278,10 @@ func (r BetaBatch) Len() int {
 
 func (r BetaBatch) check() error {
 	if r.K <= 0 {
-		return invalid("rows of %d components", r.K)
+		return invalid("expected at least 1 component per row, found %d", r.K)
 	}
 	if len(r.Weights)%r.K != 0 || len(r.A) != len(r.Weights) || len(r.B) != len(r.Weights) {
-		return invalid("rows of %d components, but %d weights, %d values of a and %d of b",
+		return invalid("expected rows of %d components, found %d weights, %d values of a and %d of b",
 			r.K, len(r.Weights), len(r.A), len(r.B))
 	}
 	return nil
@@ -301,10 +299,10 @@ func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) err
 	}
 	n := rows.Len()
 	if len(dst) < n {
-		return fmt.Errorf("room for %d intervals, but %d rows", len(dst), n)
+		return fmt.Errorf("expected room for %d intervals, one per row, found %d", n, len(dst))
 	}
 	if !(level > 0 && level < 1) {
-		return fmt.Errorf("level is %v: it lies between 0 and 1", level)
+		return fmt.Errorf("level: expected a number between 0 and 1, found %v", level)
 	}
 	errs := make([]error, (n+rowsPerPiece-1)/rowsPerPiece)
 	workers := make([]intervalWorker, par.Threads())

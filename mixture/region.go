@@ -38,11 +38,11 @@ func (m *Dirichlet) Region(level float64, draws int, seed uint64) (*Region, erro
 // region is Region for densities at p with coordinates clipped to the resolution.
 func (m *Dirichlet) region(level float64, draws int, seed uint64, resolution float64) (*Region, error) {
 	if !(level > 0 && level < 1) {
-		return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+		return nil, fmt.Errorf("level: expected a number between 0 and 1, found %v", level)
 	}
 	draws = cmp.Or(draws, DefaultDraws)
 	if draws < 100 {
-		return nil, fmt.Errorf("%d draws: a region takes at least 100", draws)
+		return nil, fmt.Errorf("expected at least 100 draws, found %d", draws)
 	}
 	r := rand.New(rng.New(seed, "mixture.Region"))
 	logs := make([]float64, draws)

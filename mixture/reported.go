@@ -46,7 +46,7 @@ func DefaultResolution(votes float64) float64 {
 // NewReported returns the reported form of a distribution at a resolution.
 func NewReported(dist *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
-		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
+		return Reported{}, fmt.Errorf("resolution: expected a number from 0 to %v, found %v", maxResolution, resolution)
 	}
 	return Reported{Dist: dist, Resolution: resolution}, nil
 }
@@ -189,9 +189,11 @@ func (c *ReportedClass) dist() *Beta {
 
 // quantile returns the point x with mass q below and qc above it, and 1 − x.
 func (c *ReportedClass) quantile(q, qc float64) (x, y float64) {
+	if q == 0 || qc == 0 {
+		return 1 - qc, 1 - q
+	}
 	if z, ok := c.tables.quantile(q, qc); ok {
-		p := special.AtLogit(z)
-		return p.X, p.Y
+		return special.Logistic(z)
 	}
 	return c.dist().quantile(q, qc)
 }
@@ -276,9 +278,9 @@ func (c *ReportedClass) bound(side Side, level float64) Interval {
 		i.Lo = 1 - e
 	case beyond:
 	case side == Upper:
-		i.Hi = c.high(gamma)
+		i.Hi, _ = c.quantile(1-gamma, gamma)
 	default:
-		i.Lo = c.low(gamma)
+		i.Lo, _ = c.quantile(gamma, 1-gamma)
 	}
 	return i
 }
@@ -313,28 +315,12 @@ func (c ReportedClass) twoSided(gamma float64) Interval {
 
 // between returns the ends that leave out the mass low on the left and high on the right.
 func (c ReportedClass) between(low, high float64) (lo, hi float64) {
-	if c.tables != nil || low == 0 || high == 0 {
-		return c.low(low), c.high(high)
+	if c.tables == nil {
+		return c.Dist.between(low, high)
 	}
-	return c.Dist.between(low, high)
-}
-
-// low returns the end that leaves out the mass q on the left.
-func (c ReportedClass) low(q float64) float64 {
-	if q == 0 {
-		return 0
-	}
-	x, _ := c.quantile(q, 1-q)
-	return x
-}
-
-// high returns the end that leaves out the mass q on the right.
-func (c ReportedClass) high(q float64) float64 {
-	if q == 0 {
-		return 1
-	}
-	x, _ := c.quantile(1-q, q)
-	return x
+	lo, _ = c.quantile(low, 1-low)
+	hi, _ = c.quantile(1-high, high)
+	return lo, hi
 }
 
 // HighestDensity returns the shortest set of the given level, as

@@ -36,7 +36,7 @@ const widest = 0.95
 func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	switch {
 	case !(ratio > 0) || math.IsInf(ratio, 1):
-		return nil, fmt.Errorf("ratio of variances is %v: it is positive and finite", ratio)
+		return nil, fmt.Errorf("ratio of variances: expected a positive finite number, found %v", ratio)
 	case ratio == 1:
 		return m, nil
 	case ratio < 1:
@@ -159,18 +159,24 @@ func solveWithin(variance, total []float64, want, largest float64) float64 {
 	for over(hi) && hi < 700 {
 		hi *= 2
 	}
-	for range 100 {
+	lo, hi = bisect(lo, hi, over)
+	return math.Exp(lo + (hi-lo)/2)
+}
+
+// bisect narrows the range between a number where low is true and one where it is false to neighbors.
+func bisect(lo, hi float64, low func(x float64) bool) (below, above float64) {
+	for range 200 {
 		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
+		if mid == lo || mid == hi {
 			break
 		}
-		if over(mid) {
+		if low(mid) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return math.Exp(lo + (hi-lo)/2)
+	return lo, hi
 }
 
 // nearWithin bounds the relative error of what newtonWithin returns, generously: rounding alone moves

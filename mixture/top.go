@@ -38,9 +38,7 @@ func (m *Dirichlet) TopClassContext(ctx context.Context, dst []float64) ([]float
 // topClass is TopClassContext with a bound on the error.
 func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float64) ([]float64, error) {
 	d := m.Classes()
-	from := len(dst)
-	dst = append(dst, make([]float64, d)...)
-	top := dst[from:]
+	dst, top := extend(dst, d)
 	if d == 2 {
 		top[1], top[0] = m.Marginal(0).tails(0.5)
 	} else {

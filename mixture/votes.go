@@ -14,18 +14,13 @@ import (
 //
 // Votes may be fractional. A component whose weight underflows is dropped.
 func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
-	if err := m.checkVotes(votes); err != nil {
+	logs, total, err := m.logWeights(votes)
+	if err != nil {
 		return nil, err
-	}
-	logs := make([]float64, m.K())
-	var total logSum
-	for k := range logs {
-		logs[k] = math.Log(m.weights[k]) + logVotes(m.alpha[k], votes)
-		total.add(logs[k])
 	}
 	u := &Dirichlet{}
 	for k, l := range logs {
-		w := math.Exp(l - total.value())
+		w := math.Exp(l - total)
 		if w == 0 {
 			continue
 		}
@@ -46,14 +41,11 @@ const maxVotes = 1e12
 // checkVotes returns an error unless votes has a valid count for each class.
 func (m *Dirichlet) checkVotes(votes []float64) error {
 	if len(votes) != m.Classes() {
-		return fmt.Errorf("%d vote counts for %d classes", len(votes), m.Classes())
+		return fmt.Errorf("expected as many vote counts as classes (%d), found %d", m.Classes(), len(votes))
 	}
 	for i, v := range votes {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("vote count of class %d is %v: counts are finite and not negative", i, v)
-		}
-		if v > maxVotes {
-			return fmt.Errorf("vote count of class %d is %v: counts are at most %g", i, v, maxVotes)
+		if !(v >= 0 && v <= maxVotes) {
+			return fmt.Errorf("votes for class %d: expected a number from 0 to %g, found %v", i, maxVotes, v)
 		}
 	}
 	return nil
@@ -74,14 +66,23 @@ func logVotes(a, votes []float64) float64 {
 // i, in one given order: the likelihood that mixtures are fitted with. The
 // probability of the next vote alone is [Dirichlet.Mean].
 func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
+	_, total, err := m.logWeights(votes)
+	return total, err
+}
+
+// logWeights returns the logarithm of each weight times the probability of votes under its component, and that of
+// their sum.
+func (m *Dirichlet) logWeights(votes []float64) (logs []float64, total float64, err error) {
 	if err := m.checkVotes(votes); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	var l logSum
+	logs = make([]float64, m.K())
+	var sum logSum
 	for k, w := range m.weights {
-		l.add(math.Log(w) + logVotes(m.alpha[k], votes))
+		logs[k] = math.Log(w) + logVotes(m.alpha[k], votes)
+		sum.add(logs[k])
 	}
-	return l.value(), nil
+	return logs, sum.value(), nil
 }
 
 // LogCounts returns the log-probability that Σ counts further votes are split between the classes as given, in any
@@ -94,7 +95,7 @@ func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 	total := 0.0
 	for i, c := range counts {
 		if c != math.Floor(c) {
-			return 0, fmt.Errorf("count of class %d is %v: counts are whole numbers", i, c)
+			return 0, fmt.Errorf("votes for class %d: expected a whole number, found %v", i, c)
 		}
 		// The multinomial coefficient, one binomial at a time.
 		total += c
@@ -106,9 +107,7 @@ func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 // VoteCounts appends to dst the distribution of the number of votes, out of n further ones, that go to the class of
 // m: n + 1 probabilities of a beta-binomial mixture.
 func (m *Beta) VoteCounts(dst []float64, n int) []float64 {
-	from := len(dst)
-	dst = append(dst, make([]float64, n+1)...)
-	pmf := dst[from:]
+	dst, pmf := extend(dst, n+1)
 	for i := range m.components {
 		c := &m.components[i]
 		whole := special.LogRising(c.A+c.B, float64(n))
@@ -144,15 +143,15 @@ const maxCountVectors = 2_000_000
 func (m *Dirichlet) Gain(n int) (float64, error) {
 	switch {
 	case n < 0:
-		return 0, fmt.Errorf("gain of %d votes: their number is not negative", n)
+		return 0, fmt.Errorf("gain: expected a number of votes of at least 0, found %d", n)
 	case n == 0:
 		return 0, nil
 	case n == 1:
 		return m.firstGain(), nil
 	}
 	if v := countVectors(n, m.Classes()); v > maxCountVectors {
-		return 0, fmt.Errorf("gain of %d votes: %.3g ways to split them between %d classes, want at most %d",
-			n, v, m.Classes(), maxCountVectors)
+		return 0, fmt.Errorf("gain of %d votes: expected at most %d ways to split them between %d classes, found %.3g",
+			n, maxCountVectors, m.Classes(), v)
 	}
 	return newGain(m, n).walk(0, n), nil
 }

@@ -4,21 +4,21 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/nn"
 )
 
 // TestConcurrent: concurrent callers get the same results as a single one, and share
 // the cores.
 func TestConcurrent(t *testing.T) {
-	defer par.SetThreads(0)
-	par.SetThreads(4)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(4)
 	m, ds := small(t), items(64)
 	want := predict(t, m, ds, PredictOptions{})
 	var wg sync.WaitGroup
@@ -38,7 +38,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	var held []*runner
 	for _, cores := range []int{4, 2, 1, 1, 1} {
-		e, got, err := m.acquire()
+		e, got, err := m.acquire(0)
 		if err != nil || got != cores {
 			t.Errorf("caller %d has %d cores, want %d; %v", len(held), got, cores, err)
 		}
@@ -96,7 +96,7 @@ func BenchmarkRows(b *testing.B) {
 
 // BenchmarkVolume predicts one volume alone.
 func BenchmarkVolume(b *testing.B) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	shape := []int{1, 96, 96, 80}
 	ds := &dataset.Dataset{
 		Items: []string{"a"}, Classes: []string{"no", "yes"}, Counts: []float32{1, 1},
@@ -121,7 +121,7 @@ func BenchmarkVolume(b *testing.B) {
 	m := &Model{Classes: ds.Classes, Method: head.Mixture{Components: 3}, Transform: tr, Members: []*nn.Network{net}}
 	for _, cores := range []int{1, 2} {
 		b.Run(fmt.Sprintf("cores=%d", cores), func(b *testing.B) {
-			par.SetThreads(cores)
+			runtime.GOMAXPROCS(cores)
 			for b.Loop() {
 				if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err != nil {
 					b.Fatal(err)

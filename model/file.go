@@ -172,11 +172,11 @@ func Decode(r io.Reader, size int64) (*Model, error) {
 func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 	var kind string
 	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
-		return nil, fmt.Errorf("%w: a safetensors file, but not a model of credence", ErrForeign)
+		return nil, fmt.Errorf("%w: a safetensors file, but not a Credence model", ErrForeign)
 	}
 	var v int
 	if err := json.Unmarshal([]byte(f.Metadata[keyVersion]), &v); err != nil || v < 1 {
-		return nil, fmt.Errorf("%w: format version %q", ErrCorrupt, f.Metadata[keyVersion])
+		return nil, fmt.Errorf("%w: invalid format version %q", ErrCorrupt, f.Metadata[keyVersion])
 	}
 	if v < version {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
@@ -208,7 +208,7 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 		}
 	}
 	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
-		return nil, fmt.Errorf("the layers of the networks take %d bytes, want at most %d", n, maxNetworks)
+		return nil, fmt.Errorf("expected at most %d bytes of network layers, found %d", maxNetworks, n)
 	}
 	var err error
 	if m.Method, err = head.Parse(method, k.Methods...); err != nil {
@@ -258,7 +258,7 @@ func loadMember(
 	defer func() {
 		// A layer may panic if its sizes are absurd.
 		if p := recover(); p != nil {
-			member, err = nil, fmt.Errorf("impossible layers: %v", p)
+			member, err = nil, fmt.Errorf("invalid layers: %v", p)
 		}
 	}()
 	if err := checkSizes(layers); err != nil {
@@ -284,7 +284,7 @@ func loadMember(
 			return nil, fmt.Errorf("tensor %s is missing", p.Name)
 		}
 		if !slices.Equal(t.Shape, []int(p.Shape)) {
-			return nil, fmt.Errorf("tensor %s has shape %v, want %v", p.Name, t.Shape, p.Shape)
+			return nil, fmt.Errorf("tensor %s: expected shape %v, found %v", p.Name, p.Shape, t.Shape)
 		}
 	}
 	member, err = nn.New(root, in, nn.Options{Own: own})
@@ -315,7 +315,7 @@ func checkSizes(layers []byte) error {
 			return err
 		}
 		if x, ok := token.(float64); ok && !(x >= 0 && x <= largest) {
-			return fmt.Errorf("layers with a size of %v", x)
+			return fmt.Errorf("layers: expected sizes from 0 to %d, found %v", largest, x)
 		}
 	}
 }
@@ -368,7 +368,7 @@ func (r *raterRecord) raterModel(tensors map[string]*safetensors.Tensor, classes
 	for _, tensor := range raterTensors(c) {
 		t := tensors[tensor.name]
 		if t == nil || len(t.Values) != raters*tensor.width {
-			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", tensor.name, raters)
+			return nil, fmt.Errorf("tensor %s is missing or not for %d raters", tensor.name, raters)
 		}
 		delete(tensors, tensor.name)
 		*tensor.values = make([]float64, len(t.Values))

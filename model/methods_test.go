@@ -5,12 +5,12 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/nn"
 )
 
@@ -42,7 +42,7 @@ func labelModels(t testing.TB) []*Model {
 // bits wherever it stands and on any number of cores, and know no
 // distribution to update.
 func TestMethods(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	ds := items(23)
 	for _, m := range labelModels(t) {
 		kind := m.Method.Name()
@@ -59,8 +59,8 @@ func TestMethods(t *testing.T) {
 			t.Fatalf("%s: %d answers, %v", kind, len(want), err)
 		}
 		for _, threads := range []int{1, 2, 3} {
-			par.SetThreads(threads)
-			got, err := again.Predict(context.Background(), ds, PredictOptions{Batch: 4 * threads})
+			runtime.GOMAXPROCS(threads)
+			got, err := again.Predict(context.Background(), ds, PredictOptions{BatchValues: 4 * threads * m.itemSize()})
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: in batches of %d: %v, %+v, want %+v", kind, 4*threads, err, got, want)
 			}
@@ -69,7 +69,7 @@ func TestMethods(t *testing.T) {
 			t.Error("passes with dropout are all alike")
 		}
 		m.Members[1].Values[0] = float32(math.NaN())
-		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "outputs of the network, found NaN") {
 			t.Errorf("%s: a network with NaN: %v", kind, err)
 		}
 	}

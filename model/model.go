@@ -57,7 +57,7 @@ type Model struct {
 // Head returns the head that reads the networks' outputs.
 func (m *Model) Head() (head.Head, error) {
 	if m.Method == nil {
-		return nil, errors.New("a model without a method")
+		return nil, errors.New("the model has no method")
 	}
 	return m.Method.New(head.Task{Classes: len(m.Classes), Raters: len(m.Raters)})
 }
@@ -79,14 +79,14 @@ func (m *Model) Check() error {
 	}
 	outputs := h.Outputs()
 	if len(m.Members) == 0 {
-		return errors.New("a model without networks")
+		return errors.New("the model has no networks")
 	}
 	if m.Transform == nil {
-		return errors.New("a model without preprocessing")
+		return errors.New("the model has no preprocessing")
 	}
 	for i, member := range m.Members {
 		if in, out := member.In.Size(), member.Out.Size(); in != m.Transform.Width() || out != outputs {
-			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
+			return fmt.Errorf("network %d: expected %d inputs and %d outputs, found %d and %d", i, m.Transform.Width(), outputs, in, out)
 		}
 	}
 	if err := m.RaterModel.Check(len(m.Classes), len(m.Raters)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -14,7 +15,6 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/nn"
 )
@@ -134,12 +134,12 @@ func TestPredictReported(t *testing.T) {
 // TestPredictSame: the bits of a prediction depend neither on the batch nor on
 // the number of threads.
 func TestPredictSame(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	m, ds := small(t), items(100)
 	want := predict(t, m, ds, PredictOptions{})
 	for _, batch := range []int{1, 7, 64} {
-		par.SetThreads(batch%3 + 1)
-		if got := predict(t, m, ds, PredictOptions{Batch: batch}); !reflect.DeepEqual(got, want) {
+		runtime.GOMAXPROCS(batch%3 + 1)
+		if got := predict(t, m, ds, PredictOptions{BatchValues: batch * m.itemSize(), Threads: batch % 4}); !reflect.DeepEqual(got, want) {
 			t.Errorf("in batches of %d: other bits", batch)
 		}
 	}
@@ -172,10 +172,10 @@ func TestKeepBad(t *testing.T) {
 	}
 	ds.Rows.(*dataset.Memory).Values[2*7] = 3e38
 	for _, batch := range []int{0, 1, 3} {
-		if _, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{BatchValues: batch * m.itemSize()}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
 			t.Errorf("batch %d: %v", batch, err)
 		}
-		got, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch, KeepBad: true})
+		got, err := m.Predict(context.Background(), ds, PredictOptions{BatchValues: batch * m.itemSize(), KeepBad: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,17 +17,17 @@ import (
 
 // PredictOptions controls how items are predicted.
 type PredictOptions struct {
-	// Batch is the number of items that go through the networks at a time; 0 means
-	// as many as take some megabytes.
-	Batch int
-	// BatchValues limits Batch by the number of values that a network keeps for the items of a batch. 0 means
-	// 2^27. The smaller it is, the sooner a prediction stops when its context is done.
+	// BatchValues limits the number of items that go through the networks at a time, by the number of values that a
+	// network keeps for them. 0 means 2^27. The smaller it is, the sooner a prediction stops when its context is done.
 	BatchValues int
 	// KeepBad returns items that cannot be predicted with the reason in Err, such as values so extreme that a network's
 	// outputs are not finite, or a row that cannot be read. Without it, the first such item is an error.
 	KeepBad bool
 	// MeansOnly permits leaving all fields of a prediction but Mean and Err unset.
 	MeansOnly bool
+	// Threads is the largest number of goroutines that compute; 0 means all cores (GOMAXPROCS). Concurrent calls share
+	// them. Results do not depend on it.
+	Threads int
 }
 
 // Predict returns the prediction for every item of ds, without regard to votes on it. Equal inputs give equal bits,
@@ -40,10 +40,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 		return out, err
 	}
 	width := m.Transform.Width()
-	batch := o.Batch
-	if batch <= 0 {
-		batch = min(1024, max(16, 1<<21/max(1, width)))
-	}
+	batch := min(1024, max(16, 1<<21/max(1, width))) // some megabytes of inputs
 	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
 	unread := make([]error, batch)
@@ -52,16 +49,13 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 			return out, err
 		}
 		n := min(batch, ds.Len()-lo)
-		par.For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
-		for j, err := range unread[:n] {
-			switch { // rows that cannot be read have zeros and an error
-			case err != nil && !o.KeepBad:
-				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
-			case err != nil:
-				clear(x[j*width : (j+1)*width])
+		par.Limit(o.Threads).For(n, func(j int) {
+			row := x[j*width : (j+1)*width]
+			if unread[j] = in.ReadRow(lo+j, row); unread[j] != nil {
+				clear(row)
 			}
-		}
-		got, err := m.decoded(ctx, x[:n*width], o.MeansOnly)
+		})
+		got, err := m.decoded(ctx, x[:n*width], &o)
 		if got == nil {
 			return out, err
 		}
@@ -93,17 +87,18 @@ func (m *Model) itemSize() int {
 // decoded returns the predictions for network inputs x [N, width], the outputs of the Transform. If items cannot be
 // predicted they have an Err, and the error is that of the first of them. When ctx is done, decoded returns no
 // predictions.
-func (m *Model) decoded(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
-	r, cores, err := m.acquire()
+func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]head.Decoded, error) {
+	r, cores, err := m.acquire(o.Threads)
 	if err != nil {
 		return nil, err
 	}
 	defer m.release(r)
 	average := m.RaterModel.Average()
-	if meansOnly && average == nil { // calibration does not change means
-		return r.ensemble.decode(ctx, r.head, x, cores, head.DecodeMeans)
+	meansOnly := o.MeansOnly && average == nil // calibration does not change means
+	decoded, err := r.ensemble.decode(ctx, r.head, x, head.DecodeOptions{MeansOnly: meansOnly, Threads: cores})
+	if meansOnly {
+		return decoded, err
 	}
-	decoded, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
 		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
@@ -149,17 +144,16 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 // is that of the first of them. The predictions are nil only if the networks did not
 // run.
 func (s *Ensemble) Decode(h head.Head, x []float32) ([]head.Decoded, error) {
-	return s.decode(context.Background(), h, x, 0, head.Decode)
+	return s.decode(context.Background(), h, x, head.DecodeOptions{})
 }
 
 // decode runs the networks and decodes their outputs.
-func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, cores int,
-	decode func(head.Head, []head.Output, int) ([]head.Decoded, error)) ([]head.Decoded, error) {
-	outputs, err := s.Outputs(ctx, h, x, cores, 0)
+func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, o head.DecodeOptions) ([]head.Decoded, error) {
+	outputs, err := s.Outputs(ctx, h, x, o.Threads, 0)
 	if err != nil {
 		return nil, err
 	}
-	return decode(h, outputs, len(x)/s.nets[0].In.Size())
+	return o.Decode(h, outputs, len(x)/s.nets[0].In.Size())
 }
 
 // Outputs returns the outputs of each network for the items with inputs x [N, width], or of each of the
@@ -208,7 +202,7 @@ func contentKey(x []float32) uint64 {
 	return key
 }
 
-// pool keeps runners that are not in use for later callers. Concurrent callers have
+// runners keeps runners that are not in use for later callers. Concurrent callers have
 // one runner each, and share the cores.
 type runners struct {
 	mu   sync.Mutex
@@ -226,12 +220,12 @@ type runner struct {
 	raters   int
 }
 
-// acquire returns a runner for one caller, and the number of cores it may use.
-func (m *Model) acquire() (r *runner, cores int, err error) {
+// acquire returns a runner for one caller, and the number of cores it may use, of at most the given number of threads.
+func (m *Model) acquire(threads int) (r *runner, cores int, err error) {
 	p := &m.runners
 	p.mu.Lock()
 	p.busy++
-	cores = max(1, par.Threads()/p.busy)
+	cores = max(1, par.Limit(threads).Workers()/p.busy)
 	for r == nil && len(p.idle) > 0 {
 		r = p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
@@ -267,7 +261,7 @@ func (r *runner) fits(m *Model) bool {
 		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
 }
 
-// release returns a runner to the pool. The pool keeps a few more than there are cores:
+// release keeps a runner for later callers. A few more are kept than there are cores:
 // of many concurrent callers, some lose their core in the middle of their work.
 func (m *Model) release(r *runner) {
 	p := &m.runners

@@ -45,21 +45,13 @@ func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.in, l.out = in.Size(), out.Size()
 	b.hold(2 * l.out)
+	buffer(b.OnForward, &l.yb, l.out)
+	buffer(b.OnBackward, &l.db, l.out)
 	if l.Shortcut != nil {
 		b.hold(l.out + l.in)
+		buffer(b.OnForward, &l.ys, l.out)
+		buffer(b.OnBackward, &l.dxShort, l.in)
 	}
-	b.OnForward(func(batch int) {
-		l.yb = make([]float32, batch*l.out)
-		if l.short != nil {
-			l.ys = make([]float32, batch*l.out)
-		}
-	})
-	b.OnBackward(func(batch int) {
-		l.db = make([]float32, batch*l.out)
-		if l.short != nil {
-			l.dxShort = make([]float32, batch*l.in)
-		}
-	})
 	return out, nil
 }
 
@@ -107,15 +99,14 @@ type Concat struct {
 
 	in, out  int
 	cut      bool // whether each branch gets its own block
-	branches []branch
+	branches []*branch
 }
 
+// branch is a branch with its place in an item and its buffers.
 type branch struct {
-	layer   Layer
-	at, in  int // where its inputs start in an item, and their number
-	to, out int // the same for its outputs
-	x, y    []float32
-	dx, dy  []float32
+	Place
+	layer        Layer
+	x, y, dx, dy []float32
 }
 
 // Build implements [Layer].
@@ -142,77 +133,60 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 	var outs []Shape
 	at, to := 0, 0
 	for i, layer := range l.Branches {
-		part := in
+		block := in
 		if l.cut {
-			part = l.Inputs[i]
+			block = l.Inputs[i]
 		}
-		built, out, err := b.Child(strconv.Itoa(i), layer, part)
+		built, out, err := b.Child(strconv.Itoa(i), layer, block)
 		if err != nil {
 			return nil, err
 		}
 		outs = append(outs, out)
-		l.branches = append(l.branches, branch{layer: built, at: at, in: part.Size(), to: to, out: out.Size()})
+		br := &branch{layer: built, Place: Place{At: at, In: block.Size(), To: to, Out: out.Size()}}
+		l.branches = append(l.branches, br)
+		to += br.Out
+		b.hold(br.In + 2*br.Out)
+		buffer(b.OnForward, &br.y, br.Out)
 		if l.cut {
-			at += part.Size()
+			at += br.In
+			buffer(b.OnForward, &br.x, br.In)
 		}
-		to += out.Size()
-		b.hold(part.Size() + 2*out.Size())
+		// dx is only needed if the layers before have parameters: Backward allocates it.
+		b.OnBackward(func(batch int) { br.dx, br.dy = nil, make([]float32, batch*br.Out) })
 	}
 	l.out = to
-	b.OnForward(l.bind)
-	b.OnBackward(func(batch int) {
-		for i := range l.branches {
-			br := &l.branches[i]
-			br.dx, br.dy = nil, make([]float32, batch*br.out)
-		}
-	})
 	return join(outs), nil
 }
 
 // join returns the shape of concatenated outputs.
 func join(outs []Shape) Shape {
-	sum := append(Shape(nil), outs[0]...)
-	for _, s := range outs[1:] {
-		if len(s) < 2 || !slices.Equal(s[1:], outs[0][1:]) {
-			sum = nil
-			break
-		}
-		sum[0] += s[0]
-	}
-	if len(sum) > 1 || len(outs) == 1 {
-		return sum
-	}
-	total := 0
+	space, channels, values := outs[0][1:], 0, 0
 	for _, s := range outs {
-		total += s.Size()
-	}
-	return Shape{total}
-}
-
-func (l *Concat) bind(batch int) {
-	for i := range l.branches {
-		b := &l.branches[i]
-		if l.cut {
-			b.x = make([]float32, batch*b.in)
+		channels += s[0]
+		values += s.Size()
+		if !slices.Equal(s[1:], space) {
+			space = nil
 		}
-		b.y = make([]float32, batch*b.out)
 	}
+	if len(space) == 0 {
+		return Shape{values}
+	}
+	return append(Shape{channels}, space...)
 }
 
 // Forward implements [Layer].
 func (l *Concat) Forward(p *Pass, y, x []float32) {
-	for i := range l.branches {
-		b := &l.branches[i]
-		bx, by := x, b.y[:p.Items*b.out]
+	for _, b := range l.branches {
+		bx, by := x, b.y[:p.Items*b.Out]
 		if l.cut {
-			bx = b.x[:p.Items*b.in]
+			bx = b.x[:p.Items*b.In]
 			for j := range p.Items {
-				copy(bx[j*b.in:][:b.in], x[j*l.in+b.at:])
+				copy(bx[j*b.In:][:b.In], x[j*l.in+b.At:])
 			}
 		}
 		b.layer.Forward(p, by, bx)
 		for j := range p.Items {
-			copy(y[j*l.out+b.to:], by[j*b.out:][:b.out])
+			copy(y[j*l.out+b.To:], by[j*b.Out:][:b.Out])
 		}
 	}
 }
@@ -222,26 +196,25 @@ func (l *Concat) Backward(p *Pass, dx, dy, _, x []float32) {
 	if dx != nil {
 		clear(dx)
 	}
-	for i := range l.branches {
-		b := &l.branches[i]
-		bx, bdy := x, b.dy[:p.Items*b.out]
+	for _, b := range l.branches {
+		bx, bdy := x, b.dy[:p.Items*b.Out]
 		if l.cut {
-			bx = b.x[:p.Items*b.in]
+			bx = b.x[:p.Items*b.In]
 		}
 		for j := range p.Items {
-			copy(bdy[j*b.out:][:b.out], dy[j*l.out+b.to:])
+			copy(bdy[j*b.Out:][:b.Out], dy[j*l.out+b.To:])
 		}
 		var bdx []float32
 		if dx != nil {
 			if b.dx == nil {
-				b.dx = make([]float32, cap(b.dy)/b.out*b.in)
+				b.dx = make([]float32, cap(b.dy)/b.Out*b.In)
 			}
-			bdx = b.dx[:p.Items*b.in]
+			bdx = b.dx[:p.Items*b.In]
 		}
-		b.layer.Backward(p, bdx, bdy, b.y[:p.Items*b.out], bx)
+		b.layer.Backward(p, bdx, bdy, b.y[:p.Items*b.Out], bx)
 		for j := 0; dx != nil && j < p.Items; j++ {
-			to := dx[j*l.in+b.at:][:b.in]
-			for k, g := range bdx[j*b.in:][:b.in] {
+			to := dx[j*l.in+b.At:][:b.In]
+			for k, g := range bdx[j*b.In:][:b.In] {
 				to[k] += g
 			}
 		}

@@ -127,22 +127,17 @@ func (l *Conv) prepare() {
 
 // Forward implements [Layer].
 func (l *Conv) Forward(p *Pass, y, x []float32) {
-	l.ready(p)
 	l.y, l.x = y, x
-	p.ForWorker(l.cut.count, l.fwd)
-}
-
-// ready packs the weights and allocates memory for all workers that may run.
-func (l *Conv) ready(p *Pass) {
 	l.groups.split(p.Items)
 	l.cut.split(&l.groups, l.plan.Rows())
-	for len(l.scratch) < p.Workers() {
+	for len(l.scratch) < p.Workers() { // for all that may run
 		l.scratch = append(l.scratch, &convScratch{ConvScratch: l.plan.NewScratch()})
 	}
 	for _, s := range l.scratch {
 		s.item = -1
 	}
 	l.plan.Pack(l.packed, l.weight.Value)
+	p.ForWorker(l.cut.count, l.fwd)
 }
 
 // pad returns the padded input of item j. It is computed once for all pieces of an item
@@ -186,8 +181,8 @@ func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
 	if l.last && l.act != kernel.Identity {
 		plane, wide := z/l.Out, l.pool.shape.OutSize()[2]
 		for o := range l.Out {
-			part := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
-			l.act.Forward(part, part)
+			pooled := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
+			l.act.Forward(pooled, pooled)
 		}
 	}
 }
@@ -236,4 +231,114 @@ func (l *Conv) backwardPool(worker, lo, hi int, dw, db []float32) {
 	}
 	l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[lo*z:hi*z], l.x[lo*l.in:hi*l.in], l.weight.Value,
 		l.scratch[worker].ConvScratch)
+}
+
+// groups splits the items of a batch into runs that are processed separately, each
+// with its own sums of the parameters' gradients. The division depends on shapes
+// alone.
+type groups struct {
+	work    int // multiply-adds of an item
+	count   int
+	each    int
+	items   int
+	weights int       // values of the weight
+	biases  int       // values of the bias
+	sums    []float32 // [groups, weights + biases]
+}
+
+// maxGroups bounds the number of partial sums.
+const maxGroups = 16
+
+// bind allocates the sums for up to batch items.
+func (g *groups) bind(batch int, weight, bias *Param) {
+	g.weights, g.biases = weight.Size(), 0
+	if bias != nil {
+		g.biases = bias.Size()
+	}
+	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
+}
+
+// split divides n items.
+func (g *groups) split(n int) {
+	if g.items == n {
+		return
+	}
+	g.items = n
+	want := min(n, maxGroups)
+	switch {
+	case g.work >= splitWork:
+	case n*g.work < splitWork:
+		want = 1
+	default:
+		want = min(want, n*g.work/tileWork)
+	}
+	g.each = pieces(n, want)
+	g.count = pieces(n, g.each)
+}
+
+// at returns the items of group i.
+func (g *groups) at(i int) (lo, hi int) { return i * g.each, min((i+1)*g.each, g.items) }
+
+// partial returns group i's sums of weight and bias gradients; the latter is
+// nil if there is no bias.
+func (g *groups) partial(i int) (dw, db []float32) {
+	p := g.sums[i*(g.weights+g.biases):][:g.weights+g.biases]
+	if g.biases > 0 {
+		db = p[g.weights:]
+	}
+	return p[:g.weights], db
+}
+
+// sum sets the gradients to the sums of all groups, added in order.
+func (g *groups) sum(weight, bias *Param) {
+	var biasGrad []float32
+	if bias != nil {
+		biasGrad = bias.Grad
+	}
+	for i := range g.count {
+		dw, db := g.partial(i)
+		if i == 0 {
+			copy(weight.Grad, dw)
+			copy(biasGrad, db)
+			continue
+		}
+		kernel.Add(weight.Grad, weight.Grad, dw)
+		kernel.Add(biasGrad, biasGrad, db)
+	}
+}
+
+// cut divides the forward pass of a convolution: into the groups of items, or,
+// of fewer items than make groups for all cores, each item into rows. Each output
+// is the same sum wherever it is computed.
+type cut struct {
+	count  int
+	groups *groups
+	rows   int // of an item
+	each   int // rows of a piece; all of them if items are not cut
+}
+
+// span is the indices lo … hi−1.
+type span struct{ lo, hi int }
+
+// split divides the items of g, each with the given number of rows.
+func (c *cut) split(g *groups, rows int) {
+	c.groups, c.rows, c.each, c.count = g, rows, rows, g.count
+	if g.items >= maxGroups {
+		return
+	}
+	if per := min(pieces(2*maxGroups, g.items), g.work/(splitWork/2), rows); per > 1 {
+		c.each = pieces(rows, per)
+		c.count = g.items * pieces(rows, c.each)
+	}
+}
+
+// at returns the items of piece i and their rows.
+func (c *cut) at(i int) (items, rows span) {
+	if c.each == c.rows {
+		lo, hi := c.groups.at(i)
+		return span{lo, hi}, span{0, c.rows}
+	}
+	per := pieces(c.rows, c.each)
+	j, lo := i/per, i%per*c.each
+	return span{j, j + 1}, span{lo, min(lo+c.each, c.rows)}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"credence/internal/kernel"
+	"credence/internal/par"
 )
 
 // Engine runs networks: whole forward passes and whole training steps, given a
@@ -100,21 +101,34 @@ type OptimizerState struct {
 
 // CPU is the engine of this package. Results are bit-identical on any number of
 // cores.
-type CPU struct{}
+type CPU struct {
+	// Cores is the largest number of cores that one predictor or trainer uses; 0 means all.
+	Cores int
+}
 
 // Name implements [Engine].
 func (CPU) Name() string { return kernel.Name() }
 
 // NewPredictor implements [Engine].
-func (CPU) NewPredictor(net *Network, batch int) (Predictor, error) { return net.NewSession(batch) }
+func (e CPU) NewPredictor(net *Network, batch int) (Predictor, error) { return e.session(net, batch) }
+
+// session returns a session that uses at most e.Cores cores.
+func (e CPU) session(net *Network, batch int) (*Session, error) {
+	s, err := net.NewSession(batch)
+	if err == nil {
+		s.cores = e.Cores
+	}
+	return s, err
+}
 
 // NewTrainer implements [Engine].
-func (CPU) NewTrainer(net *Network, o OptimizerOptions, batch int) (Trainer, error) {
+func (e CPU) NewTrainer(net *Network, o OptimizerOptions, batch int) (Trainer, error) {
 	opt, err := newOptimizer(net, o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := net.NewSession(batch)
+	opt.cores = par.Limit(e.Cores)
+	s, err := e.session(net, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -258,11 +272,11 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 		return nil, nil
 	case *Sequential:
 		for _, s := range l.stages {
-			part, err := ops(s.layer, s.in, s.out)
+			inner, err := ops(s.layer, s.in, s.out)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, part...)
+			list = append(list, inner...)
 		}
 		return list, nil
 	case *Conv:
@@ -298,8 +312,8 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 	case *Concat:
 		op.Kind = OpConcat
 		for _, b := range l.branches {
-			op.Places = append(op.Places, Place{At: b.at, In: b.in, To: b.to, Out: b.out})
-			err = cmp.Or(err, op.branch(b.layer, b.in, b.out))
+			op.Places = append(op.Places, b.Place)
+			err = cmp.Or(err, op.branch(b.layer, b.In, b.Out))
 		}
 	default:
 		err = fmt.Errorf("no layer %s on this device", typeName(l))

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -173,7 +173,7 @@ func checkGradient(t *testing.T, c layerCase) {
 
 // TestThreads: the same bits on any number of threads.
 func TestThreads(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	cases := append([]layerCase{
 		{"lenet5", Shape{1, 28, 28}, func() Layer { l, _ := ByName("lenet5", Shape{1, 28, 28}, 9); return l }},
 		{"resnet", Shape{1, 16, 16}, func() Layer { l, _ := ByName("resnet", Shape{1, 16, 16}, 3); return l }},
@@ -184,7 +184,7 @@ func TestThreads(t *testing.T) {
 			const items = 37
 			var want [3][]float32
 			for _, threads := range []int{1, 2, 5} {
-				par.SetThreads(threads)
+				runtime.GOMAXPROCS(threads)
 				net := build(t, c, Options{Seed: 1})
 				r := rand.New(rng.New(2, "test"))
 				x, dx := spread(r, items*c.in.Size()), make([]float32, items*c.in.Size())

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/rng"
 )
 
@@ -18,7 +19,7 @@ type Options struct {
 	Init   Init        // how weights start; zero means He
 	Own    []HeadParam // tensors that are trained and saved with the layers'
 
-	// Apart disables the fusion of layers: slower, with the same results.
+	// Unfused disables the fusion of layers: slower, with the same results.
 	Unfused bool
 }
 
@@ -129,13 +130,25 @@ func (n *Network) MakeGrads() {
 	}
 }
 
+// Tensors returns the parameters and states that a network of root would have
+// for items of shape in, with names and shapes but without values: no memory of a
+// size that the layers determine is allocated, so that a reader can first compare
+// them with the contents of a file.
+func Tensors(root Layer, in Shape) (params, states []*Param, err error) {
+	b, _, err := infer(Complete(root, 0), in, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.params, b.states, nil
+}
+
 // infer finds and checks the shapes of a tree, and allocates nothing that
 // depends on them.
-func infer(root Layer, in Shape, apart bool) (*Builder, Shape, error) {
+func infer(root Layer, in Shape, unfused bool) (*Builder, Shape, error) {
 	if err := checkShape("input", in, maxInput); err != nil {
 		return nil, nil, err
 	}
-	b := &Builder{unfused: apart}
+	b := &Builder{unfused: unfused}
 	out, err := instance(root).Build(b, in)
 	switch {
 	case err != nil:
@@ -150,9 +163,7 @@ func infer(root Layer, in Shape, apart bool) (*Builder, Shape, error) {
 func (p *Param) start(o Options, i uint64) {
 	f := p.fill
 	if !f.random {
-		for j := range p.Value {
-			p.Value[j] = f.value
-		}
+		kernel.Fill(p.Value, f.value)
 		return
 	}
 	r := rand.New(rng.New(o.Seed, "init", o.Member, i))
@@ -262,41 +273,36 @@ func (b *Builder) hold(n int) { b.held = min(b.held+n, maxHeld+1) }
 // inputs of an output and fanOut the number of outputs of an input. Its slices are
 // valid once [New] returns.
 func (b *Builder) Weight(name string, shape Shape, fanIn, fanOut int) *Param {
-	return b.param(name, shape, fill{random: true, fanIn: fanIn, fanOut: fanOut})
+	return b.declare(&b.params, name, shape, fill{random: true, fanIn: fanIn, fanOut: fanOut})
 }
 
 // Const declares a parameter with a constant initial value, such as a bias.
 func (b *Builder) Const(name string, shape Shape, value float32) *Param {
-	return b.param(name, shape, fill{value: value})
-}
-
-func (b *Builder) param(name string, shape Shape, f fill) *Param {
-	p := &Param{Name: b.path + name, Shape: shape, fill: f}
-	if b.net != nil {
-		p = b.take(b.net.Params, len(b.params), p)
-	}
-	b.params = append(b.params, p)
-	return p
-}
-
-// take returns the network's tensor i, which has to be the one that was declared
-// when the network was made.
-func (b *Builder) take(list []*Param, i int, p *Param) *Param {
-	if i < len(list) && list[i].Name == p.Name && slices.Equal(list[i].Shape, p.Shape) {
-		return list[i]
-	}
-	b.err = cmp.Or(b.err, fmt.Errorf("tensor %s of shape %v is not one that the network was made with", p.Name, p.Shape))
-	return p
+	return b.declare(&b.params, name, shape, fill{value: value})
 }
 
 // State declares a tensor that is saved with the network but not trained. Its
 // values are valid once [New] returns.
 func (b *Builder) State(name string, shape Shape, value float32) *Param {
-	p := &Param{Name: b.path + name, Shape: shape, fill: fill{value: value}}
+	return b.declare(&b.states, name, shape, fill{value: value})
+}
+
+// declare adds a tensor to b.params or b.states. For a session it is the network's, which
+// must be the one that was declared at this place when the network was made.
+func (b *Builder) declare(list *[]*Param, name string, shape Shape, f fill) *Param {
+	p := &Param{Name: b.path + name, Shape: shape, fill: f}
 	if b.net != nil {
-		p = b.take(b.net.States, len(b.states), p)
+		made := b.net.Params
+		if list == &b.states {
+			made = b.net.States
+		}
+		if i := len(*list); i < len(made) && made[i].Name == p.Name && slices.Equal(made[i].Shape, shape) {
+			p = made[i]
+		} else {
+			b.err = cmp.Or(b.err, fmt.Errorf("tensor %s of shape %v is not one that the network was made with", p.Name, shape))
+		}
 	}
-	b.states = append(b.states, p)
+	*list = append(*list, p)
 	return p
 }
 
@@ -304,6 +310,12 @@ func (b *Builder) State(name string, shape Shape, value float32) *Param {
 // of up to batch items. It is called before the first Forward, and again when a
 // larger batch arrives.
 func (b *Builder) OnForward(f func(batch int)) { b.forward = append(b.forward, f) }
+
+// buffer registers, with OnForward or OnBackward, the allocation of a buffer of n values
+// per item.
+func buffer[T any](on func(f func(batch int)), to *[]T, n int) {
+	on(func(batch int) { *to = make([]T, batch*n) })
+}
 
 // OnBackward does the same for Backward, which is never called in a session that
 // only predicts.
@@ -327,15 +339,14 @@ func (b *Builder) Child(name string, l Layer, in Shape) (built Layer, out Shape,
 	built = instance(l)
 	out, err = built.Build(b, in)
 	b.path = path
+	switch {
+	case err != nil:
+	case len(out) > 0 && slices.Min(out) < 1:
+		err = fmt.Errorf("input %v leaves an empty output %v", in, out)
+	default:
+		err = checkSize("output", out, maxValues)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
-	}
-	for _, x := range out {
-		if x < 1 {
-			return nil, nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
-		}
-	}
-	if err := checkSize("output", out, maxValues); err != nil {
 		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
 	return built, out, nil

@@ -153,7 +153,8 @@ func (l *LayerNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.size = in.Size()
 	l.gamma = b.Const("weight", Shape{l.size}, 1)
 	l.beta = b.Const("bias", Shape{l.size}, 0)
-	b.OnForward(func(batch int) { l.mean, l.inv = make([]float32, batch), make([]float32, batch) })
+	buffer(b.OnForward, &l.mean, 1)
+	buffer(b.OnForward, &l.inv, 1)
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }
@@ -166,7 +167,8 @@ func (l *LayerNorm) Forward(p *Pass, y, x []float32) {
 
 func (l *LayerNorm) forward(j int) {
 	x, y := l.x[j*l.size:][:l.size], l.y[j*l.size:][:l.size]
-	mean, inv := moments(x, epsilon(l.Epsilon))
+	n, sum := float64(l.size), kernel.Sum(x)
+	mean, inv := float32(sum/n), float32(1/math.Sqrt(squares(sum, kernel.SumSq(x), n)/n+epsilon(l.Epsilon)))
 	l.mean[j], l.inv[j] = mean, inv
 	for i, v := range x {
 		y[i] = (v-mean)*inv*l.gamma.Value[i] + l.beta.Value[i]
@@ -206,13 +208,6 @@ func (l *LayerNorm) backward(j int) {
 	for i, v := range dy {
 		dx[i] = inv * (v*l.gamma.Value[i] - a - (x[i]-mean)*inv*b)
 	}
-}
-
-// moments returns the mean of x and 1/√(variance + eps).
-func moments(x []float32, eps float64) (mean, inv float32) {
-	n := float64(len(x))
-	sum := kernel.Sum(x)
-	return float32(sum / n), float32(1 / math.Sqrt(squares(sum, kernel.SumSq(x), n)/n+eps))
 }
 
 // squares returns Σ(x − mean)² from Σx and Σx² over n values: in float64, as

@@ -55,44 +55,40 @@ func OptimizerNamed(name string) OptimizerKind {
 }
 
 // updater updates weights with their gradients.
-type updater interface {
+type updater struct {
 	// begin sets the factors of step t, from 1; scale multiplies gradients.
-	begin(t uint64, rate, scale float32)
+	begin func(t uint64, rate, scale float32)
 	// update updates the weights from lo to hi.
-	update(net *Network, s *OptimizerState, lo, hi int)
+	update func(net *Network, s *OptimizerState, lo, hi int)
 }
-
-type sgd struct{ kernel.SGD }
 
 func newSGD(o OptimizerOptions) updater {
-	return &sgd{kernel.SGD{Momentum: float32(o.Momentum), WeightDecay: float32(o.WeightDecay), Nesterov: o.Nesterov}}
+	p := &kernel.SGD{Momentum: float32(o.Momentum), WeightDecay: float32(o.WeightDecay), Nesterov: o.Nesterov}
+	return updater{
+		begin: func(_ uint64, rate, scale float32) { p.Rate, p.GradScale = rate, scale },
+		update: func(net *Network, s *OptimizerState, lo, hi int) {
+			p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], net.Grads[lo:hi])
+		},
+	}
 }
-
-func (p *sgd) begin(_ uint64, rate, scale float32) { p.Rate, p.GradScale = rate, scale }
-
-func (p *sgd) update(net *Network, s *OptimizerState, lo, hi int) {
-	p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], net.Grads[lo:hi])
-}
-
-type adam struct{ kernel.Adam }
 
 func newAdam(o OptimizerOptions) updater {
-	return &adam{kernel.Adam{
+	p := &kernel.Adam{
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Epsilon: float32(o.Epsilon),
 		WeightDecay: float32(o.WeightDecay), Decoupled: o.Kind == "adamw",
-	}}
-}
-
-func (p *adam) begin(t uint64, rate, scale float32) {
-	p.Rate, p.GradScale = rate, scale
-	// With the betas rounded as in the kernel: 1 − 0.999 in float32 is off by
-	// 5e-5, which cancels only against itself.
-	p.Correction1 = float32(1 - math.Pow(float64(p.Beta1), float64(t)))
-	p.Correction2 = float32(1 - math.Pow(float64(p.Beta2), float64(t)))
-}
-
-func (p *adam) update(net *Network, s *OptimizerState, lo, hi int) {
-	p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], s.Moments[1][lo:hi], net.Grads[lo:hi])
+	}
+	return updater{
+		begin: func(t uint64, rate, scale float32) {
+			p.Rate, p.GradScale = rate, scale
+			// With the betas rounded as in the kernel: 1 − 0.999 in float32 is off by
+			// 5e-5, which cancels only against itself.
+			p.Correction1 = float32(1 - math.Pow(float64(p.Beta1), float64(t)))
+			p.Correction2 = float32(1 - math.Pow(float64(p.Beta2), float64(t)))
+		},
+		update: func(net *Network, s *OptimizerState, lo, hi int) {
+			p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], s.Moments[1][lo:hi], net.Grads[lo:hi])
+		},
+	}
 }
 
 // optimizer updates the parameters of a network.
@@ -104,6 +100,7 @@ type optimizer struct {
 	piece   func(i int) // updates one
 	squares func(i int)
 	sums    []float64 // squared gradients of each piece
+	cores   par.Limit
 }
 
 // Complete returns o with defaults for zero fields, or an error that names the field
@@ -165,14 +162,14 @@ func (p *optimizer) step() (norm float64) {
 	rate := float32(p.options.RateAt(p.Steps))
 	p.Steps++
 	p.begin(p.Steps, rate, float32(scale))
-	par.For(len(p.sums), p.piece)
+	p.cores.For(len(p.sums), p.piece)
 	return norm
 }
 
 // norm returns the Euclidean norm of the gradient, summed in float64 in an
 // order that depends on its length alone.
 func (p *optimizer) norm() float64 {
-	par.For(len(p.sums), p.squares)
+	p.cores.For(len(p.sums), p.squares)
 	sum := 0.0
 	for _, s := range p.sums {
 		sum += s

@@ -1,6 +1,9 @@
 package nn
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,15 +67,12 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("layers: expected one document with a list of layers")
 	}
-	r := &layerReader{kinds: kinds}
-	if len(own) > 0 {
-		r.kinds = maps.Clone(kinds)
-	}
+	r := layerReader(maps.Clone(kinds))
 	for _, l := range own {
 		if err := checkTyped(l); err != nil {
 			return nil, err
 		}
-		r.kinds[l.Type()] = l
+		r[l.Type()] = l
 	}
 	layers, err := r.list(bodies[0])
 	if err != nil {
@@ -81,7 +81,8 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	return Complete(Seq(layers...), out), nil
 }
 
-type layerReader struct{ kinds map[string]Layer }
+// layerReader reads layers, given a value of each kind by its name.
+type layerReader map[string]Layer
 
 // at returns an error with the position of a node.
 func at(n ast.Node, format string, a ...any) error {
@@ -97,15 +98,26 @@ func key(v *ast.MappingValueNode) string {
 	return v.Key.String()
 }
 
-// list reads a sequence of layers, which is not nil.
-func (r *layerReader) list(n ast.Node) ([]Layer, error) {
+// list reads a list of layers. The result is not nil.
+func (r layerReader) list(n ast.Node) ([]Layer, error) {
+	return each(n, "a list of layers, each on a line such as - {type: relu}", r.layer)
+}
+
+// sequence reads a list of layers as one layer.
+func (r layerReader) sequence(n ast.Node) (Layer, error) {
+	layers, err := r.list(n)
+	return Seq(layers...), err
+}
+
+// each reads the elements of a list with the function one. The result is not nil.
+func each(n ast.Node, expected string, one func(ast.Node) (Layer, error)) ([]Layer, error) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return nil, at(n, "expected a list of layers, each on a line such as - {type: relu}")
+		return nil, at(n, "expected %s", expected)
 	}
 	layers := []Layer{}
 	for _, v := range seq.Values {
-		l, err := r.layer(v)
+		l, err := one(v)
 		if err != nil {
 			return nil, err
 		}
@@ -115,25 +127,23 @@ func (r *layerReader) list(n ast.Node) ([]Layer, error) {
 }
 
 // layer reads one layer: a mapping with the key type.
-func (r *layerReader) layer(n ast.Node) (Layer, error) {
+func (r layerReader) layer(n ast.Node) (Layer, error) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
 		return nil, at(n, "expected a layer such as {type: relu}")
 	}
 	var kind string
-	var rest []*ast.MappingValueNode
 	for _, v := range m.Values {
-		if key(v) == "type" {
-			s, ok := v.Value.(*ast.StringNode)
-			if !ok {
-				return nil, at(v.Value, "expected the name of a layer")
-			}
-			kind = s.Value
-			if _, ok := r.kinds[kind]; !ok {
-				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(slices.Sorted(maps.Keys(r.kinds)), " "))
-			}
-		} else {
-			rest = append(rest, v)
+		if key(v) != "type" {
+			continue
+		}
+		s, ok := v.Value.(*ast.StringNode)
+		if !ok {
+			return nil, at(v.Value, "expected the name of a layer")
+		}
+		kind = s.Value
+		if r[kind] == nil {
+			return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(slices.Sorted(maps.Keys(r)), " "))
 		}
 	}
 	if kind == "" {
@@ -142,30 +152,30 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 		}
 		return nil, at(n, "layer without a type: expected one such as {type: dense, out: 32}")
 	}
-	l := instance(r.kinds[kind])
-	return l, r.fields(l, kind, rest)
+	l := instance(r[kind])
+	return l, r.fields(l, kind, m.Values)
 }
 
-// fields sets the exported fields of a layer from the keys of a mapping; a key
-// is the name of a field in lower case. Dims is given by the layer's name.
-func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode) (err error) {
-	v := reflect.ValueOf(l).Elem()
-	for _, k := range keys {
+// fields sets the exported fields of a layer from the keys of a mapping, except its type.
+func (r layerReader) fields(l Layer, kind string, values []*ast.MappingValueNode) (err error) {
+	keys, fields := fieldsOf(l)
+	for _, k := range values {
 		name := key(k)
-		f := field(v, name)
-		if !f.IsValid() {
-			return at(k.Key, "%s has no key %q; it has [%s]", kind, name, strings.Join(keysOf(v.Type()), " "))
+		if name == "type" {
+			continue
+		}
+		f, ok := fields[name]
+		if !ok {
+			return at(k.Key, "%s has no key %q; it has [%s]", kind, name, strings.Join(keys, " "))
 		}
 		switch to := f.Addr().Interface().(type) {
 		case *Layer:
-			var layers []Layer
-			layers, err = r.list(k.Value)
-			*to = Seq(layers...)
+			*to, err = r.sequence(k.Value)
 		case *[]Layer:
 			if _, list := l.(*Sequential); list {
 				*to, err = r.list(k.Value)
 			} else {
-				*to, err = r.branches(k.Value)
+				*to, err = each(k.Value, "a list of lists of layers", r.sequence)
 			}
 		case *[]Shape:
 			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
@@ -173,7 +183,8 @@ func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode)
 			}
 		default:
 			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
-				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, describe(f.Type()), strings.TrimSpace(k.Value.String()))
+				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, cmp.Or(expected[f.Kind()], "a number"),
+					strings.TrimSpace(k.Value.String()))
 			}
 		}
 		if err != nil {
@@ -188,52 +199,23 @@ func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode)
 	return nil
 }
 
-// branches reads a list of lists of layers.
-func (r *layerReader) branches(n ast.Node) (branches []Layer, err error) {
-	seq, ok := n.(*ast.SequenceNode)
-	if !ok {
-		return nil, at(n, "expected a list of lists of layers")
-	}
-	for _, v := range seq.Values {
-		layers, err := r.list(v)
-		if err != nil {
-			return nil, err
-		}
-		branches = append(branches, Seq(layers...))
-	}
-	return branches, nil
-}
-
-// field returns the exported field that a key stands for.
-func field(v reflect.Value, key string) reflect.Value {
+// fieldsOf returns the exported fields of a layer by key, the name in lower case, and the keys in order. Dims
+// is given by the layer's name.
+func fieldsOf(l Layer) (keys []string, fields map[string]reflect.Value) {
+	v := reflect.ValueOf(l).Elem()
+	fields = map[string]reflect.Value{}
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() && f.Name != "Dims" && strings.ToLower(f.Name) == key {
-			return v.Field(i)
+		if f := v.Type().Field(i); f.IsExported() && f.Name != "Dims" {
+			key := strings.ToLower(f.Name)
+			keys, fields[key] = append(keys, key), v.Field(i)
 		}
 	}
-	return reflect.Value{}
+	return keys, fields
 }
 
-func keysOf(t reflect.Type) []string {
-	var keys []string
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && f.Name != "Dims" {
-			keys = append(keys, strings.ToLower(f.Name))
-		}
-	}
-	return keys
-}
-
-func describe(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Slice:
-		return "a whole number or a list of them"
-	}
-	return "a number"
+// expected describes the values of fields of other kinds than numbers.
+var expected = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Slice: "a whole number or a list of them",
 }
 
 // UnmarshalYAML reads a list of numbers, or a single one.
@@ -249,4 +231,158 @@ func (v *Ints) UnmarshalYAML(read func(any) error) error {
 	}
 	*v = list
 	return nil
+}
+
+// Typed is a custom layer that can be saved with its network: Type returns its
+// name in files. Like the layers of this package it is written with its exported
+// fields that are not zero, under their names in lower case. [Parse] can read it if
+// it gets a value of its type.
+type Typed interface {
+	Layer
+	Type() string
+}
+
+// Describe writes a tree of layers as the JSON that [Parse] reads back: a list
+// of layers, each with its type first and the fields that are not zero. Parse returns
+// the tree in the form of [Complete]. Layers that are neither of this package nor
+// [Typed] are an error.
+func Describe(root Layer) ([]byte, error) {
+	var b bytes.Buffer
+	err := describeList(&b, root)
+	return b.Bytes(), err
+}
+
+// describeList writes a layer as a list: a Sequential as its layers, any other
+// as a list of one.
+func describeList(b *bytes.Buffer, l Layer) error {
+	if s, ok := l.(*Sequential); ok {
+		return describeEach(b, s.Layers, describe1)
+	}
+	return describeEach(b, []Layer{l}, describe1)
+}
+
+// describeEach writes layers as a list, each with the function one.
+func describeEach(b *bytes.Buffer, layers []Layer, one func(*bytes.Buffer, Layer) error) error {
+	b.WriteByte('[')
+	for i, l := range layers {
+		if l == nil {
+			return fmt.Errorf("layer %d is nil", i)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := one(b, l); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(']')
+	return nil
+}
+
+// describe1 writes one layer as an object: its type, the layers inside and the fields
+// that are not zero.
+func describe1(b *bytes.Buffer, l Layer) error {
+	kind := kindOf(l)
+	if kind == "" {
+		return fmt.Errorf("a layer of type %T cannot be written to a file", l)
+	}
+	fmt.Fprintf(b, `{"type":%q`, kind)
+	keys, fields := fieldsOf(l)
+	for _, name := range keys {
+		f := fields[name]
+		if f.IsZero() && f.Type() != reflect.TypeFor[[]Layer]() && name != "body" {
+			continue
+		}
+		fmt.Fprintf(b, ",%q:", name)
+		var err error
+		switch inside := f.Addr().Interface().(type) {
+		case *Layer:
+			err = describeList(b, *inside)
+		case *[]Layer:
+			one := describeList
+			if _, list := l.(*Sequential); list {
+				one = describe1
+			}
+			err = describeEach(b, *inside, one)
+		default:
+			text, jsonErr := json.Marshal(inside)
+			if jsonErr != nil {
+				err = fmt.Errorf("layer %s: %s: %w", kind, name, jsonErr)
+			}
+			b.Write(text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+// kindOf returns the name of a layer in files, or "".
+func kindOf(l Layer) string {
+	name := strings.ToLower(typeName(l))
+	if c, ok := l.(*Conv); ok && c.Dims > 0 {
+		name = fmt.Sprintf("conv%dd", c.Dims)
+	}
+	if k, ok := kinds[name]; ok && reflect.TypeOf(k) == reflect.TypeOf(l) {
+		return name
+	}
+	if t, ok := l.(Typed); ok && checkTyped(t) == nil {
+		return t.Type()
+	}
+	return ""
+}
+
+// checkTyped returns an error unless a custom layer is a pointer to a struct with a type name of its own.
+func checkTyped(t Typed) error {
+	if v := reflect.TypeOf(t); v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("layer %T is not a pointer to a struct", t)
+	}
+	if _, taken := kinds[t.Type()]; taken || t.Type() == "" {
+		return fmt.Errorf("layer %T has the type %q, which is empty or taken", t, t.Type())
+	}
+	return nil
+}
+
+// Complete returns a tree in which dense layers without Out have out outputs. It
+// has the form in which trees are saved, and to which [New] converts every tree:
+// containers hold lists of layers, so that a tensor has the same name in memory and
+// in files. The argument is not changed.
+func Complete(root Layer, out int) Layer {
+	var one func(l Layer) Layer
+	list := func(l Layer) Layer {
+		if l == nil {
+			return nil
+		}
+		s, ok := l.(*Sequential)
+		if !ok {
+			s = Seq(l)
+		}
+		c := &Sequential{}
+		for _, l := range s.Layers {
+			c.Layers = append(c.Layers, one(l))
+		}
+		return c
+	}
+	one = func(l Layer) Layer {
+		switch l := l.(type) {
+		case *Sequential:
+			return list(l)
+		case *Residual:
+			return &Residual{Body: list(l.Body), Shortcut: list(l.Shortcut)}
+		case *Concat:
+			c := &Concat{Inputs: l.Inputs}
+			for _, b := range l.Branches {
+				c.Branches = append(c.Branches, list(b))
+			}
+			return c
+		case *Dense:
+			if l.Out == 0 {
+				return &Dense{Out: out, In: l.In, NoBias: l.NoBias}
+			}
+		}
+		return l
+	}
+	return list(root)
 }

@@ -24,7 +24,7 @@ type MaxPool struct {
 	arg []int32
 }
 
-// pool is the common part of MaxPool and AvgPool.
+// pool has the fields and methods common to MaxPool and AvgPool.
 type pool struct {
 	shape        kernel.PoolShape
 	in, out      int // values of an item
@@ -60,9 +60,9 @@ func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) 
 	return out, nil
 }
 
-// part returns the ranges of inputs and outputs of piece i, some channels of
+// piece returns the ranges of inputs and outputs of piece i, some channels of
 // one item or several, and their shape.
-func (l *pool) part(i int) (in, out span, s kernel.PoolShape) {
+func (l *pool) piece(i int) (in, out span, s kernel.PoolShape) {
 	c := l.shape.Channels
 	lo, hi := i*l.each, min((i+1)*l.each, l.total)
 	s = l.shape
@@ -77,13 +77,13 @@ func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, err
 	}
 	b.hold(l.out)
-	b.OnForward(func(batch int) { l.arg = make([]int32, batch*l.out) })
+	buffer(b.OnForward, &l.arg, l.out)
 	l.fwd = func(i int) {
-		in, out, s := l.part(i)
+		in, out, s := l.piece(i)
 		kernel.MaxPool(l.y[out.lo:out.hi], l.arg[out.lo:out.hi], l.x[in.lo:in.hi], s)
 	}
 	l.bwd = func(i int) {
-		in, out, s := l.part(i)
+		in, out, s := l.piece(i)
 		kernel.MaxPoolGrad(l.dx[in.lo:in.hi], l.dy[out.lo:out.hi], l.arg[out.lo:out.hi], s)
 	}
 	return out, nil
@@ -131,11 +131,11 @@ func (l *AvgPool) Build(_ *Builder, in Shape) (Shape, error) {
 		return nil, err
 	}
 	l.fwd = func(i int) {
-		in, out, s := l.part(i)
+		in, out, s := l.piece(i)
 		kernel.AvgPool(l.y[out.lo:out.hi], l.x[in.lo:in.hi], s)
 	}
 	l.bwd = func(i int) {
-		in, out, s := l.part(i)
+		in, out, s := l.piece(i)
 		kernel.AvgPoolGrad(l.dx[in.lo:in.hi], l.dy[out.lo:out.hi], s)
 	}
 	return out, nil
@@ -163,7 +163,7 @@ func (l *GlobalPool) Build(b *Builder, in Shape) (Shape, error) {
 	l.channels, l.size = c, in.Size()/c
 	if l.Max {
 		b.hold(c)
-		b.OnForward(func(batch int) { l.arg = make([]int32, batch*c) })
+		buffer(b.OnForward, &l.arg, c)
 	}
 	return Shape{c}, nil
 }

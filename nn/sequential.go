@@ -4,7 +4,7 @@ import "strconv"
 
 // Sequential runs layers one after the other. Where a convolution, a
 // non-decreasing activation and a max-pool follow each other it runs them as
-// one, and a ReLU after a dense layer in place; see [Options].Apart.
+// one, and a ReLU after a dense layer in place; see [Options].Unfused.
 type Sequential struct {
 	Layers []Layer
 
@@ -18,8 +18,8 @@ type Sequential struct {
 //	y [N, out]
 type stage struct {
 	layer   Layer
-	in, out int // values of an item
-	y       []float32
+	in, out int       // values of an item
+	y       []float32 // none for the last, which writes to the output
 }
 
 // Seq returns a Sequential of the given layers.
@@ -48,11 +48,20 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 	if l.first < 0 {
 		l.first = len(l.stages)
 	}
-	for _, s := range l.stages {
+	widest := 0
+	for i := range l.stages {
+		s := &l.stages[i]
 		b.hold(s.out)
+		if i > 0 {
+			widest = max(widest, s.in)
+		}
+		if i < len(l.stages)-1 {
+			buffer(b.OnForward, &s.y, s.out)
+		}
 	}
-	b.OnForward(l.bind)
-	b.OnBackward(l.bindBackward)
+	// Two buffers for gradients, which alternate in the backward pass.
+	buffer(b.OnBackward, &l.grad[0], widest)
+	buffer(b.OnBackward, &l.grad[1], widest)
 	return shape, nil
 }
 
@@ -64,15 +73,13 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 	}
 	switch s := s.(type) {
 	case *Dense:
-		if i+1 < len(l.Layers) {
-			if _, ok := l.Layers[i+1].(*ReLU); ok {
-				relu, out, err := build(i+1, out)
-				if err != nil {
-					return s, out, 1, err
-				}
-				s.relu = relu.(*ReLU)
-				return s, out, 2, nil
+		if _, ok := l.at(i + 1).(*ReLU); ok {
+			relu, out, err := build(i+1, out)
+			if err != nil {
+				return s, out, 1, err
 			}
+			s.relu = relu.(*ReLU)
+			return s, out, 2, nil
 		}
 	case *Conv:
 		pool, last, n := l.pattern(i + 1)
@@ -81,15 +88,15 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 		}
 		s.last = last
 		for k := range n {
-			var part Layer
-			if part, out, err = build(i+1+k, out); err != nil {
+			var fused Layer
+			if fused, out, err = build(i+1+k, out); err != nil {
 				return s, out, 1, err
 			}
-			switch part := part.(type) {
+			switch fused := fused.(type) {
 			case *MaxPool:
-				s.pool = part
+				s.pool = fused
 			case elementwise:
-				s.act = part.function()
+				s.act = fused.function()
 			}
 		}
 		return s, out, 1 + n, nil
@@ -97,48 +104,30 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 	return s, out, 1, nil
 }
 
+// at returns layer i, nil after the last.
+func (l *Sequential) at(i int) Layer {
+	if i < len(l.Layers) {
+		return l.Layers[i]
+	}
+	return nil
+}
+
 // pattern looks for an activation and a max-pool in either order, or a
 // max-pool alone, from layer i on. last reports whether the pool comes first; n is
 // the number of layers, 0 if there is no match.
 func (l *Sequential) pattern(i int) (pool *MaxPool, last bool, n int) {
-	if i >= len(l.Layers) {
-		return nil, false, 0
-	}
-	var next Layer
-	if i+1 < len(l.Layers) {
-		next = l.Layers[i+1]
-	}
-	switch s := l.Layers[i].(type) {
+	switch s := l.at(i).(type) {
 	case *MaxPool:
-		if act, ok := next.(elementwise); ok && act.function().Monotone() {
+		if act, ok := l.at(i + 1).(elementwise); ok && act.function().Monotone() {
 			return s, true, 2
 		}
 		return s, false, 1
 	case elementwise:
-		if pool, ok := next.(*MaxPool); ok && s.function().Monotone() {
+		if pool, ok := l.at(i + 1).(*MaxPool); ok && s.function().Monotone() {
 			return pool, false, 2
 		}
 	}
 	return nil, false, 0
-}
-
-// bind allocates the activations between stages.
-func (l *Sequential) bind(batch int) {
-	for i := range l.stages[:max(0, len(l.stages)-1)] {
-		l.stages[i].y = make([]float32, batch*l.stages[i].out)
-	}
-}
-
-// bindBackward allocates two buffers for gradients, which alternate in the backward
-// pass.
-func (l *Sequential) bindBackward(batch int) {
-	widest := 0
-	for i := 1; i < len(l.stages); i++ {
-		widest = max(widest, l.stages[i].in)
-	}
-	for i := range l.grad {
-		l.grad[i] = make([]float32, batch*widest)
-	}
 }
 
 // Forward implements [Layer].

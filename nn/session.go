@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -18,6 +19,7 @@ type Session struct {
 	out   []float32 // [batch, Out]
 	in    []float32 // the inputs of the last Forward
 	pass  Pass
+	cores int // default of Pass.Cores
 }
 
 // NewSession returns a session for batches of up to batch items; a larger batch
@@ -42,15 +44,12 @@ func (s *Session) bind(batch int) {
 		f(batch)
 	}
 	if s.back {
-		s.back = false
 		s.bindBackward()
 	}
 }
 
+// bindBackward allocates the buffers of Backward.
 func (s *Session) bindBackward() {
-	if s.back {
-		return
-	}
 	s.back = true
 	s.net.MakeGrads()
 	for _, f := range s.build.backward {
@@ -63,7 +62,7 @@ func (s *Session) bindBackward() {
 // unchanged until Backward returns.
 func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
 	in := s.net.In.Size()
-	p.Items = len(x) / in
+	p.Items, p.Cores = len(x)/in, cmp.Or(p.Cores, s.cores)
 	switch {
 	case p.Items*in != len(x):
 		return nil, fmt.Errorf("nn: %d inputs are not a multiple of %v", len(x), s.net.In)
@@ -101,9 +100,7 @@ func (s *Session) Backward(dx, dy []float32) error {
 
 // workspace is the working memory of matrix products, shared by the layers of
 // a session: one piece for each worker.
-type workspace struct {
-	gemm []*kernel.GemmScratch
-}
+type workspace struct{ gemm []*kernel.GemmScratch }
 
 func (b *Builder) workspace() *workspace {
 	if b.work == nil {

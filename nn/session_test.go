@@ -2,12 +2,11 @@ package nn
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"credence/internal/par"
 )
 
 // runner is a network in a session of its own, for tests in which nothing fails.
@@ -83,8 +82,8 @@ func wave(n, from int) []float32 {
 // that one alone gives; so do batches, whatever else is in them, and limits of
 // cores.
 func TestSessions(t *testing.T) {
-	defer par.SetThreads(0)
-	par.SetThreads(4)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(4)
 	for name, net := range networks(t) {
 		const items = 20
 		size, out := net.In.Size(), net.Out.Size()

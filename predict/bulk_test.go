@@ -142,9 +142,9 @@ func TestBulkRefused(t *testing.T) {
 		{Bulk{}, bulkRecords(t, votedFields, 0.5, 0.5, 1, 1, 1, 1, 1, 1, 0, -1, 0), "record 0 (from 0): votes: "},
 		{Bulk{}, bulkRecords(t, plain[:1], 1), `the records have the fields ["weights"]`},
 		{Bulk{}, bulkRecords(t, []array.Field{plain[0], {Name: "alpha", Shape: []int{3}}}, 1, 2, 3, 4), "expected (K,) and (K, d)"},
-		{Bulk{Fields: []string{"means"}}, good, `field "means" is not one of`},
-		{Bulk{Levels: []float64{95}}, good, "level 95: a level lies between 0 and 1"},
-		{Bulk{Resolution: 2}, good, "resolution is 2"},
+		{Bulk{Fields: []string{"means"}}, good, `found "means"`},
+		{Bulk{Levels: []float64{95}}, good, "level 95: expected a level between 0 and 1"},
+		{Bulk{Resolution: 2}, good, "resolution: expected a number from 0 to 0.1, found 2"},
 	} {
 		if _, err := askBulk(t, &c.b, c.in); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)

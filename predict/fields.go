@@ -195,11 +195,11 @@ func components(r *Row, i int, value func(weight, a, b float64) float64) []float
 
 // setText writes intervals as [0.1,0.2] [0.7,0.9].
 func setText(set []mixture.Interval, d Digits) string {
-	var parts []string
+	var list []string
 	for _, s := range set {
-		parts = append(parts, "["+d.Text(s.Lo)+","+d.Text(s.Hi)+"]")
+		list = append(list, "["+d.Text(s.Lo)+","+d.Text(s.Hi)+"]")
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(list, " ")
 }
 
 // Summary selects the numbers of a prediction to compute. The zero value computes only the means.

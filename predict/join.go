@@ -88,7 +88,7 @@ func readManifests(folder string) ([]*manifest, error) {
 			own = shardName(rank.Rank{Index: *m.Shard, Count: m.Source.Shards})
 		}
 		if name != own {
-			return nil, &ShardError{m.path, "it is that of " + own + ": a copy under another name"}
+			return nil, &ShardError{m.path, "expected the manifest of " + name + ", found a copy of " + own}
 		}
 		list = append(list, m)
 	}
@@ -107,10 +107,10 @@ func readManifest(path string) (*manifest, error) {
 	}
 	m := &manifest{path: path, written: info.ModTime()}
 	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(m); err != nil {
-		return nil, &ShardError{path, fmt.Sprintf("not the manifest of a part: %v", err)}
+		return nil, &ShardError{path, fmt.Sprintf("expected a manifest: %v", err)}
 	}
 	if s := &m.Source; s.Block < 1 || s.Shards < 1 || m.Index < 0 || m.Items < 0 || m.Shard != nil && (*m.Shard < 0 || *m.Shard >= s.Shards) {
-		return nil, &ShardError{path, "not the manifest of a part"}
+		return nil, &ShardError{path, "expected a manifest, found invalid values"}
 	}
 	return m, nil
 }
@@ -216,7 +216,7 @@ func removeShards(folder string) error {
 // the others.
 func complete(folder string, list []*manifest) ([]*manifest, error) {
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s holds no parts of a prediction: its work %w", folder, ErrNotEnded)
+		return nil, fmt.Errorf("%s contains no parts of a prediction: its work %w", folder, ErrNotEnded)
 	}
 	// The manifest written last decides which source is the right one.
 	latest := slices.MaxFunc(list, func(a, b *manifest) int { return a.written.Compare(b.written) })
@@ -239,7 +239,7 @@ func complete(folder string, list []*manifest) ([]*manifest, error) {
 				filepath.Join(folder, shardName(r)+".json"), r, ErrNotEnded, r)
 		}
 		if m.Items != ended[0].Items {
-			return nil, &ShardError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
+			return nil, &ShardError{m.path, fmt.Sprintf("it has read %s, but %s has read %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
 		}
 	}
 	return blocks, inOrder(folder, blocks, ended[0])
@@ -257,8 +257,8 @@ func inOrder(folder string, blocks []*manifest, end *manifest) error {
 		}
 		m := blocks[k]
 		if m.First != k*block || m.Items != min(block, items-k*block) {
-			return &ShardError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
-				words.Thousands(m.First), words.Thousands(min(block, items-k*block)), words.Thousands(k*block))}
+			return &ShardError{m.path, fmt.Sprintf("expected %s from %s on, found %s from %s on", words.Plural(min(block, items-k*block), "item"),
+				words.Thousands(k*block), words.Thousands(m.Items), words.Thousands(m.First))}
 		}
 		info, err := os.Stat(m.data())
 		if errors.Is(err, os.ErrNotExist) {
@@ -272,7 +272,7 @@ func inOrder(folder string, blocks []*manifest, end *manifest) error {
 		}
 	}
 	if len(blocks) > count {
-		return &ShardError{blocks[count].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
+		return &ShardError{blocks[count].path, fmt.Sprintf("expected no such part: there are only %s", words.Plural(items, "item"))}
 	}
 	return nil
 }

@@ -54,6 +54,9 @@ type Options struct {
 	Skip func(first int) bool
 	// WatchSkipped includes skipped items in [Diagnostics].
 	WatchSkipped bool
+	// Threads is the largest number of goroutines that run the networks and decode their outputs, as in
+	// [model.PredictOptions]; 0 means all cores. A [Writer] uses all.
+	Threads int
 }
 
 // Predictor predicts the items of one source with a model.
@@ -122,15 +125,15 @@ func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, erro
 		}
 		return nil, nil
 	}
-	answers, err := p.model.Predict(ctx, b.Dataset, model.PredictOptions{KeepBad: true, BatchValues: p.o.BatchValues,
-		MeansOnly: p.o.MeansOnly && p.o.Votes == nil})
+	decoded, err := p.model.Predict(ctx, b.Dataset, model.PredictOptions{KeepBad: true, BatchValues: p.o.BatchValues,
+		MeansOnly: p.o.MeansOnly && p.o.Votes == nil, Threads: p.o.Threads})
 	if err != nil {
 		return nil, err
 	}
-	out := &Batch{Batch: b, Predictions: make([]Prediction, len(answers))}
-	for j := range answers {
+	out := &Batch{Batch: b, Predictions: make([]Prediction, len(decoded))}
+	for j := range decoded {
 		x := &out.Predictions[j]
-		x.Item, x.Decoded = b.Items[j], answers[j]
+		x.Item, x.Decoded = b.Items[j], decoded[j]
 		if b.Bad != nil && b.Bad[j] != nil {
 			x.Decoded = head.Decoded{Err: b.Bad[j]}
 		}

@@ -52,7 +52,7 @@ func newRecords(w io.Writer, s Summary, shape RecordShape, names, all []string) 
 	r := &recordRows{w: w, summary: s, shape: shape}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("field %q is not one of %q", name, all)
+			return nil, fmt.Errorf("expected fields of %q, found %q", all, name)
 		}
 		f := &fields[slices.IndexFunc(fields, func(f Field) bool { return f.Name == name && f.record != nil })]
 		r.fields = append(r.fields, f)

@@ -38,7 +38,7 @@ type ShardSource struct {
 // ShardFolder returns the folder that holds the blocks of the file out.
 func ShardFolder(out string) string { return out + ".parts" }
 
-// Parts writes the shard of one process: those of its blocks that are not there yet.
+// ShardWriter writes the shard of one process: those of its blocks that do not exist yet.
 type ShardWriter struct {
 	folder string
 	rank   rank.Rank
@@ -53,7 +53,7 @@ type ShardWriter struct {
 	current manifest
 }
 
-// OpenParts opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
+// OpenShard opens the folder of the blocks of the file out for one of the s.Shards processes, counted from 0, and makes the
 // folder if there is none. All blocks in it must have the same source, and no other process may work on the same shard.
 func OpenShard(out string, t *Table, s ShardSource, shard int) (*ShardWriter, error) {
 	r := rank.Rank{Index: shard, Count: s.Shards}
@@ -261,7 +261,7 @@ func SumFile(ctx context.Context, path string) (FileSum, error) {
 	case info.Mode().IsRegular():
 		_, err = io.CopyBuffer(io.MultiWriter(sum, (*lineCounter)(&s)), fault.Reader(ctx, f), make([]byte, 1<<20))
 	default:
-		return s, fmt.Errorf("%s is no file that can be read twice", path)
+		return s, fmt.Errorf("%s: expected a regular file or a folder, which can be read twice", path)
 	}
 	if err != nil {
 		return s, fault.Of(path, err)

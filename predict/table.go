@@ -53,7 +53,7 @@ type Column struct {
 	list         bool // list of numbers, written as text in formats without lists
 }
 
-// Cell is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
+// Value is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
 type Value struct {
 	Text   string
 	Number float64
@@ -191,7 +191,7 @@ func (t *Table) Row(ctx context.Context, p *Prediction) (Row, error) {
 	return r, err
 }
 
-// Append appends the cells of an item to dst: row after row, a cell for each column.
+// Append appends the values of an item to dst: row after row, one for each column.
 func (t *Table) Append(dst []Value, r *Row) []Value {
 	if t.format.Wide {
 		for j := range t.columns {
@@ -210,7 +210,7 @@ func (t *Table) Append(dst []Value, r *Row) []Value {
 	return dst
 }
 
-// cell returns the value for a class and a level.
+// value returns the value for a class and a level.
 func (f *Field) value(r *Row, class, level int) Value {
 	switch {
 	case f.number != nil:
@@ -223,7 +223,7 @@ func (f *Field) value(r *Row, class, level int) Value {
 	return truth(f.truth(r, class, level))
 }
 
-// truth returns a boolean as a cell.
+// truth returns a boolean as a value.
 func truth(b bool) Value {
 	if b {
 		return Value{Number: 1}

@@ -77,13 +77,13 @@ func headerCSV(columns []Column) []byte {
 }
 
 // appendCSV appends rows as CSV. Lists are parameters for further computation and keep all digits.
-func (f *Form) appendCSV(dst []byte, columns []Column, cells []Value) []byte {
-	for ; len(cells) > 0; cells = cells[len(columns):] {
+func (f *Form) appendCSV(dst []byte, columns []Column, values []Value) []byte {
+	for ; len(values) > 0; values = values[len(columns):] {
 		for i := range columns {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			v := &cells[i]
+			v := &values[i]
 			switch {
 			case v.null:
 			case columns[i].list:
@@ -126,15 +126,15 @@ func appendList(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// AppendJSON appends a row of cells as one object. Numbers that JSON cannot represent are null.
+// AppendJSON appends a row of values as one object. Numbers that JSON cannot represent are null.
 func (t *Table) AppendJSON(dst []byte, row []Value) []byte {
 	return t.format.appendObject(dst, t.columns, row)
 }
 
 // appendJSON appends rows, each an object on a line.
-func (f *Form) appendJSON(dst []byte, columns []Column, cells []Value) []byte {
-	for ; len(cells) > 0; cells = cells[len(columns):] {
-		dst = append(f.appendObject(dst, columns, cells), '\n')
+func (f *Form) appendJSON(dst []byte, columns []Column, values []Value) []byte {
+	for ; len(values) > 0; values = values[len(columns):] {
+		dst = append(f.appendObject(dst, columns, values), '\n')
 	}
 	return dst
 }

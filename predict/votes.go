@@ -31,7 +31,7 @@ func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
 	for j := range ds.Len() {
 		for i, s := range ds.CountsOf(j) {
 			if s > 0 && v.classes[i] < 0 {
-				return nil, fmt.Errorf("item %q has votes for class %q, which is not one of the model's %q", ds.Items[j], ds.Classes[i], m.Classes)
+				return nil, fmt.Errorf("item %q: expected votes for the model's classes %q, found %q", ds.Items[j], m.Classes, ds.Classes[i])
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func TestVotes(t *testing.T) {
 		t.Errorf("%v votes on c, expected 3", n)
 	}
 	cast.Counts[1] = 1
-	if _, err := MatchVotes(m, cast); err == nil || !strings.Contains(err.Error(), `item "c" has votes for class "never"`) {
+	if _, err := MatchVotes(m, cast); err == nil || !strings.Contains(err.Error(), `found "never"`) {
 		t.Errorf("a vote for an unknown class: %v", err)
 	}
 }

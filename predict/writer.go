@@ -33,18 +33,18 @@ func NewWriter(w io.Writer, t *Table) (Writer, error) {
 
 // sink writes rows in one form.
 type sink interface {
-	// encode appends cells as text, in forms that are text. It is called on all cores.
-	encode(dst []byte, cells []Value) []byte
+	// encode appends values as text, in forms that are text. It is called on all cores.
+	encode(dst []byte, values []Value) []byte
 	// put writes a piece; flush writes all buffered data.
 	put(p *piece) error
 	flush() error
 	Close() error
 }
 
-// piece is the rows of some items: cells, and their text in forms that are text.
+// piece is the rows of some items: values, and their text in forms that are text.
 type piece struct {
-	cells []Value
-	text  []byte
+	values []Value
+	text   []byte
 }
 
 // newSink starts a file with the given columns.
@@ -88,7 +88,7 @@ func (t *tableRows) Write(ctx context.Context, list []Prediction) (bool, error) 
 	}
 	par.Chunks(len(list), items, func(lo, hi int) {
 		p := &t.pieces[lo/items]
-		p.text, p.cells = p.text[:0], p.cells[:0]
+		p.text, p.values = p.text[:0], p.values[:0]
 		for j := lo; j < hi; j++ {
 			if list[j].Err == nil && ctx.Err() == nil {
 				t.item(ctx, p, &list[j])
@@ -116,14 +116,14 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 		p.text = t.table.appendMeans(p.text, x)
 		return
 	}
-	if cells, err := t.table.cells(ctx, p.cells[:0], x); err == nil {
-		p.cells = cells
-		p.text = t.encode(p.text, cells)
+	if values, err := t.table.values(ctx, p.values[:0], x); err == nil {
+		p.values = values
+		p.text = t.encode(p.text, values)
 	}
 }
 
-// cells appends the cells of a prediction, and passes its row to Format.Seen.
-func (t *Table) cells(ctx context.Context, dst []Value, p *Prediction) ([]Value, error) {
+// values appends the values of a prediction, and passes its row to Format.Seen.
+func (t *Table) values(ctx context.Context, dst []Value, p *Prediction) ([]Value, error) {
 	r, err := t.Row(ctx, p)
 	if err != nil {
 		return dst, err
@@ -138,10 +138,10 @@ func (t *Table) cells(ctx context.Context, dst []Value, p *Prediction) ([]Value,
 type textSink struct {
 	w       *bufio.Writer
 	columns []Column
-	rows    func(dst []byte, columns []Column, cells []Value) []byte
+	rows    func(dst []byte, columns []Column, values []Value) []byte
 }
 
-func (t *textSink) encode(dst []byte, cells []Value) []byte { return t.rows(dst, t.columns, cells) }
+func (t *textSink) encode(dst []byte, values []Value) []byte { return t.rows(dst, t.columns, values) }
 
 func (t *textSink) put(p *piece) error {
 	_, err := t.w.Write(p.text)
@@ -170,10 +170,10 @@ type parquetSink struct {
 func (*parquetSink) encode(dst []byte, _ []Value) []byte { return dst }
 
 func (t *parquetSink) put(p *piece) error {
-	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
+	for values := p.values; len(values) > 0; values = values[len(t.columns):] {
 		t.row = t.row[:0]
 		for i := range t.columns {
-			t.row = append(t.row, cells[i].value(&t.columns[i]))
+			t.row = append(t.row, values[i].value(&t.columns[i]))
 		}
 		if err := t.w.Write(t.row...); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (t *parquetSink) put(p *piece) error {
 func (*parquetSink) flush() error   { return nil }
 func (t *parquetSink) Close() error { return t.w.Close() }
 
-// value returns the value of a cell for a Parquet file.
+// value returns the value for a Parquet file.
 func (v *Value) value(c *Column) any {
 	switch {
 	case v.null:
@@ -216,9 +216,9 @@ const arrowBytes = 64 << 20
 func (*arrowSink) encode(dst []byte, _ []Value) []byte { return dst }
 
 func (t *arrowSink) put(p *piece) error {
-	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
+	for values := p.values; len(values) > 0; values = values[len(t.columns):] {
 		for i := range t.columns {
-			t.cell(i, &t.columns[i], &cells[i])
+			t.add(i, &t.columns[i], &values[i])
 		}
 	}
 	if t.w.Size() > arrowBytes {
@@ -227,8 +227,8 @@ func (t *arrowSink) put(p *piece) error {
 	return nil
 }
 
-// cell appends a cell to column i.
-func (t *arrowSink) cell(i int, c *Column, v *Value) {
+// add appends a value to column i.
+func (t *arrowSink) add(i int, c *Column, v *Value) {
 	switch {
 	case v.null:
 		t.w.Null(i)
@@ -257,8 +257,8 @@ func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
 		return err
 	}
 	for _, row := range rows {
-		p := piece{cells: cellsOf(row)}
-		p.text = out.encode(nil, p.cells)
+		p := piece{values: valuesOf(row)}
+		p.text = out.encode(nil, p.values)
 		if err := out.put(&p); err != nil {
 			return err
 		}
@@ -266,22 +266,22 @@ func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
 	return out.Close()
 }
 
-// cellsOf returns values as cells.
-func cellsOf(row []any) []Value {
-	cells := make([]Value, len(row))
+// valuesOf converts the values of [WriteRows].
+func valuesOf(row []any) []Value {
+	values := make([]Value, len(row))
 	for i, v := range row {
 		switch v := v.(type) {
 		case nil:
-			cells[i].null = true
+			values[i].null = true
 		case string:
-			cells[i].Text = v
+			values[i].Text = v
 		case float64:
-			cells[i].Number = v
+			values[i].Number = v
 		case int64:
-			cells[i].Number = float64(v)
+			values[i].Number = float64(v)
 		case bool:
-			cells[i] = truth(v)
+			values[i] = truth(v)
 		}
 	}
-	return cells
+	return values
 }

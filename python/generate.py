@@ -158,7 +158,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
-from ._binary import verb
+from ._binary import renamed, verb
 
 Path = str | PathLike[str]
 '''
@@ -177,6 +177,13 @@ Path = str | PathLike[str]
             kind = type_of(f).replace("str | None", "Path | None") if f["name"] in ("out", "output", "data", "votes", "plot", "config", "from") else type_of(f)
             args.append(f"{n}: {kind} = {default}")
             docs.append((n, kind, about(f)))
+        old = ""
+        for n, f in flags:
+            if "old_name" in f:
+                before = name_of(f["old_name"])
+                args.append(f"{before}: {type_of(f)} = None")
+                docs.append((before, type_of(f), f"Deprecated: use `{n}`."))
+                old += f'    {n} = renamed("{before}", {before}, "{n}", {n})\n'
         values = "".join(f'\n            "{f["name"]}": {n},' for n, f in flags)
         positional = "arguments" if v["arguments"] else "()"
         parts.append(
@@ -194,7 +201,7 @@ def {name}(
     str
         What the verb prints to standard output.
     """
-    return verb(
+{old}    return verb(
         {json.dumps(v["name"].split())},
         {positional},
         {{{values}

@@ -77,8 +77,8 @@ func (g *gallery) training(in *Input) *figure {
 	if !any {
 		return nil
 	}
-	return g.draw(p, "Lower is better. A network learns as long as the loss on items held out falls; where it rises again the network only "+
-		"memorizes, and the epoch before that (the dot) is kept.")
+	return g.draw(p, "Lower is better. Training helps as long as the loss on held-out items falls; where it rises, the network "+
+		"overfits. The epoch with the lowest loss (the dot) is kept.")
 }
 
 // reliability draws shares of votes against predicted probabilities: for the
@@ -91,13 +91,13 @@ func (g *gallery) reliability(in *Input) []*figure {
 		}
 		return known(p)
 	}
-	const help = "Each dot is a group of items with about equal predictions. On the dashed line the prediction is right: of the votes on " +
-		"items predicted at 70%, 70 in 100 are for the class. Above the line predictions are too low, below too high."
+	const help = "Each dot is a group of items with similar predictions. On the dashed line predictions are calibrated: of the votes on " +
+		"items predicted at 70%, 70% are for the class. Above the line predictions are too low, below too high."
 	diagrams := in.Result.Reliability
 	if len(diagrams) != len(in.Classes)+1 {
 		return nil
 	}
-	c := plot.Comparison{Title: "Are the probabilities right?", Unit: true,
+	c := plot.Comparison{Title: "Are the probabilities calibrated?", Unit: true,
 		XLabel: "predicted probability of the predicted class", YLabel: "share of votes for it"}
 	which := diagrams[0]
 	if len(in.Classes) == 2 {
@@ -106,7 +106,7 @@ func (g *gallery) reliability(in *Input) []*figure {
 	}
 	figures := []*figure{g.compare(c, points(which), help)}
 	if figures[0] != nil && len(in.Classes) > 2 {
-		all := plot.Comparison{Title: "Are the probabilities right, class by class?", Equal: "as predicted", Unit: true,
+		all := plot.Comparison{Title: "Are the probabilities calibrated, class by class?", Equal: "as predicted", Unit: true,
 			XLabel: "predicted probability of the class", YLabel: "share of votes for it"}
 		var empty []string
 		for i, name := range in.Classes {
@@ -123,7 +123,7 @@ func (g *gallery) reliability(in *Input) []*figure {
 		}
 		if len(all.Series) > 0 {
 			figures = append(figures, g.draw(all,
-				"The same for the probability of each class, predicted or not; intervals are left out."+notShown(len(in.Classes), len(all.Series), empty)))
+				"The same for the probability of each class, predicted or not, without intervals."+notShown(len(in.Classes), len(all.Series), empty)))
 		}
 	}
 	return figures
@@ -137,7 +137,7 @@ const mostSeries = 6
 func notShown(classes, shown int, empty []string) string {
 	text := ""
 	if len(empty) > 0 {
-		text = fmt.Sprintf(" Not shown, since too few votes are for them: %s.", words.Few(empty))
+		text = fmt.Sprintf(" Not shown because they have too few votes: %s.", words.Few(empty))
 	}
 	if rest := classes - shown - len(empty); rest > 0 {
 		text += fmt.Sprintf(" The first %d classes are shown, %d more are not.", shown, rest)
@@ -148,7 +148,7 @@ func notShown(classes, shown int, empty []string) string {
 // pit draws the histogram of the probability integral transforms.
 func (g *gallery) pit(in *Input) *figure {
 	h := plot.Histogram{Title: "Do votes follow the predicted distributions?",
-		XLabel: "place of the votes in their predicted distribution (PIT)"}
+		XLabel: "rank of the votes in their predicted distribution (PIT)"}
 	var empty []string
 	for _, c := range in.Result.PIT.Coordinates {
 		s := plot.ValueSeries{Label: c.Class, Values: c.Values}
@@ -166,10 +166,10 @@ func (g *gallery) pit(in *Input) *figure {
 	}
 	missing := notShown(len(in.Result.PIT.Coordinates), len(h.Series), empty)
 	if d := len(in.Classes); d > 2 {
-		missing += fmt.Sprintf(" %s, the last class, has no bars of its own: its votes are those that the others did not get.", in.Classes[d-1])
+		missing += fmt.Sprintf(" %s, the last class, has no bars of its own: its votes follow from those of the others.", in.Classes[d-1])
 	}
-	return g.draw(h, "If predictions are right, all places are equally frequent and the bars stay in the gray band. A valley in the middle says that "+
-		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted."+missing)
+	return g.draw(h, "If predictions are right, all ranks are equally frequent and the bars stay in the gray band. A U shape means that "+
+		"distributions are too narrow, a hump that they are too wide, a slope that they are shifted."+missing)
 }
 
 // known returns the points with known coordinates.
@@ -194,9 +194,9 @@ func (g *gallery) dispersion(in *Input) *figure {
 		p.Lo, p.Hi = min(p.Y, float64(b.Ratio.Lo*b.Variance)), max(p.Y, float64(b.Ratio.Hi*b.Variance))
 		points = append(points, p)
 	}
-	return g.compare(plot.Comparison{Title: "Are the distributions as wide as they should be?",
-		XLabel: "predicted variance V", YLabel: "spread about the mean in pairs of votes, D"}, points,
-		"Two votes on the same item show how far its true probability is from the predicted one. Above the dashed line distributions "+
+	return g.compare(plot.Comparison{Title: "Do the distributions have the right width?",
+		XLabel: "predicted variance V", YLabel: "variance in pairs of votes, D"}, points,
+		"Pairs of votes on an item show how far its true probability is from the predicted mean. Above the dashed line distributions "+
 			"(and so intervals) are too narrow, below they are too wide. D is an estimate and can be negative.")
 }
 
@@ -208,8 +208,8 @@ func (g *gallery) agreement(in *Input) *figure {
 		p.Lo, p.Hi = around(b.Observed, b.SE, 0, 1)
 		points = append(points, p)
 	}
-	return g.compare(plot.Comparison{Title: "Does it know where raters will disagree?",
-		XLabel: "predicted chance that two votes agree", YLabel: "share of pairs that agree", Same: true}, points,
+	return g.compare(plot.Comparison{Title: "Does it predict where raters disagree?",
+		XLabel: "predicted probability that two votes agree", YLabel: "share of pairs that agree", Same: true}, points,
 		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
 			"distinguished from hard ones.")
 }
@@ -243,7 +243,7 @@ func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
 		groups = groups[:unknown]
 	}
 	help := "Each dot is an item. Items on which raters agree should lie at the sides, with narrow intervals; those on which they differ in the " +
-		"middle or high up, with wide ones. A dot that lies low where colors mix is a prediction that is surer than raters are."
+		"middle or high up, with wide ones. A low dot where colors mix is a prediction that is more certain than the raters."
 	if stride > 1 {
 		help += fmt.Sprintf(" One item in %d is shown.", stride)
 	}
@@ -258,9 +258,9 @@ func (g *gallery) coverage(in *Input) *figure {
 	if len(classes) == 2 {
 		classes = classes[1:] // the coverage of the other is the same
 	}
-	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?",
+	c := plot.Comparison{Title: "Do intervals contain the true probability as often as stated?",
 		XLabel: "level of the interval",
-		YLabel: "share of items it holds", Equal: "as promised", Same: true}
+		YLabel: "share of items it covers", Equal: "nominal", Same: true}
 	var empty []string
 	for _, name := range classes {
 		s := plot.PointSeries{Label: name}
@@ -301,7 +301,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 	}{
 		{"Most certain", narrowest, certain(items)},
 		{"Most contested", "Votes are split most evenly.", contested(items, n)},
-		{"Most typical", "Probability and width are about in the middle of all.", typical(items, n)},
+		{"Most typical", "Probability and width are close to the median.", typical(items, n)},
 	} {
 		d := plot.Density{Levels: []float64{level}}
 		for _, x := range kind.items {

@@ -13,8 +13,8 @@ const shownLevels = 12
 
 // levels draws the dispersion ratio by class and by the levels of columns.
 func (g *gallery) levels(in *Input) *figure {
-	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
-		Reference: 1, Mark: "drawn towards the common ratio"}
+	d := plot.Bars{Title: "Is the width right for all groups of items?", XLabel: "variance in pairs of votes / predicted variance",
+		Reference: 1, Mark: "shrunk towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
 		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: float64(x.Ratio.Value), Lo: float64(x.Ratio.Lo),
 			Hi: float64(x.Ratio.Hi), Mark: shrunk}
@@ -36,7 +36,7 @@ func (g *gallery) levels(in *Input) *figure {
 			group.Label = "predicted spread"
 		}
 		if len(c.Levels) > 1 {
-			group.Label += ": all alike? p " + pValue(c.PValue)
+			group.Label += ": equal ratios? p " + pValue(c.PValue)
 		}
 		for i, l := range c.Levels {
 			if cut = cut || i == shownLevels; i < shownLevels && l.Ratio.Value.Known() {
@@ -52,8 +52,8 @@ func (g *gallery) levels(in *Input) *figure {
 	if rows < 2 {
 		return nil
 	}
-	help := "Bars to the right of the dashed line are items on which intervals are too narrow, to the left too wide; numbers of items are in brackets. " +
-		"Levels with few votes come out far from one by chance: what is left of that after comparing all levels is the tick."
+	help := "Bars to the right of the dashed line mean that intervals are too narrow, to the left that they are too wide; numbers of items are in " +
+		"parentheses. Ratios of levels with few votes are noisy: the tick is the ratio shrunk towards that of all levels."
 	if cut {
 		help += fmt.Sprintf(" The first %d levels of a column are shown.", shownLevels)
 	}
@@ -63,16 +63,16 @@ func (g *gallery) levels(in *Input) *figure {
 // abstention draws accuracy and loss of the predictions that are given and of those that are withheld.
 func (g *gallery) abstention(in *Input) []*figure {
 	r := in.Result
-	if len(r.Abstention) < 2 {
+	if r == nil || len(r.Abstention) < 2 {
 		return nil
 	}
-	order := "least sure of the predicted class first"
+	order := "least certain first"
 	if r.AbstentionBy == evaluate.ByWidth {
 		order = "widest intervals first"
 	}
-	accuracy := plot.Lines{Title: "What is gained by leaving uncertain items to a person", XLabel: "share of items left to a person (%), " + order,
+	accuracy := plot.Lines{Title: "Accuracy if uncertain items are referred to a person", XLabel: "share of items referred to a person (%), " + order,
 		YLabel: "accuracy (%)", Percent: true}
-	loss := plot.Lines{Title: "How well the votes are predicted on either side", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
+	loss := plot.Lines{Title: "Loss of both groups", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
 	add := func(d *plot.Lines, label string, of func(p *evaluate.AbstentionPoint) evaluate.Estimate) {
 		s := plot.LineSeries{Label: label}
 		for i := len(r.Abstention) - 1; i >= 0; i-- {
@@ -84,25 +84,25 @@ func (g *gallery) abstention(in *Input) []*figure {
 		d.Series = append(d.Series, s)
 	}
 	type point = *evaluate.AbstentionPoint
-	add(&accuracy, "of the items that it answers", func(p point) evaluate.Estimate { return p.Accuracy })
-	add(&accuracy, "of those left to a person", func(p point) evaluate.Estimate { return p.HandedAccuracy })
-	add(&loss, "of the items that it answers", func(p point) evaluate.Estimate { return p.NLL })
-	add(&loss, "of those left to a person", func(p point) evaluate.Estimate { return p.HandedNLL })
-	help := "Accuracy is against the majority of votes. Where the curves part, the model knows what it does not know."
+	add(&accuracy, "predicted by the model", func(p point) evaluate.Estimate { return p.Accuracy })
+	add(&accuracy, "referred to a person", func(p point) evaluate.Estimate { return p.HandedAccuracy })
+	add(&loss, "predicted by the model", func(p point) evaluate.Estimate { return p.NLL })
+	add(&loss, "referred to a person", func(p point) evaluate.Estimate { return p.HandedNLL })
+	help := "Accuracy is against the majority of votes. The farther apart the curves, the better the model recognizes its errors."
 	if x := r.AbstentionTarget; x != nil {
-		accuracy.Target, accuracy.TargetLabel = x.Wanted, "wanted"
+		accuracy.Target, accuracy.TargetLabel = x.Wanted, "target"
 		help += " " + reached(r)
 	}
-	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. What is left to a person should be harder to predict.")}
+	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. Referred items should be harder to predict.")}
 }
 
 // reached returns a sentence on the threshold at which the target accuracy is reached.
 func reached(r *evaluate.Result) string {
 	x := r.AbstentionTarget
 	if !x.Threshold.Known() {
-		return fmt.Sprintf("No share of these items reaches an accuracy of %s.", percent(x.Wanted))
+		return fmt.Sprintf("No threshold reaches an accuracy of %s on these items.", percent(x.Wanted))
 	}
-	what := fmt.Sprintf("a probability of being on top of %s or more", number(x.Threshold, 3))
+	what := fmt.Sprintf("a probability of %s or more to be the most probable one", number(x.Threshold, 3))
 	if r.AbstentionBy == evaluate.ByWidth {
 		what = fmt.Sprintf("an interval no wider than %s", number(x.Threshold, 3))
 	}

@@ -65,18 +65,18 @@ type File struct{ Name, SHA256 string }
 func (in *Input) check() error {
 	d, n := len(in.Classes), len(in.Predictions)
 	if d < 2 {
-		return fmt.Errorf("%d classes: there are at least two", d)
+		return fmt.Errorf("expected at least two classes, found %d", d)
 	}
 	if in.Items != nil && len(in.Items) != n {
-		return fmt.Errorf("%d item names for %d predictions", len(in.Items), n)
+		return fmt.Errorf("expected names of %d items, found %d", n, len(in.Items))
 	}
 	if in.Votes.Classes != 0 && (in.Votes.Classes != d || in.Votes.Len() != n) {
-		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d",
-			in.Votes.Len(), in.Votes.Classes, n, d)
+		return fmt.Errorf("expected votes on %d items and %d classes, found %d and %d",
+			n, d, in.Votes.Len(), in.Votes.Classes)
 	}
 	for j := range in.Predictions {
 		if m := in.Predictions[j].Dist; m == nil || m.Classes() != d {
-			return fmt.Errorf("prediction %d is none of %d classes", j, d)
+			return fmt.Errorf("prediction %d: expected a distribution of %d classes", j, d)
 		}
 	}
 	return nil
@@ -127,17 +127,16 @@ func itemsOf(in *Input, level float64) []item {
 // argmax returns the index of the largest number, the first of equals.
 func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 
-// agreement classifies an item by how its votes agree about the class shown.
-type agreement int
-
+// How the votes on an item agree about the class shown.
 const (
-	allFor agreement = iota
+	allFor = iota
 	allAgainst
 	mixed
 	unknown // fewer than two votes
 )
 
-func (x *item) agreement() agreement {
+// agreement classifies the item by its votes.
+func (x *item) agreement() int {
 	if x.total < 2 {
 		return unknown
 	}
@@ -155,9 +154,6 @@ func (x *item) agreement() agreement {
 // disagreement. With two classes it returns one item for each predicted class, as far as
 // there are any.
 func certain(items []item) []item {
-	if len(items) == 0 {
-		return nil
-	}
 	narrowest := func(items []item) []item {
 		return first(items, 1, func(a, b item) int {
 			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.disagree, b.disagree))

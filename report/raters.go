@@ -18,14 +18,14 @@ import (
 const raterRows = 40
 
 // raterRow is a row of the table of raters.
-type raterRow struct{ Name, Votes, Lean, Guess, Agreement, Flags string }
+type raterRow struct{ Name, Votes, Bias, Guess, Agreement, Flags string }
 
 // WriteRaters draws the estimated parameters of raters as an SVG file: biases and guess rates with
 // their intervals.
 func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 	f := raterForest(r)
 	if f == nil {
-		return errors.New("raters are not modelled: there are no biases and guess rates to draw")
+		return errors.New("raters are not modelled: no biases and guess rates to draw")
 	}
 	return plot.WriteSVG(w, f)
 }
@@ -54,11 +54,11 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 	}
 	biased := r.BiasSD.Known()
 	d := plot.Forest{Title: "Raters: bias and guess rate, with 95% intervals", Noun: "raters", Notes: "votes",
-		Groups: []string{"as everybody", "leans", "guesses"}}
+		Groups: []string{"typical", "biased", "guesses"}}
 	if biased {
 		d.Panels = append(d.Panels, plot.ForestPanel{Label: "bias towards " + cmp.Or(r.Class, "the second class") + " (logit)"})
 	} else {
-		d.Title = "Raters: guesses, with 95% intervals"
+		d.Title = "Raters: guess rate, with 95% intervals"
 	}
 	d.Panels = append(d.Panels, plot.ForestPanel{Label: "share of votes that are guesses", Share: true})
 	of := func(e evaluate.IntervalEstimate) plot.ForestEstimate {
@@ -96,11 +96,11 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	if f == nil {
 		return nil, nil
 	}
-	help := "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that have " +
-		"nothing to do with the item. Raters with few votes are drawn towards what is true of everybody. What all raters have in common " +
-		"cannot be seen, so these are differences from an average rater, not from the truth."
+	help := "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that " +
+		"do not depend on the item. Estimates from few votes are shrunk towards the mean of all raters. Errors that all raters share " +
+		"cannot be detected, so these are differences from an average rater, not from the truth."
 	if len(in.Raters.Raters) > raterRows {
-		help += " Of many raters those who differ most are drawn one by one, and how the others lie below."
+		help += " Raters who differ most are drawn individually; the others are summarized below."
 	}
 	list := in.Raters.Raters // in order of first appearance
 	if len(list) > raterRows {

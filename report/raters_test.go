@@ -56,17 +56,17 @@ func TestRaters(t *testing.T) {
 	in.Raters = raterReport(300, 3)
 	page = written(t, in)
 	checkPage(t, page)
-	for _, want := range []string{"those who differ most", "260 more are not in it", "the other 260"} {
+	for _, want := range []string{"who differ most", "260 more are not shown", "the other 260"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not in the page of many raters", want)
 		}
 	}
 	if strings.Contains(string(page), "bias towards") {
-		t.Error("a page of three classes has leans")
+		t.Error("a page of three classes has biases")
 	}
 	in.Raters.Modelled = false
 	if page = written(t, in); strings.Contains(string(page), "<h2>Raters</h2>") {
-		t.Error("raters who are not modelled have a part of the page")
+		t.Error("raters who are not modelled have a section of the page")
 	}
 	var b bytes.Buffer
 	if err := WriteRaters(&b, in.Raters); err == nil {

@@ -18,7 +18,6 @@ import (
 	"credence/head"
 	"credence/internal/kernel"
 	"credence/internal/words"
-	"credence/model"
 )
 
 var (
@@ -116,23 +115,20 @@ func newPage(in *Input) (*page, error) {
 	if r := in.Result; r != nil {
 		p.Verdicts = verdicts(r)
 		p.Losses, p.Further = losses(r), further(r)
-		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed; "+
-			"that of the dispersion ratio and of class shares is what chance does if predictions are right.",
-			words.Plural(r.Replicates, "sample"), words.Thousands(r.Units)+" items or groups")
+		p.Footing = fmt.Sprintf("± is one standard error, from %s of %s items or groups, with the fitted model held fixed; "+
+			"for the dispersion ratio and class shares it is the sampling error if predictions are right.",
+			words.Plural(r.Replicates, "bootstrap sample"), words.Thousands(r.Units))
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
 		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.levels(in), g.agreement(in), g.coverage(in))
-		p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
-		p.Widths = widths(r)
-		p.Resolution = resolved(r, level)
-	} else {
-		p.Use = []*figure{g.scatter(in, items, level)}
+		p.Widths, p.Resolution = widths(r), resolved(r, level)
 	}
+	p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
 	p.Examples = g.densities(in, items, level)
-	p.Reading = "Where a curve is high, the true probability is likely to be. The bar below it is the " + percent(level) + " interval, the dot the mean."
+	p.Reading = "The higher the curve, the more likely the true probability. The bar below it is the " + percent(level) + " interval, the dot the mean."
 	if p.Raters, p.RaterRows = g.raters(in); p.Raters != nil {
 		if more := len(in.Raters.Raters) - len(p.RaterRows); more > 0 {
-			p.RatersMore = fmt.Sprintf("The table has those who differ most; %s more are not in it.", words.Thousands(more))
+			p.RatersMore = fmt.Sprintf("The table lists raters who differ most; %s more are not shown.", words.Thousands(more))
 		}
 		if in.Raters.Pseudonymous {
 			p.RatersNamed = "Names are pseudonyms."
@@ -145,16 +141,14 @@ func newPage(in *Input) (*page, error) {
 	drawn := func(f []*figure) []*figure { return slices.DeleteFunc(f, func(f *figure) bool { return f == nil }) }
 	p.Calibration, p.Use, p.Examples = drawn(p.Calibration), drawn(p.Use), drawn(p.Examples)
 	p.Style = template.CSS(pageCSS + g.style)
-	p.Warnings = warnings(in)
 	p.Data, p.Classes, p.HasVotes = data(in), classTable(in, items), in.Votes.Classes > 0
-	p.Runs = runs(in)
-	p.Provenance = provenance(in)
+	p.Warnings, p.Runs, p.Provenance = warnings(in), runs(in), provenance(in)
 	if in.Provenance != nil {
 		p.Version = in.Provenance.Version
 		if p.Config == "" && len(in.Provenance.Config) > 0 {
 			var b bytes.Buffer
 			if err := json.Indent(&b, in.Provenance.Config, "", "  "); err != nil {
-				return nil, fmt.Errorf("configuration of the fit: %w", err)
+				return nil, fmt.Errorf("training configuration: %w", err)
 			}
 			p.Config = b.String()
 		}
@@ -169,23 +163,19 @@ func lead(in *Input) string {
 	if in.Members > 1 {
 		what = fmt.Sprintf("An ensemble of %d networks", in.Members)
 	}
-	subject := ""
+	on := "items with votes"
+	if p := in.Provenance; p != nil && p.Split.Items > 0 {
+		on = words.Plural(p.Split.Items-p.Split.Unvoted, "item") + " with " + words.Plural(p.Split.Votes, "vote")
+	}
 	if in.Subject != "" {
-		subject = in.Subject + ": "
+		on = in.Subject + ": " + on
 	}
-	if in.Provenance != nil && in.Provenance.Split.Items > 0 {
-		split := in.Provenance.Split
-		fmt.Fprintf(&s, "%s was trained on %s%s with %s. ", what, subject,
-			words.Plural(split.Items-split.Unvoted, "item"), words.Plural(split.Votes, "vote"))
-	} else {
-		fmt.Fprintf(&s, "%s was trained on %s. ", what,
-			strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
-	}
-	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
-		"not one number per class but a distribution, whose intervals say where the true probability lies.",
+	fmt.Fprintf(&s, "%s was trained on %s. ", what, on)
+	fmt.Fprintf(&s, "For a new item it predicts the probability of each of %s, and how certain that probability is: "+
+		"not one number per class but a distribution, with intervals for the true probability.",
 		some(words.Each(in.Classes, func(c string) string { return "“" + c + "”" }), 8))
 	if r := in.Result; r != nil {
-		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(float64(r.Votes), "vote"),
+		fmt.Fprintf(&s, " It was evaluated with %s on %s %s.", words.Plural(float64(r.Votes), "vote"),
 			count(float64(r.Items)), cmp.Or(in.Evaluated, "items it was not trained on"))
 	}
 	return s.String()
@@ -209,17 +199,6 @@ func warnings(in *Input) []string {
 	return once
 }
 
-// turns returns the number of networks that held out some of the items.
-func turns(p *model.Provenance) int {
-	n := 0
-	for _, r := range p.Runs {
-		if r.Held > 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // data returns the table that describes the items and votes.
 func data(in *Input) []pair {
 	var rows []pair
@@ -228,20 +207,24 @@ func data(in *Input) []pair {
 		if s := p.Split; s.Items > 0 {
 			text := words.Plural(s.Items, "item") + ", " + words.Plural(s.Votes, "vote")
 			if s.Unvoted > 0 {
-				text += "; " + words.Plural(s.Unvoted, "item") + " without votes left aside"
+				text += "; " + words.Plural(s.Unvoted, "item") + " without votes left out"
 			}
 			add("Trained on", text)
+			turns := 0 // number of networks that held out some of the items
+			for _, r := range p.Runs {
+				turns += min(1, r.Held)
+			}
 			switch {
-			case s.Folds > 0 && turns(p) > 0 && turns(p) < s.Folds:
-				add("Held out", fmt.Sprintf("%d of %d parts, one by each network: the items of the others were never unseen", turns(p), s.Folds))
+			case turns > 0 && turns < s.Folds:
+				add("Held out", fmt.Sprintf("%d of %d folds, one per network: items of the other folds were never held out", turns, s.Folds))
 			case s.Folds > 0:
-				add("Held out", fmt.Sprintf("%d parts took turns, so that every item was once unseen", s.Folds))
+				add("Held out", fmt.Sprintf("%d folds in turn, so that every item was held out once", s.Folds))
 			case s.HeldOut > 0:
-				add("Held out", words.Plural(s.HeldOut, "item")+", to decide when to stop")
+				add("Held out", words.Plural(s.HeldOut, "item")+", for early stopping")
 			}
 		}
 		if p.Votes != "" {
-			add("Votes read as", p.Votes)
+			add("Vote format", p.Votes)
 		}
 	}
 	if r := in.Result; r != nil {
@@ -250,7 +233,7 @@ func data(in *Input) []pair {
 		if n := r.Items - r.VotedItems; n > 0 {
 			text += "; " + words.Plural(n, "item") + " without votes"
 		}
-		add("Judged on", text)
+		add("Evaluated on", text)
 	}
 	if n := in.Votes.Len(); n > 0 {
 		totals := make([]float64, n)
@@ -260,7 +243,7 @@ func data(in *Input) []pair {
 		slices.Sort(totals)
 		text := count(totals[0])
 		if totals[n-1] != totals[0] {
-			text = fmt.Sprintf("%s to %s, in the middle %s", count(totals[0]), count(totals[n-1]), count(totals[n/2]))
+			text = fmt.Sprintf("%s to %s, median %s", count(totals[0]), count(totals[n-1]), count(totals[n/2]))
 		}
 		add("Votes per item", text)
 	}
@@ -318,15 +301,15 @@ func widths(r *evaluate.Result) []widthRow {
 
 // resolved returns sentences on the intervals that carry little information.
 func resolved(r *evaluate.Result, level float64) string {
-	var parts []string
+	var sentences []string
 	if r.AtLeast > 0 {
-		parts = append(parts, fmt.Sprintf("For %s of %s the %s interval is so close to 0 or 1 that the training votes cannot resolve a smaller one: "+
-			"it holds at least that much.", count(float64(r.AtLeast)), words.Plural(r.Items, "item"), percent(level)))
+		sentences = append(sentences, fmt.Sprintf("For %s of %s, the %s interval ends so close to 0 or 1 that the training votes cannot resolve a narrower one: "+
+			"its actual level is at least that high.", count(float64(r.AtLeast)), words.Plural(r.Items, "item"), percent(level)))
 	}
 	if r.Vacuous > 0 {
-		parts = append(parts, fmt.Sprintf("For %s it is [0, 1]: of them nothing is known.", words.Plural(r.Vacuous, "item")))
+		sentences = append(sentences, fmt.Sprintf("For %s it is [0, 1]: nothing is known about them.", words.Plural(r.Vacuous, "item")))
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(sentences, " ")
 }
 
 // runs returns the table of training runs.
@@ -364,7 +347,7 @@ func provenance(in *Input) []pair {
 		add("Components of each mixture", strconv.Itoa(m.Components), false)
 	}
 	if in.Parameters > 0 {
-		add("Fitted numbers", count(float64(in.Parameters)), false)
+		add("Parameters", count(float64(in.Parameters)), false)
 	}
 	if r := in.Result; r != nil {
 		add("Bootstrap", fmt.Sprintf("%s samples, seed %d", count(float64(r.Replicates)), r.Seed), false)

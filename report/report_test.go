@@ -8,16 +8,15 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/golden"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -167,26 +166,7 @@ func TestGolden(t *testing.T) {
 			if !bytes.Equal(got, written(t, in)) {
 				t.Error("two pages of one input differ")
 			}
-			file := filepath.Join("testdata", name+".html")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.MkdirAll("testdata", 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if runtime.GOARCH != "amd64" {
-				t.Skip("other architectures round differently")
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./report, then look at it", file)
-			}
+			golden.Compare(t, filepath.Join("testdata", name+".html"), got)
 		})
 	}
 }
@@ -253,7 +233,7 @@ func TestWords(t *testing.T) {
 	text := spaces.ReplaceAllString(string(written(t, made(t, 200, []string{"benign", "malignant"}, true))), " ")
 	for _, want := range []string{
 		"An ensemble of 5 networks was trained on the nodules of a made-up clinic: 797 items with 1,600 votes.",
-		"“benign” and “malignant”", "Made up.", "3 items have no features.", "Wu, Qingyang", "Figure 1.", "5 parts took turns",
+		"“benign” and “malignant”", "Made up.", "3 items have no features.", "Wu, Qingyang", "Figure 1.", "5 folds in turn",
 		"--votes votes.csv", "version = {0.3.0}", "prefers-color-scheme:dark", "avx2",
 	} {
 		if !strings.Contains(text, want) {
@@ -269,7 +249,7 @@ func TestFewerNetworksThanParts(t *testing.T) {
 	p.Split.Folds, p.Runs = 5, []model.Run{{Name: "member 0", Held: 20}, {Name: "member 1", Held: 20}, {Name: "refit"}}
 	in.Provenance = &p
 	text := spaces.ReplaceAllString(string(written(t, in)), " ")
-	if want := "2 of 5 parts, one by each network: the items of the others were never unseen"; !strings.Contains(text, want) || strings.Contains(text, "took turns") {
+	if want := "2 of 5 folds, one per network: items of the other folds were never held out"; !strings.Contains(text, want) || strings.Contains(text, "in turn") {
 		t.Errorf("no %q in the page", want)
 	}
 }
@@ -277,11 +257,11 @@ func TestFewerNetworksThanParts(t *testing.T) {
 func TestErrors(t *testing.T) {
 	good := made(t, 60, []string{"a", "b"}, false)
 	for want, change := range map[string]func(in *Input){
-		"report: 0 classes: there are at least two":                                func(in *Input) { in.Classes = nil },
-		"report: 1 item names for 60 predictions":                                  func(in *Input) { in.Items = in.Items[:1] },
-		"report: prediction 0 is none of 3 classes":                                func(in *Input) { in.Classes, in.Votes = []string{"a", "b", "c"}, evaluate.Votes{} },
-		"report: votes on 30 items of 4 classes, but predictions of 60 items of 2": func(in *Input) { in.Votes.Classes = 4 },
-		"report: configuration of the fit: invalid character 'n' looking for beginning of object key string": func(in *Input) {
+		"report: expected at least two classes, found 0":                   func(in *Input) { in.Classes = nil },
+		"report: expected names of 60 items, found 1":                      func(in *Input) { in.Items = in.Items[:1] },
+		"report: prediction 0: expected a distribution of 3 classes":       func(in *Input) { in.Classes, in.Votes = []string{"a", "b", "c"}, evaluate.Votes{} },
+		"report: expected votes on 60 items and 2 classes, found 30 and 4": func(in *Input) { in.Votes.Classes = 4 },
+		"report: training configuration: invalid character 'n' looking for beginning of object key string": func(in *Input) {
 			p := *in.Provenance
 			p.Config = json.RawMessage("{nonsense")
 			in.Provenance = &p
@@ -293,7 +273,7 @@ func TestErrors(t *testing.T) {
 		if err := Write(&b, in); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		} else if b.Len() > 0 {
-			t.Errorf("wrote %d bytes beside the error", b.Len())
+			t.Errorf("wrote %d bytes in spite of the error", b.Len())
 		}
 	}
 }

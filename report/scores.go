@@ -6,9 +6,11 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 // Verdict is the short answer to a question about a model, as shown on its page.
@@ -46,16 +48,17 @@ func (v Verdict) Symbol() string {
 
 // verdicts returns the answers that a reader looks for first.
 func verdicts(r *evaluate.Result) []Verdict {
-	vs := []Verdict{better(r), probabilities(r), intervals(r), distributions(r)}
-	if v, ok := covered(r); ok {
-		vs = append(vs, v)
-	}
-	return vs
+	return append([]Verdict{better(r), probabilities(r), intervals(r), distributions(r)}, covered(r)...)
+}
+
+// is sets the mark and the answer.
+func (v *Verdict) is(mark, format string, args ...any) {
+	v.Mark, v.Answer = mark, fmt.Sprintf(format, args...)
 }
 
 func better(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Is it better than simple predictions?", "Unknown: there is nothing to compare with."}
-	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
+	v := Verdict{"unknown", "Is it better than simple baselines?", "Unknown: there are no references to compare with."}
+	d, than := r.LessLogisticDM, "logistic regression (with one concentration for all items)"
 	if d == nil || !d.Value.Known() {
 		d, than = r.LessConstantDM, "one distribution for all items"
 	}
@@ -72,30 +75,28 @@ func better(r *evaluate.Result) Verdict {
 	}
 	switch {
 	case d.Hi < 0:
-		v.Mark, v.Answer = "good", fmt.Sprintf("Yes: votes are predicted better than by %s (by %s).", than, by)
+		v.is("good", "Yes: votes are predicted better than by %s (by %s).", than, by)
 	case d.Lo > 0:
-		v.Mark, v.Answer = "bad", fmt.Sprintf("No: votes are predicted worse than by %s (by %s).", than, by)
+		v.is("bad", "No: votes are predicted worse than by %s (by %s).", than, by)
 	case d.Value < 0:
-		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("Not clearly: it is ahead of %s, but within what chance can do (by %s).", than, by)
+		v.is("careful", "Not clearly: it is better than %s, but within sampling error (by %s).", than, by)
 	default:
-		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("No better than %s, as far as these votes show (behind by %s).", than, by)
+		v.is("careful", "No better than %s, as far as these votes show (worse by %s).", than, by)
 	}
 	return v
 }
 
 func probabilities(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Are its probabilities right?", "Unknown: it cannot be determined from these votes."}
+	v := Verdict{"unknown", "Are its probabilities calibrated?", "Unknown: it cannot be determined from these votes."}
 	if !r.ECE.Value.Known() {
 		return v
 	}
 	points := evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE}
-	off := "off by " + withError(points, 1) + " points in a hundred"
-	average := "they are " + off + " on average, after removing sampling noise."
+	average := "the average calibration error is " + withError(points, 1) +
+		" percentage points, after removing sampling noise."
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
-		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, seen %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
+		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, observed %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
 		switch {
 		case c.Off():
 			wrong = append(wrong, said)
@@ -105,55 +106,50 @@ func probabilities(r *evaluate.Result) Verdict {
 	}
 	switch {
 	case wrong != nil:
-		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong, 3))
+		v.is("bad", "No: not for %s.", some(wrong, 3))
 	case r.ECE.Value <= 0.02 && r.ECE.SE <= 0.03 && vague != nil:
-		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("On average: they are %s, after removing sampling noise. Unclear for %s.", off, some(vague, 3))
+		v.is("careful", "Overall yes: %s Unclear for %s.", average, some(vague, 3))
 	case r.ECE.Value <= 0.05 && !(r.ECE.SE <= 0.03):
-		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes show little: "+average
+		v.is("careful", "No error is evident, but these votes show little: %s", average)
 	case r.ECE.Value <= 0.02:
-		v.Mark, v.Answer = "good", "Yes: "+average
+		v.is("good", "Yes: %s", average)
 	case r.ECE.Value <= 0.05:
-		v.Mark, v.Answer = "careful", "Nearly: "+average
+		v.is("careful", "Nearly: %s", average)
 	default:
-		v.Mark, v.Answer = "bad", "No: "+average
+		v.is("bad", "No: %s", average)
 	}
 	return v
 }
 
 func intervals(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Are its intervals as wide as they should be?",
-		"Unknown: that takes two votes on an item."}
+	v := Verdict{"unknown", "Do its intervals have the right width?",
+		"Unknown: this requires items with two votes."}
 	ratio := r.DispersionRatio
 	d, se := ratio.Value, ratio.SE
 	if !d.Known() || !se.Known() {
 		return v
 	}
-	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(ratio.Estimate, 2))
+	seen := fmt.Sprintf("the variance in pairs of votes is %s times the predicted variance", withError(ratio.Estimate, 2))
 	lo, hi := d-2*se, d+2*se
+	differ := func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 } // by more than chance
 	switch {
-	case r.NearOne() && !alike(r):
-		v.Mark, v.Answer = "careful", "On the whole, but not everywhere: "+seen+", here more and there less."
+	case r.NearOne() && slices.ContainsFunc(r.DispersionBy, differ):
+		v.Mark, v.Answer = "careful", "On average, but not everywhere: "+seen+", more for some items and less for others."
 	case r.NearOne():
 		v.Mark, v.Answer = "good", "Yes: "+seen+"."
 	case lo > 1 && d > evaluate.MostNear:
-		v.Mark, v.Answer = "bad", "No, too narrow, or the probabilities are off: "+seen+"."
+		v.Mark, v.Answer = "bad", "No, too narrow, or the probabilities are wrong: "+seen+"."
 	case lo > 1:
-		v.Mark, v.Answer = "careful", "Somewhat too narrow, or the probabilities are off: "+seen+"."
+		v.Mark, v.Answer = "careful", "Somewhat too narrow, or the probabilities are wrong: "+seen+"."
 	case hi < 1 && d < evaluate.LeastNear:
-		v.Mark, v.Answer = "bad", "No, too wide: "+seen+". Lower ends are lower, and upper ends higher, than the votes call for."
+		v.Mark, v.Answer = "bad", "No, too wide: "+seen+". Lower ends are lower, and upper ends higher, than the votes support."
 	case hi < 1:
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
-		v.Answer = fmt.Sprintf("Unclear: %s, so that it may be anything from %s to %s times. More items with two votes would show it.",
+		v.Answer = fmt.Sprintf("Unclear: %s (95%% interval %s to %s). More items with two votes would make it clear.",
 			seen, number(ratio.Lo, 2), number(ratio.Hi, 2))
 	}
 	return v
-}
-
-// alike reports whether the data are consistent with one ratio for all items.
-func alike(r *evaluate.Result) bool {
-	return !slices.ContainsFunc(r.DispersionBy, func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 })
 }
 
 func distributions(r *evaluate.Result) Verdict {
@@ -161,19 +157,19 @@ func distributions(r *evaluate.Result) Verdict {
 	switch p := r.PITPValue; {
 	case !p.Known():
 	case p < 0.01:
-		v.Mark, v.Answer = "bad", "No: the difference is more than chance (p-value "+pValue(p)+")."
+		v.is("bad", "No: the difference exceeds sampling error (p-value %s).", pValue(p))
 	case p < 0.05:
-		v.Mark, v.Answer = "careful", "Perhaps not: chance would do this rarely (p-value "+pValue(p)+")."
+		v.is("careful", "Perhaps not: such a difference is rare by chance (p-value %s).", pValue(p))
 	default:
-		v.Mark, v.Answer = "good", "Yes, as far as these votes show (p-value "+pValue(p)+")."
+		v.is("good", "Yes, as far as these votes show (p-value %s).", pValue(p))
 	}
 	return v
 }
 
 // covered returns the verdict on the coverage at the lowest and the highest level,
-// over all classes.
-func covered(r *evaluate.Result) (Verdict, bool) {
-	v := Verdict{Mark: "good", Question: "Do its intervals hold the true probability (known here) as often as they say?"}
+// over all classes, or nothing if it is unknown.
+func covered(r *evaluate.Result) []Verdict {
+	v := Verdict{Mark: "good", Question: "Do its intervals contain the true probability (known here) as often as stated?"}
 	low, high := 1.0, 0.0
 	for _, c := range r.Coverage {
 		low, high = min(low, c.Level), max(high, c.Level)
@@ -189,9 +185,9 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 		return sum / n
 	}
 	if len(r.Coverage) == 0 || !mean(low).Known() || !mean(high).Known() {
-		return v, false
+		return nil
 	}
-	said := fmt.Sprintf("%s intervals hold it for %s%% of the items", percent(high), number(100*mean(high), 1))
+	said := fmt.Sprintf("%s intervals contain it for %s%% of the items", percent(high), number(100*mean(high), 1))
 	if low < high {
 		said += fmt.Sprintf(", %s intervals for %s%%", percent(low), number(100*mean(low), 1))
 	}
@@ -203,11 +199,11 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 	case worst < -0.4:
 		v.Mark, v.Answer = "careful", "Less often: "+said+"."
 	case gap(low) > 0.3:
-		v.Mark, v.Answer = "careful", "More often, so they are wider than need be: "+said+"."
+		v.Mark, v.Answer = "careful", "More often, so they are wider than necessary: "+said+"."
 	default:
 		v.Answer = "Yes: " + said + "."
 	}
-	return v, true
+	return []Verdict{v}
 }
 
 // losses returns the table of the losses of the model and of the references.
@@ -218,17 +214,17 @@ func losses(r *evaluate.Result) []row {
 		name, meaning string
 		loss          evaluate.Estimate
 	}{
-		{"This model", "All votes on an item together, under the predicted distribution.", r.NLL},
-		{"Logistic regression with a spread", "The mark to beat: features are used linearly, every item is equally uncertain.", r.LogisticDMNLL},
-		{"One distribution for all items", "No features; only knows that votes on an item tend to agree.", r.ConstantDMNLL},
-		{"Class frequencies", "No features, every vote for itself.", r.ConstantNLL},
-		{"Floor", "Knows each item’s own votes beforehand. With few votes per item nothing can come near it.", r.FloorNLL},
-		{"This model, vote by vote", "Each vote for itself, under the mean alone.", r.MarginalNLL},
-		{"Logistic regression, vote by vote", "Features are used linearly.", r.LogisticNLL},
+		{"This model", "Joint likelihood of the votes on an item under the predicted distribution.", r.NLL},
+		{"Logistic regression with a concentration", "The baseline to beat: linear in the features, with one concentration for all items.", r.LogisticDMNLL},
+		{"One distribution for all items", "No features; models only that votes on an item tend to agree.", r.ConstantDMNLL},
+		{"Class frequencies", "No features; votes are independent.", r.ConstantNLL},
+		{"Floor", "The vote shares of each item itself. With few votes per item no prediction comes near it.", r.FloorNLL},
+		{"This model, vote by vote", "Votes are independent, with the predicted mean.", r.MarginalNLL},
+		{"Logistic regression, vote by vote", "Linear in the features; votes are independent.", r.LogisticNLL},
 	} {
-		rows = append(rows, row{Name: x.name, Value: withError(x.loss, 3), Meaning: x.meaning,
-			Strong: strings.HasPrefix(x.name, "This model"), Bar: float64(x.loss.Value)})
-		if b := float64(x.loss.Value); b > most {
+		b := float64(x.loss.Value)
+		rows = append(rows, row{x.name, withError(x.loss, 3), x.meaning, strings.HasPrefix(x.name, "This model"), b})
+		if b > most {
 			most = b
 		}
 	}
@@ -246,16 +242,96 @@ func losses(r *evaluate.Result) []row {
 func further(r *evaluate.Result) []row {
 	return []row{
 		{Name: "Accuracy", Value: withError(r.Accuracy, 3),
-			Meaning: "Share of items whose predicted class has most votes; a tie of two counts one half. 1 is best."},
+			Meaning: "Share of items whose predicted class has the most votes; a tie of two counts one half. 1 is best."},
 		{Name: "Brier score", Value: withError(r.Brier, 3),
 			Meaning: "Mean squared distance between prediction and vote. 0 is best; where raters disagree no prediction reaches it."},
 		{Name: "Calibration error", Value: withError(r.ECE, 3),
-			Meaning: "How far the probability of the predicted class is off on average, less what chance adds. 0 is best."},
+			Meaning: "Mean absolute error of the probability of the predicted class, after removing sampling noise. 0 is best."},
 		{Name: "Dispersion ratio", Value: withError(r.DispersionRatio.Estimate, 2),
-			Meaning: "Variance seen in pairs of votes over predicted variance. 1 is best; above, intervals are too narrow; below, too wide."},
+			Meaning: "Variance in pairs of votes divided by the predicted variance. 1 is best; above, intervals are too narrow; below, too wide."},
 		{Name: "Agreement of two votes", Value: withError(evaluate.Estimate{Value: r.Agreement.Observed, SE: r.Agreement.SE}, 3),
 			Meaning: "How often two raters agree on an item. Predicted: " + number(r.Agreement.Predicted, 3) + "."},
 		{Name: "PIT p-value", Value: pValue(r.PITPValue),
-			Meaning: "How likely such votes are if the predicted distributions are right. Below 0.01 they are not."},
+			Meaning: "Probability of votes at least this unusual if the predicted distributions are right. Below 0.01 they are unlikely to be."},
 	}
+}
+
+// dash is shown for a number that could not be computed.
+const dash = "—"
+
+// number formats x with the given number of decimals, or returns a dash.
+func number(x evaluate.Number, decimals int) string {
+	if !x.Known() {
+		return dash
+	}
+	s := strconv.FormatFloat(float64(x), 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// withError formats an estimate with its standard error, value ± se.
+func withError(e evaluate.Estimate, decimals int) string {
+	s := number(e.Value, decimals)
+	if e.Value.Known() && e.SE.Known() {
+		s += " ± " + number(e.SE, decimals)
+	}
+	return s
+}
+
+// pValue formats a p-value with three decimals, or as a bound.
+func pValue(x evaluate.Number) string {
+	switch {
+	case !x.Known():
+		return dash
+	case x < 0.001:
+		return "below 0.001"
+	}
+	return number(x, 3)
+}
+
+// count formats a count with commas between thousands.
+func count(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return dash
+	}
+	return words.Count(v)
+}
+
+// sentence returns s with a capital letter and a period.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = []rune(strings.ToUpper(string(r[:1])))[0]
+	s = string(r)
+	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// percent formats a level as a percentage.
+func percent(level float64) string { return strconv.FormatFloat(100*level, 'g', 4, 64) + "%" }
+
+// sigma is half the width of a 95% interval in standard errors.
+const sigma = 1.96
+
+// around returns the ends of the 95% interval x ± 1.96 se, clipped to [least, most].
+func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
+	if !x.Known() || !se.Known() {
+		return math.NaN(), math.NaN()
+	}
+	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
+}
+
+// some joins a list, with at most shown elements and the number of others.
+func some(things []string, shown int) string {
+	if n := len(things); n > shown+1 {
+		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
+	}
+	return words.List(things, "and")
 }

@@ -16,17 +16,17 @@ func TestVerdictOnIntervals(t *testing.T) {
 		differ    bool
 		mark, say string
 	}{
-		{1, 0.1, false, "good", "Yes: pairs of votes show 1.00 ± 0.10 times"},
+		{1, 0.1, false, "good", "Yes: the variance in pairs of votes is 1.00 ± 0.10 times"},
 		{1, 0.1, true, "careful", "not everywhere"},
 		{1.18, 0.1, false, "good", "Yes"},
 		{1.2, 0.11, false, "unknown", "Unclear"},
-		{1, 0.3, false, "unknown", "anything from 0.50 to 1.90 times"},
+		{1, 0.3, false, "unknown", "(95% interval 0.50 to 1.90)"},
 		{1.3, 0.1, false, "careful", "Somewhat too narrow"},
 		{2, 0.3, false, "bad", "too narrow"},
 		{0.75, 0.1, false, "careful", "Somewhat too wide"},
 		{0.4, 0.1, false, "bad", "too wide"},
 		{0, 0.8, false, "unknown", "Unclear"},
-		{math.NaN(), math.NaN(), false, "unknown", "two votes on an item"},
+		{math.NaN(), math.NaN(), false, "unknown", "items with two votes"},
 	} {
 		r := &evaluate.Result{DispersionRatio: evaluate.IntervalEstimate{
 			Estimate: evaluate.Estimate{Value: evaluate.Number(c.ratio), SE: evaluate.Number(c.se)}, Lo: 0.5, Hi: 1.9}}
@@ -52,9 +52,9 @@ func TestVerdictOnProbabilities(t *testing.T) {
 		mark, say string
 	}{
 		{0.01, 0.005, []evaluate.ClassCalibration{class("ill", 0.5, 0.51, 0.05, 0.8)}, "good", "Yes"},
-		{0.015, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.02, 0.1, 0.0001)}, "bad", "No: not those of “ill” (predicted 4.0% of the votes, seen 2.0%)."},
+		{0.015, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.02, 0.1, 0.0001)}, "bad", "No: not for “ill” (predicted 4.0% of the votes, observed 2.0%)."},
 		{0.015, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.02, 0.4, 0.2)}, "careful", "Unclear for “ill”"},
-		{0.08, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.03, 0.4, 0.2)}, "bad", "off by 8.0"},
+		{0.08, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.03, 0.4, 0.2)}, "bad", "error is 8.0"},
 		{0.01, 0.1, nil, "careful", "show little"},
 	} {
 		v := probabilities(&evaluate.Result{ECE: evaluate.Estimate{Value: c.ece, SE: c.se}, ClassCalibration: c.classes})

@@ -1,12 +1,12 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -17,7 +17,7 @@ import (
 	"credence/model"
 )
 
-// The names of the parts of a split.
+// The names of the splits.
 const (
 	trainSplit      = "train"
 	validationSplit = "validation"
@@ -27,9 +27,9 @@ const (
 // SplitNames lists the names of the splits, as in split.csv.
 var SplitNames = []string{trainSplit, validationSplit, TestSplit}
 
-// ErrNoSplit is the error when a part of the split is requested of a run that has
-// no split.
-var ErrNoSplit = errors.New("there is no " + splitFile)
+// ErrNoSplit is the error when a split is requested from a run that trained on
+// all items.
+var ErrNoSplit = errors.New("no " + splitFile)
 
 // Partition specifies how a run uses the items of a data set.
 type Partition struct {
@@ -41,7 +41,7 @@ type Partition struct {
 
 // Divide makes a split with the given shares, or uses the split given in the data:
 // the test items are not used in training, the validation items are held out by every network.
-// Groups are kept together, and the parts have similar shares of majority classes.
+// Groups are kept together, and the splits have similar shares of majority classes.
 func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
 	d := &Partition{Items: ds, Learn: ds}
 	if ds.Given == nil && test+validation == 0 {
@@ -65,86 +65,75 @@ func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partit
 	return d, nil
 }
 
-// parts returns the part that each item is in, "" for items in none.
+// splits returns the split that each item is in, "" for items in none.
 func (d *Partition) splits() []string {
-	part := make([]string, d.Items.Len())
+	names := make([]string, d.Items.Len())
 	for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
 		for _, j := range rows {
-			part[j] = SplitNames[i]
+			names[j] = SplitNames[i]
 		}
 	}
-	return part
+	return names
 }
 
-// writeSplit writes the part that each item is in; items in none are omitted.
+// writeSplit writes the split that each item is in; items in none are omitted.
 func (f Folder) writeSplit(d *Partition) error {
 	if d.Split == nil {
 		return nil
 	}
-	part := d.splits()
-	return f.write(splitFile, func(w io.Writer) error {
-		c := csv.NewWriter(w)
-		c.Write([]string{"item", "part"})
-		for j, id := range d.Items.Items {
-			if part[j] != "" {
-				c.Write([]string{id, part[j]})
-			}
+	rows := [][]string{{"item", "part"}}
+	for j, split := range d.splits() {
+		if split != "" {
+			rows = append(rows, []string{d.Items.Items[j], split})
 		}
-		c.Flush()
-		return c.Error()
-	})
+	}
+	return f.writeCSV(splitFile, rows)
 }
 
-// readSplit returns the part that each item is in, or nil if the run has no split.
+// readSplit returns the split that each item is in, or nil if the run has no such file.
 func (f Folder) readSplit() (map[string]string, error) {
 	path := f.Path(splitFile)
-	file, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	c := csv.NewReader(file)
+	c := csv.NewReader(bytes.NewReader(text))
 	c.FieldsPerRecord = 2
-	parts := map[string]string{}
-	for line := 1; ; line++ {
-		rec, err := c.Read()
-		if err == io.EOF {
-			return parts, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, err)
-		}
-		if line == 1 {
-			continue
-		}
-		if !slices.Contains(SplitNames, rec[1]) {
-			return nil, fmt.Errorf("reading %s: item %q: part %q is not one of %v", path, rec[0], rec[1], SplitNames)
-		}
-		parts[rec[0]] = rec[1]
+	rows, err := c.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
+	splits := map[string]string{}
+	for _, row := range rows[min(1, len(rows)):] {
+		if !slices.Contains(SplitNames, row[1]) {
+			return nil, fmt.Errorf("reading %s: item %q: expected a part of %v, found %q", path, row[0], SplitNames, row[1])
+		}
+		splits[row[0]] = row[1]
+	}
+	return splits, nil
 }
 
-// Part returns the items of ds that were in one part of the run's split. Without
-// a split the error is ErrNoSplit.
-func (f Folder) Split(ds *dataset.Dataset, part string) (*dataset.Dataset, error) {
-	parts, err := f.readSplit()
+// Split returns the items of ds that were in one split of the run: [SplitNames] has their names. If the
+// run has none, the error is ErrNoSplit.
+func (f Folder) Split(ds *dataset.Dataset, name string) (*dataset.Dataset, error) {
+	splits, err := f.readSplit()
 	if err != nil {
 		return nil, err
 	}
-	if parts == nil {
+	if splits == nil {
 		return nil, fmt.Errorf("%w in %s", ErrNoSplit, f)
 	}
 	var rows []int
 	for i, id := range ds.Items {
-		if parts[id] == part {
+		if splits[id] == name {
 			rows = append(rows, i)
 		}
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("none of the %s is in the %s part of %s", words.Plural(ds.Len(), "item"), part, f.Path(splitFile))
+		return nil, fmt.Errorf("none of the %s is in the %s part of %s", words.Plural(ds.Len(), "item"), name, f.Path(splitFile))
 	}
 	return ds.Select(rows), nil
 }
@@ -159,12 +148,12 @@ func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, er
 	if hash == m.Provenance.Data {
 		return ds.Len(), true, nil
 	}
-	parts, err := f.readSplit()
+	splits, err := f.readSplit()
 	if err != nil {
 		return 0, false, err
 	}
 	for _, id := range ds.Items {
-		if p := parts[id]; p == trainSplit || p == validationSplit {
+		if s := splits[id]; s == trainSplit || s == validationSplit {
 			n++
 		}
 	}

@@ -42,10 +42,10 @@ var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile,
 
 // The errors for folders that cannot be used as requested.
 var (
-	ErrExists     = errors.New("is there already and not empty")
-	ErrEnded      = errors.New("the run has ended: there is nothing to resume")
-	ErrNoRun      = errors.New("there is no run to resume")
-	ErrNoModel    = errors.New("holds no " + ModelFile)
+	ErrExists     = errors.New("exists and is not empty")
+	ErrEnded      = errors.New("the run has ended: nothing to resume")
+	ErrNoRun      = errors.New("no run to resume")
+	ErrNoModel    = errors.New("contains no " + ModelFile)
 	ErrUnfinished = errors.New("the run has not ended")
 )
 
@@ -105,10 +105,6 @@ func (f Folder) check(mode Mode) error {
 	switch {
 	case mode == Overwrite || mode == New && len(there) == 0:
 		return nil
-	case mode == Join && f.Has(ModelFile) && !f.hasCheckpoints():
-		return fmt.Errorf("%s: %w", f, ErrEnded)
-	case mode == Join:
-		return nil
 	case mode == New:
 		return fmt.Errorf("%s %w", f, ErrExists)
 	case f.hasCheckpoints():
@@ -117,7 +113,7 @@ func (f Folder) check(mode Mode) error {
 		return fmt.Errorf("%s: %w", f, ErrEnded)
 	// A run that was killed before its first checkpoint starts again, even if it
 	// had not written its configuration yet.
-	case f.Has(ConfigFile) || !missing && len(there) == 0:
+	case mode == Join || f.Has(ConfigFile) || !missing && len(there) == 0:
 		return nil
 	}
 	return fmt.Errorf("%w in %s", ErrNoRun, f)
@@ -205,6 +201,10 @@ func (f Folder) writeJSON(name, indent string, v any) error {
 	})
 }
 
+func (f Folder) writeCSV(name string, rows [][]string) error {
+	return f.write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
 // sum returns the SHA-256 of a file in hexadecimal.
 func (f Folder) sum(name string) (string, error) {
 	text, err := os.ReadFile(f.Path(name))
@@ -226,7 +226,7 @@ func (f Folder) writeHistory(runs []model.Run) error {
 				exact(e.Clamped), strconv.FormatBool(e.Epoch == r.Epoch), e.Note})
 		}
 	}
-	return f.write(HistoryFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	return f.writeCSV(HistoryFile, rows)
 }
 
 // Load reads the model at path, which is a model file or the folder of a run. For a

@@ -114,22 +114,22 @@ func (b *WarmStart) NewColumns(ds *dataset.Dataset) []string {
 	return names
 }
 
-// Divide is [Divide], but items remain in the part of the split that they were in.
+// Divide is [Divide], but items remain in the split that they were in.
 func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
 	if b == nil || ds.Given != nil || validation+test == 0 {
 		return Divide(ds, validation, test, seed)
 	}
-	parts, err := b.folder.readSplit()
+	splits, err := b.folder.readSplit()
 	if err != nil {
 		return nil, err
 	}
-	if parts == nil {
+	if splits == nil {
 		return Divide(ds, validation, test, seed)
 	}
 	given := make([]string, ds.Len())
 	var fresh []int
 	for j, id := range ds.Items {
-		if given[j] = parts[id]; given[j] == "" {
+		if given[j] = splits[id]; given[j] == "" {
 			fresh = append(fresh, j)
 		}
 	}
@@ -141,8 +141,8 @@ func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed u
 		if err != nil {
 			return nil, err
 		}
-		for k, part := range d.splits() {
-			given[fresh[k]] = cmp.Or(part, trainSplit)
+		for k, split := range d.splits() {
+			given[fresh[k]] = cmp.Or(split, trainSplit)
 		}
 	}
 	ds.Given = given

@@ -22,7 +22,7 @@ const memberPrefix = "member-"
 
 // ErrJoin is the error when member results cannot be joined: one is missing, has not ended, is
 // duplicated or belongs to another run. The message names it.
-var ErrJoin = errors.New("the parts cannot be joined")
+var ErrJoin = errors.New("the members cannot be joined")
 
 // ErrIncomplete is the error when members are missing or have not ended yet. It is also an ErrJoin.
 var ErrIncomplete = fmt.Errorf("%w", ErrJoin)
@@ -117,7 +117,7 @@ func readMember(folder Folder, i int) (*train.MemberResult, error) {
 		return nil, fmt.Errorf("%w: %w", ErrJoin, err)
 	}
 	if p.Member != i {
-		return nil, fmt.Errorf("%w: %s holds member %d, which belongs into %s%d", ErrJoin, folder, p.Member, memberPrefix, p.Member)
+		return nil, fmt.Errorf("%w: %s contains member %d, expected in %s%d", ErrJoin, folder, p.Member, memberPrefix, p.Member)
 	}
 	if p.ConfigSum == "" { // of an earlier build
 		return p, nil
@@ -146,7 +146,7 @@ func (f Folder) members() (list []int, err error) {
 		}
 		i, err := strconv.Atoi(text)
 		if err != nil || i < 0 || strconv.Itoa(i) != text {
-			return nil, fmt.Errorf("%w: %s is not the folder of a member: expected names such as %s0", ErrJoin, f.Path(e.Name()), memberPrefix)
+			return nil, fmt.Errorf("%w: unexpected folder %s: expected names such as %s0", ErrJoin, f.Path(e.Name()), memberPrefix)
 		}
 		list = append(list, i)
 	}
@@ -162,7 +162,7 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 		return nil, err
 	}
 	if len(there) == 0 {
-		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
+		return nil, fmt.Errorf("%w: %s contains no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
 	}
 	var results []*train.MemberResult
 	for _, i := range there {
@@ -171,7 +171,7 @@ func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 			return nil, err
 		}
 		if !folder.Has(memberFile) {
-			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrIncomplete, folder)
+			return nil, fmt.Errorf("%w: %s has not ended: train this member again", ErrIncomplete, folder)
 		}
 		p, err := readMember(folder, i)
 		if err != nil {
@@ -204,7 +204,7 @@ func sameRun(out Folder, results []*train.MemberResult) error {
 			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrJoin, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
 		}
 		if err := run.Matches(p); err != nil {
-			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrJoin, folder, out.Member(run.Member), err)
+			return fmt.Errorf("%w: %s and %s belong to different runs: %w", ErrJoin, folder, out.Member(run.Member), err)
 		}
 	}
 	var missing []string
@@ -233,7 +233,7 @@ func Joined(out Folder, results []*train.MemberResult) (bool, error) {
 		return false, err
 	}
 	if err := results[0].Fingerprint(&m.Provenance); err != nil {
-		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrExists, ModelFile, err)
+		return false, fmt.Errorf("%s %w: its %s was not joined from these members: %w", out, ErrExists, ModelFile, err)
 	}
 	return true, nil
 }

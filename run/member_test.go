@@ -102,7 +102,7 @@ func TestReadMembers(t *testing.T) {
 		}
 	}
 	os.MkdirAll(string(out), 0o755)
-	refused("holds no members")
+	refused("contains no members")
 	member(0, 3, quick())
 	member(2, 3, quick())
 	refused("1 of 3 members are missing: " + string(out.Member(1)))
@@ -111,12 +111,12 @@ func TestReadMembers(t *testing.T) {
 	older := quick()
 	older.Version = "0.0"
 	member(1, 3, older)
-	refused("member-1 is not of the run of " + string(out.Member(0)) + ": the part belongs to another run: it was trained by version 0.0")
+	refused("member-1 and " + string(out.Member(0)) + " belong to different runs: the member belongs to another run: trained by version 0.0")
 	foreign := quick()
 	foreign.Seed = 9
 	member(0, 3, foreign)
 	member(1, 3, quick())
-	refused("member-0 is not of the run of " + string(out.Member(1)) + ": the part belongs to another run: the configuration is not the same: seed is 1, then 9")
+	refused("member-0 and " + string(out.Member(1)) + " belong to different runs: the member belongs to another run: the configuration differs: seed is 1, then 9")
 	member(0, 3, quick())
 	if _, err := ReadMembers(out); err != nil {
 		t.Error(err)
@@ -149,12 +149,12 @@ func TestReadMembers(t *testing.T) {
 
 	part := read(t, out.Member(0), memberFile)
 	os.WriteFile(out.Member(1).Path(memberFile), part, 0o644)
-	refused("member-1 holds member 0, which belongs into member-0")
+	refused("member-1 contains member 0, expected in member-0")
 	os.WriteFile(out.Member(1).Path(memberFile), part[:len(part)-1], 0o644)
 	refused("networks.part: the file is truncated")
 	os.Remove(out.Member(1).Path(memberFile))
 	refused("member-1 has not ended")
 	os.RemoveAll(string(out.Member(1)))
 	os.Mkdir(out.Path("member-01"), 0o755)
-	refused("member-01 is not the folder of a member")
+	refused("member-01: expected names such as member-0")
 }

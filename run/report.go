@@ -1,14 +1,15 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"credence/calibrate"
 	"credence/dataset"
@@ -25,7 +26,7 @@ import (
 // with: the votes on the items, and the reference models.
 func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
-		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
+		return nil, fmt.Errorf("expected votes for the model's classes %q, found %q", m.Classes, ds.Classes)
 	}
 	decoded, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
@@ -139,7 +140,7 @@ const DefaultPseudonyms = 0
 const mostRaters = 100_000
 
 // ErrNoRaters is the error when nothing is known about the raters of a run.
-var ErrNoRaters = errors.New("nothing is known of its raters")
+var ErrNoRaters = errors.New("nothing is known about its raters")
 
 // writeRaters writes raters.json if votes name raters.
 func (t *Trained) writeRaters(folder Folder, d *Partition) error {
@@ -182,20 +183,17 @@ func Raters(path string) (*evaluate.RaterReport, error) {
 
 // RatersOf is [Raters] for a model that was loaded from path.
 func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		file := Folder(path).Path(RatersFile)
-		text, err := os.ReadFile(file)
+	if folder := Folder(path); folder.Has(RatersFile) {
+		r := &evaluate.RaterReport{}
+		text, err := os.ReadFile(folder.Path(RatersFile))
 		if err == nil {
-			r := &evaluate.RaterReport{}
-			if err := json.Unmarshal(text, r); err != nil {
-				return nil, fmt.Errorf("reading %s: %w", file, err)
-			}
-			r.MarkAlike()
-			return r, nil
+			err = json.Unmarshal(text, r)
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", folder.Path(RatersFile), cause(err))
 		}
+		r.MarkAlike()
+		return r, nil
 	}
 	if m.RaterModel == nil {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
@@ -312,24 +310,18 @@ func branchesOf(m *model.Model) []Branch {
 // layerNames lists the layers of a branch, with their widths if they have any.
 func layerNames(l nn.Layer) []string {
 	names := []string{}
-	switch l := l.(type) {
-	case *nn.Sequential:
-		for _, one := range l.Layers {
+	if s, ok := l.(*nn.Sequential); ok {
+		for _, one := range s.Layers {
 			names = append(names, layerNames(one)...)
 		}
 		return names
-	case *nn.Dense:
-		return []string{fmt.Sprint("dense ", l.Out)}
-	case *nn.Conv:
-		return []string{fmt.Sprint("conv ", l.Out)}
-	case *nn.Embedding:
-		return []string{fmt.Sprint("embedding ", l.Width)}
-	case *nn.Dropout:
-		return []string{fmt.Sprint("dropout ", l.Rate)}
 	}
-	var list []struct{ Type string }
+	var list []struct {
+		Type             string
+		Out, Width, Rate json.Number
+	}
 	if text, err := nn.Describe(l); err == nil && json.Unmarshal(text, &list) == nil && len(list) == 1 {
-		return []string{list[0].Type}
+		names = append(names, strings.TrimSpace(list[0].Type+" "+cmp.Or(list[0].Out, list[0].Width, list[0].Rate).String()))
 	}
 	return names
 }

@@ -142,7 +142,7 @@ func TestTrain(t *testing.T) {
 	}
 	other := ds.Select(d.Split.Test)
 	other.Classes = []string{"a", "c"}
-	if _, err := Input(got.Model, other); err == nil || err.Error() != `votes for the classes ["a" "c"], but the model has ["a" "b"]` {
+	if _, err := Input(got.Model, other); err == nil || err.Error() != `expected votes for the model's classes ["a" "b"], found ["a" "c"]` {
 		t.Errorf("other classes: %v", err)
 	}
 }
@@ -251,7 +251,7 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, splitFile), []byte("item,part\n1,exam\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Folder(dir).Split(plane(3), TestSplit); err == nil || !strings.Contains(err.Error(), `item "1": part "exam" is not one of [train validation test]`) {
+	if _, err := Folder(dir).Split(plane(3), TestSplit); err == nil || !strings.Contains(err.Error(), `item "1": expected a part of [train validation test], found "exam"`) {
 		t.Errorf("a broken split: %v", err)
 	}
 	if got := FolderOf(file); got != Folder(dir) {

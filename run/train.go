@@ -7,8 +7,8 @@
 //   - [TrainMember] trains one network of the ensemble, possibly on another machine;
 //     [Train] with the results of all members ([ReadMembers]) joins them into a run, with
 //     the bytes that a single process would have written.
-//   - [Load] reads the model of a folder, or a model file. [Folder.Part] selects the
-//     items of one part of the split, [Folder.Seen] counts those used in training.
+//   - [Load] reads the model of a folder, or a model file. [Folder.Split] selects the
+//     items of one split, [Folder.Seen] counts those used in training.
 //   - [Input] collects the predictions of a model for a data set and the votes to evaluate them
 //     with, for package evaluate; [ReportInput] makes the input of package report from it.
 //   - [Verify] repeats a run and compares the models byte by byte.
@@ -20,7 +20,7 @@
 //	metrics.json    scores on held-out votes, and those of simple reference models
 //	history.csv     the losses of every epoch
 //	report.html     the scores with figures and explanations
-//	split.csv       the part of the split that each item is in, if there is one
+//	split.csv       the split that each item is in, if there is one
 //	checkpoint/     the state of a run that has not ended
 //	member-0/ …     members that were trained by separate processes
 //	.lock           the process that is writing into the folder
@@ -252,17 +252,11 @@ func Verify(ctx context.Context, folder Folder, d *Partition, o Options) (*Verif
 	again := Folder(filepath.Join(temporary, "run"))
 	o.Mode = New
 	if _, err := Train(ctx, again, d, o); errors.Is(err, train.ErrStopped) {
-		return nil, fmt.Errorf("%w: nothing is proved", train.ErrStopped)
+		return nil, fmt.Errorf("%w: nothing was verified", train.ErrStopped)
 	} else if err != nil {
 		return nil, err
 	}
-	return compare(folder, again, recorded)
-}
-
-// compare compares the model files of two runs.
-func compare(folder, again Folder, recorded *model.Model) (*Verification, error) {
 	v := &Verification{}
-	var err error
 	if v.Recorded, err = folder.sum(ModelFile); err != nil {
 		return nil, err
 	}
@@ -299,7 +293,7 @@ func firstDifference(folder Folder, a, b *model.Model) error {
 	if weights != nil {
 		return fmt.Errorf("%s does not repeat: %w", folder, weights)
 	}
-	return fmt.Errorf("%s does not repeat: the weights are equal, the record of training is not", folder)
+	return fmt.Errorf("%s does not repeat: the weights are equal, but the training records differ", folder)
 }
 
 // weightDifference returns an error that describes the first weight that differs, nil if none does.

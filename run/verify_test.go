@@ -32,7 +32,7 @@ func TestFirstDifference(t *testing.T) {
 		{func(m *model.Model) { m.Members = m.Members[:1] }, "networks: recorded 2, found 1"},
 		{func(m *model.Model) {
 			m.Provenance.Warnings = append(m.Provenance.Warnings, evaluate.Message{Kind: "x"})
-		}, "the weights are equal, the record of training is not"},
+		}, "the weights are equal, but the training records differ"},
 	} {
 		a, b := load(), load()
 		c.change(b)

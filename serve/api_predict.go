@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"mime"
@@ -23,33 +22,33 @@ import (
 // protocols; huma is used only to document it.
 func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 	const path = "/api/v1/models/{model}/predict"
-	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the column item holds the id"}
+	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the field item is the id"}
 	request := &huma.Schema{Type: "object", Required: []string{"items"}, Properties: map[string]*huma.Schema{
 		"items":   {Type: "array", Items: item},
-		"level":   {Type: "number", Description: "of the intervals; 0.95 if none is given"},
-		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "which numbers are wanted; all but next_gain, weights and alpha if none are named"},
+		"level":   {Type: "number", Description: "level of the intervals; default 0.95"},
+		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "outputs to return; default all but next_gain, weights and alpha"},
 		"votes":   votesSchema(),
-		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
+		"partial": {Type: "boolean", Description: "return an error for each item that cannot be predicted instead of rejecting the request"},
 	}}
 	response := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
 		"model": {Type: "string"}, "version": {Type: "string"}, "level": {Type: "number"},
 		"predictions": {Type: "array", Items: &huma.Schema{Type: "object", AdditionalProperties: true}},
-		"warnings":    {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "what looks wrong about the items; absent if nothing does"},
+		"warnings":    {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "warnings about the items; absent if there are none"},
 	}}
 	text := func(about string) *huma.MediaType {
 		return &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: about}}
 	}
 	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary", Description: "an Apache Parquet file"}}
-	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Distributions of the class probabilities of items", Tags: []string{"predict"},
-		Description: "Answers in the form that Accept or format asks for. JSON lines, CSV and Parquet are what credence predict writes with the flags of the same names as the parameters; they are sent while items are predicted. " +
-			"What looks wrong about the items, such as levels that training did not have, is the array warnings of JSON answers, and the header " + warningsHeader + " of others.",
+	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Predict the distributions of the class probabilities of items", Tags: []string{"predict"},
+		Description: "The format is that of Accept or of the parameter format. JSON lines, CSV and Parquet are identical to the output of credence predict with the flags of the same names as the parameters, and are streamed while items are predicted. " +
+			"Warnings about the items, such as category levels that are not in the training data, are in the array warnings of JSON responses, and in the header " + warningsHeader + " of others.",
 		Parameters: append([]*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}, formParams()...),
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json": {Schema: request}, "text/csv": text("a table with a header"), "application/x-ndjson": text("one item per line"),
 			"application/vnd.apache.parquet": binary}},
 		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Headers: map[string]*huma.Param{
 			warningsHeader: {Description: warningsAbout, Schema: &huma.Schema{Type: "string"}}}, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: response}, "application/x-ndjson": text("one object per item, on a line of its own"),
+			"application/json": {Schema: response}, "application/x-ndjson": text("one object per item and line"),
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
@@ -181,46 +180,38 @@ func mediaType(r *http.Request) (string, error) {
 	if form, ok := forms[kind]; ok {
 		return form, nil
 	}
-	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv, for our own API also application/x-ndjson or application/vnd.apache.parquet", given)
+	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv; for /api/v1 also application/x-ndjson or application/vnd.apache.parquet", given)
 }
 
 // table returns the table in a body. If streams is true, it is read from the connection while the
 // response is being written.
-func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (table.Table, error) {
+func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (t table.Table, err error) {
 	opts := table.Options{Memory: s.options.Limits.Body, Items: true}
 	var src io.Reader
+	var body []byte
 	if streams && form != parquetForm {
-		plain, err := s.plain(w, r)
-		if err != nil {
+		if src, err = s.plain(w, r); err != nil {
 			return nil, err
 		}
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return nil, err
 		}
-		src = plain
 	} else {
 		// Reading while writing would deadlock with a client that sends the whole request before it reads.
-		body, err := s.body(w, r)
-		if err != nil {
+		if body, err = s.body(w, r); err != nil {
 			return nil, err
-		}
-		if form == parquetForm {
-			return asClients(table.NewParquet(r.Context(), body, "the request", opts))
 		}
 		src = bytes.NewReader(body)
 	}
-	return asClients(table.NewText(r.Context(), io.NopCloser(src), "the request", opts))
-}
-
-// asClients turns an error of opening a table into a bad request.
-func asClients(t table.Table, err error) (table.Table, error) {
-	if err == nil {
-		return t, nil
+	if form == parquetForm {
+		t, err = table.NewParquet(r.Context(), body, "the request", opts)
+	} else {
+		t, err = table.NewText(r.Context(), io.NopCloser(src), "the request", opts)
 	}
-	if statusOf(err) == http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
-		err = badRequest("%w", err)
+	if err != nil && statusOf(err) == http.StatusInternalServerError {
+		err = badRequest("%w", err) // it is the client's table that cannot be opened
 	}
-	return nil, err
+	return t, err
 }
 
 // formParams documents the query parameters that readForm reads.
@@ -229,22 +220,22 @@ func formParams() []*huma.Param {
 		return &huma.Param{Name: name, In: "query", Description: about, Schema: &huma.Schema{Type: kind}}
 	}
 	return []*huma.Param{
-		query("version", "string", "a version; the newest if none is given"),
-		query("format", "string", "json, jsonl, csv or parquet, whatever Accept says"),
-		query("level", "number", "of the intervals; repeated for several, but not in JSON"),
-		query("max_width", "number", "abstain where the predicted class's interval is wider"),
-		query("min_top", "number", "abstain where the predicted class's p_top is smaller"),
-		query("partial", "boolean", "do without items that cannot be predicted: marked in JSON and JSON lines of items, left out otherwise"),
-		query("wide", "boolean", "one row per item; JSON lines have that unless it is false"),
+		query("version", "string", "version of the model; default the newest"),
+		query("format", "string", "json, jsonl, csv or parquet; overrides Accept"),
+		query("level", "number", "level of the intervals; may be repeated, except for JSON"),
+		query("max_width", "number", "abstain if the interval of the predicted class is wider"),
+		query("min_top", "number", "abstain if p_top of the predicted class is smaller"),
+		query("partial", "boolean", "do not reject the request if items cannot be predicted: they have an error in JSON and JSON lines, and are omitted otherwise"),
+		query("wide", "boolean", "one row per item; default true for JSON lines"),
 		query("hpd", "boolean", "add highest-density sets"),
 		query("full", "boolean", "add the parameters of the mixtures"),
-		query("next", "boolean", "add what one further vote would gain"),
-		query("top", "boolean", "false leaves p_top out"),
-		query("only", "string", "mean: nothing but means"),
-		query("names", "string", "credence or tidymodels"),
+		query("next", "boolean", "add the expected reduction in variance by one more vote"),
+		query("top", "boolean", "false omits p_top"),
+		query("only", "string", "mean: return only means"),
+		query("names", "string", "naming of columns: credence or tidymodels"),
 		query("digits", "string", "significant digits of numbers in CSV and JSON lines, or full"),
-		query("csv_safe", "boolean", "put ' before texts that a spreadsheet would take for a formula"),
-		query("batch", "integer", "number of items answered at a time while further ones are sent; the client has to read at the same time"),
+		query("csv_safe", "boolean", "put ' before strings that a spreadsheet would interpret as a formula"),
+		query("batch", "integer", "batch size: items are predicted in batches while the request is still being sent; the client must read the response at the same time"),
 	}
 }
 
@@ -264,7 +255,7 @@ func (w *predictOptions) readForm(r *http.Request) error {
 		digits = q.Get("digits")
 	}
 	if w.Name == jsonForm && len(w.Levels) > 1 {
-		return badRequest("JSON answers have one level: ask for JSON lines, CSV or Parquet")
+		return badRequest("JSON responses have a single level: request JSON lines, CSV or Parquet")
 	}
 	n := 0
 	if digits != "full" {
@@ -284,8 +275,8 @@ func (w *predictOptions) readForm(r *http.Request) error {
 
 // accepted returns the first supported format in an Accept header.
 func accepted(header string) string {
-	for _, part := range strings.Split(header, ",") {
-		kind, _, _ := strings.Cut(part, ";")
+	for _, entry := range strings.Split(header, ",") {
+		kind, _, _ := strings.Cut(entry, ";")
 		if form, ok := forms[strings.TrimSpace(kind)]; ok {
 			return form
 		}
@@ -339,7 +330,7 @@ func (w *predictOptions) query(q url.Values) (err error) {
 	if text := q.Get("batch"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			fail("batch", text, "a number of items")
+			fail("batch", text, "a positive number of items")
 		}
 		w.batch = min(n, batchRows)
 	}

@@ -193,16 +193,16 @@ func (f *frame) ErrorAt(col int, format string, args ...any) *fault.Error {
 func votesSchema() *huma.Schema {
 	text := &huma.Schema{Type: "string"}
 	counts := &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{Type: "number"},
-		Description: "class → number of votes, of nobody in particular"}
+		Description: "class → number of votes, of unnamed raters"}
 	named := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object", Required: []string{"label"},
-		Properties: map[string]*huma.Schema{"label": {OneOf: []*huma.Schema{text, {Type: "boolean"}}}, "rater": text}}, Description: "one by one, with who cast them"}
+		Properties: map[string]*huma.Schema{"label": {OneOf: []*huma.Schema{text, {Type: "boolean"}}}, "rater": text}}, Description: "single votes with their raters"}
 	return &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{AnyOf: []*huma.Schema{counts, named}},
-		Description: "votes on items to take into account, by item; those of raters whom the model knows count by who cast them"}
+		Description: "votes on the items to condition on, by item; votes of raters known to the model are weighted by rater"}
 }
 
 // votes reads item → class → number, or item → [{"rater": …, "label": …}, …], into a frame with one row per vote count.
 func (r *reader) votes() (*frame, error) {
-	f := &frame{name: "the request's votes", columns: []column{{name: "item"}, {name: "rater"}, {name: "label"}, {name: "count"}}}
+	f := &frame{name: "the votes of the request", columns: []column{{name: "item"}, {name: "rater"}, {name: "label"}, {name: "count"}}}
 	err := r.Object(func(key []byte) error {
 		item := string(key)
 		if r.Peek() == '[' {
@@ -231,7 +231,7 @@ func (r *reader) namedVote(f *frame, item string) error {
 		case "label":
 			to = &label
 		default:
-			return badRequest("votes on item %q: found %q, expected rater and label", item, name)
+			return badRequest("votes on item %q: expected rater and label, found %q", item, name)
 		}
 		for _, word := range []string{"true", "false"} {
 			if to == &label && r.word(word) {
@@ -244,7 +244,7 @@ func (r *reader) namedVote(f *frame, item string) error {
 		return err
 	})
 	if err == nil && label == "" {
-		err = badRequest("votes on item %q: a vote has no label", item)
+		err = badRequest("votes on item %q: expected a label in every vote", item)
 	}
 	if err != nil {
 		return err
@@ -255,14 +255,10 @@ func (r *reader) namedVote(f *frame, item string) error {
 // addVote adds a row of votes. The limit is ten rows per item that a request may have.
 func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 	if most := 10 * r.limits.Rows; f.rows >= most {
-		return failf(http.StatusRequestEntityTooLarge, "more than %d votes in a request", most)
+		return failf(http.StatusRequestEntityTooLarge, "too many votes: expected at most %d", most)
 	}
 	f.columns[0].addText(item)
-	if rater == "" {
-		f.columns[1].addMissing()
-	} else {
-		f.columns[1].addText(rater)
-	}
+	f.columns[1].addText(rater) // "" is a missing value
 	f.columns[2].addText(label)
 	f.columns[3].addNumber(n)
 	f.rows++
@@ -276,7 +272,7 @@ func (s *served) matchVotes(ctx context.Context, f *frame) (*predict.Votes, erro
 		return nil, nil
 	}
 	if !s.dists {
-		return nil, badRequest("votes on items: the model, by method %s, has no distribution that they could change", s.model.Method.Name())
+		return nil, badRequest("votes on items: expected a model that predicts distributions, found method %s", s.model.Method.Name())
 	}
 	if err := f.finish(); err != nil {
 		return nil, err

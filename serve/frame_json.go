@@ -38,7 +38,7 @@ func (s scanner) found() string {
 
 // expected returns an error that names the next token and what was expected instead.
 func (s scanner) expected(what string) error {
-	return s.errorf("found %s, expected %s", s.found(), what)
+	return s.errorf("expected %s, found %s", what, s.found())
 }
 
 // missing describes the expected token for each kind of problem.
@@ -53,17 +53,17 @@ func (s scanner) problem(p jsontext.Problem) error {
 	case jsontext.ExtraComma:
 		return nil // reading the next value returns a better error
 	case jsontext.NotUTF8:
-		return s.errorf("a string is not valid UTF-8")
+		return s.errorf("invalid UTF-8 in a string")
 	case jsontext.Control:
 		return s.errorf("a control character in a string")
 	case jsontext.BadEscape:
 		s.At += 2
-		return s.errorf("a string has the escape \\%c", s.Text[s.At-1])
+		return s.errorf("invalid escape \\%c in a string", s.Text[s.At-1])
 	case jsontext.BadHex:
 		s.At += 2
-		return s.errorf("\\u%s: expected four hexadecimal digits", s.Ahead(4))
+		return s.errorf("expected four hexadecimal digits after \\u, found %s", s.Ahead(4))
 	case jsontext.Unfinished, jsontext.UnfinishedEscape:
-		return s.errorf("the string has no end")
+		return s.errorf("unterminated string")
 	}
 	return s.expected(missing[p.Kind])
 }
@@ -73,7 +73,7 @@ func (s scanner) end() error {
 	if s.Ended() {
 		return nil
 	}
-	return s.errorf("found %s after the end of the value", s.found())
+	return s.errorf("expected the end, found %s", s.found())
 }
 
 // whole reads a text that consists of a single object.
@@ -109,7 +109,7 @@ func (s scanner) word(want string) bool {
 // skip reads and discards any value.
 func (s scanner) skip(depth int) error {
 	if depth > maxDepth {
-		return s.errorf("values nest more than %d deep", maxDepth)
+		return s.errorf("values are nested more than %d deep", maxDepth)
 	}
 	switch s.Peek() {
 	case '{':
@@ -160,7 +160,7 @@ func (r *reader) row(f *frame, i int) error {
 	return nil
 }
 
-// parts are the features of a model.
+// features are the features of a model.
 type features []dataset.Feature
 
 // find returns the named feature, or nil.
@@ -196,7 +196,7 @@ func (r *reader) value(c *column) error {
 		c.add(table.Cell{Kind: table.VectorCell, Vec: list})
 		return err
 	case '{':
-		return r.errorf("column %q: found an object, expected a number, a text, a list of numbers or null", c.name)
+		return r.errorf("column %q: expected a number, a string, a list of numbers or null, found an object", c.name)
 	}
 	x, err := r.number()
 	c.addFound(x)
@@ -206,7 +206,7 @@ func (r *reader) value(c *column) error {
 // list reads an array of numbers, possibly nested, and appends them in row-major order.
 func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 	if depth > 4 {
-		return nil, r.errorf("lists nest more than four deep")
+		return nil, r.errorf("lists are nested more than four deep")
 	}
 	err := r.Array(func(int) error {
 		var err error
@@ -224,7 +224,7 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 			dst = append(dst, float32(x))
 		}
 		if r.values++; r.values > r.limits.Values {
-			return failf(413, "more than %d numbers in a request", r.limits.Values)
+			return failf(413, "too many numbers in lists: expected at most %d", r.limits.Values)
 		}
 		return nil
 	})
@@ -234,9 +234,7 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 // records reads [{"age": 61, "sex": "f"}, …].
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
-	err := r.Array(func(i int) error {
-		return r.record(f, i)
-	})
+	err := r.Array(func(i int) error { return r.record(f, i) })
 	f.complete()
 	return f, err
 }
@@ -257,7 +255,7 @@ func (r *reader) record(f *frame, i int) error {
 		c := &f.columns[next]
 		next++
 		if c.len() > i {
-			return r.errorf("row %d has %q twice", i+1, key)
+			return r.errorf("row %d: duplicate key %q", i+1, key)
 		}
 		c.complete(i)
 		return r.value(c)
@@ -289,7 +287,7 @@ func (r *reader) split() (*frame, error) {
 		return nil, err
 	}
 	if f.columns == nil || data == nil {
-		return nil, badRequest(`found %d columns and %d bytes of data, expected {"columns": […], "data": [[…], …]}`, len(f.columns), len(data))
+		return nil, badRequest(`expected {"columns": […], "data": [[…], …]}, found %d columns and %d bytes of data`, len(f.columns), len(data))
 	}
 	body := reader{scanner: newScanner(data), features: r.features, limits: r.limits}
 	return f, body.matrix(f)
@@ -298,7 +296,7 @@ func (r *reader) split() (*frame, error) {
 // room returns an error if a frame cannot have another column.
 func (r *reader) room(f *frame) error {
 	if len(f.columns) >= r.limits.Columns {
-		return failf(413, "more than %d columns in a request", r.limits.Columns)
+		return failf(413, "too many columns: expected at most %d", r.limits.Columns)
 	}
 	return nil
 }
@@ -309,7 +307,7 @@ func (r *reader) newColumn(f *frame, name string) error {
 		return err
 	}
 	if n := len(f.columns); f.column(name) < n {
-		return badRequest("column %q is there twice", name)
+		return badRequest("duplicate column %q", name)
 	}
 	return nil
 }
@@ -323,24 +321,26 @@ func (r *reader) matrix(f *frame) error {
 		n := 0
 		err := r.Array(func(k int) error {
 			if k >= len(f.columns) {
-				return badRequest("row %d has more than %d values", i+1, len(f.columns))
+				return badRequest("row %d: expected %d values, found more", i+1, len(f.columns))
 			}
 			n++
 			return r.value(&f.columns[k])
 		})
 		if err == nil && n < len(f.columns) {
-			err = badRequest("row %d has %d values, expected %d", i+1, n, len(f.columns))
+			err = badRequest("row %d: expected %d values, found %d", i+1, len(f.columns), n)
 		}
 		return err
 	})
 }
 
-// byColumn reads {"age": [61, 48], "sex": ["f", "m"]}.
-func (r *reader) byColumn() (*frame, error) {
+// inputs reads {"age": [61, 48], "sex": ["f", "m"]}, or rows.
+func (r *reader) inputs() (*frame, error) {
+	if r.Peek() != '{' {
+		return r.rowsOf()
+	}
 	f := &frame{}
 	err := r.Object(func(key []byte) error {
-		name := string(key)
-		if err := r.newColumn(f, name); err != nil {
+		if err := r.newColumn(f, string(key)); err != nil {
 			return err
 		}
 		return r.columnValues(f)

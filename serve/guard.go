@@ -59,7 +59,7 @@ func publicError(err error) error {
 		return errors.New("votes cannot be written: " + e.Reason())
 	}
 	if statusOf(err) == http.StatusInternalServerError {
-		return errors.New("something went wrong inside the server; its log says what")
+		return errors.New("internal error: see the log of the server")
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.slots = s.slots
 			defer func() { <-s.slots }()
 		default:
-			w.refuse(failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency))
+			w.refuse(failf(http.StatusTooManyRequests, "too many requests in progress: at most %d are processed at a time (credence serve --max-requests)", s.options.Limits.Concurrency))
 			return
 		}
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, s.options.Limits.timedOut())
@@ -231,7 +231,7 @@ func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 		_, given, _ = r.BasicAuth()
 	}
 	if !s.isToken(given) {
-		return failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as the password")
+		return failf(http.StatusUnauthorized, "missing or wrong token: expected Authorization: Bearer TOKEN, or Basic with the token as the password")
 	}
 	return nil
 }
@@ -244,11 +244,8 @@ func (s *Server) checkHost(r *http.Request) error {
 		host = h
 	}
 	host = strings.Trim(host, "[]")
-	if s.options.Hosts != nil {
-		if slices.Contains(s.options.Hosts, host) {
-			return nil
-		}
-	} else if s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil {
+	byDefault := s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil
+	if slices.Contains(s.options.Hosts, host) || s.options.Hosts == nil && byDefault {
 		return nil
 	}
 	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)
@@ -273,7 +270,7 @@ func requestID(r *http.Request) string {
 func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
 	limit := s.options.Limits.Body
 	if r.ContentLength > limit {
-		return nil, failf(http.StatusRequestEntityTooLarge, "the body has %d bytes, more than %d (credence serve --max-body)", r.ContentLength, limit)
+		return nil, failf(http.StatusRequestEntityTooLarge, "body: expected at most %d bytes, found %d (credence serve --max-body)", limit, r.ContentLength)
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
 	var unpacked io.Reader
@@ -289,7 +286,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 		return nil, failf(http.StatusUnsupportedMediaType, "Content-Encoding %q: expected gzip, deflate or none", encoding)
 	}
 	if err != nil {
-		return nil, badRequest("unpacking the body: %w", err)
+		return nil, badRequest("decompressing the body: %w", err)
 	}
 	return http.MaxBytesReader(w, io.NopCloser(unpacked), limit), nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -33,19 +34,20 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	})
 }
 
-// choices identifies the control of a labeling configuration that asks for a class.
-type choices struct{ from, to string }
-
-// choose returns a result that selects a class.
-func (c choices) choose(class string, score float64) choice {
-	return choice{c.from, c.to, "choices", map[string]any{"choices": []string{class}}, score}
+// choose returns a result of the same control that selects a class.
+func (c choice) choose(class string, score float64) choice {
+	return choice{c.FromName, c.ToName, "choices", map[string]any{"choices": []string{class}}, score}
 }
 
 // ownChoices is the control used if there is no labeling configuration.
-var ownChoices = choices{"label", "item"}
+var ownChoices = choice{FromName: "label", ToName: "item"}
 
-// findChoices returns the first control of a labeling configuration that offers all classes.
-func findChoices(config string, classes []string) (choices, error) {
+// findChoices returns the first control of a labeling configuration that offers all classes, or ownChoices if there
+// is no configuration.
+func findChoices(config string, classes []string) (choice, error) {
+	if config == "" {
+		return ownChoices, nil
+	}
 	type node struct {
 		XMLName  xml.Name
 		Name     string `xml:"name,attr"`
@@ -55,11 +57,10 @@ func findChoices(config string, classes []string) (choices, error) {
 	}
 	var root node
 	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
-	d.Strict = true
 	if err := d.Decode(&root); err != nil {
-		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
+		return choice{}, badRequest("malformed labeling configuration: %w", err)
 	}
-	var found []choices
+	var found []choice
 	var seen []string
 	var walk func(n *node)
 	walk = func(n *node) {
@@ -73,7 +74,7 @@ func findChoices(config string, classes []string) (choices, error) {
 			seen = append(seen, n.Name+" ["+words.Few(values)+"]")
 			missing := func(class string) bool { return !slices.Contains(values, class) }
 			if !slices.ContainsFunc(classes, missing) {
-				found = append(found, choices{n.Name, n.ToName})
+				found = append(found, choice{FromName: n.Name, ToName: n.ToName})
 			}
 		}
 		for i := range n.Children {
@@ -82,7 +83,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	}
 	walk(&root)
 	if len(found) == 0 {
-		return choices{}, badRequest("no <Choices> of the labeling configuration offers the model's classes [%s]; there are %s",
+		return choice{}, badRequest("labeling configuration: expected <Choices> with all classes of the model [%s], found %s",
 			words.Few(classes), words.Few(seen))
 	}
 	return found[0], nil
@@ -95,10 +96,8 @@ func (s *Server) setup(w http.ResponseWriter, r *http.Request, m *served) error 
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	if req.Schema != "" {
-		if _, err := findChoices(req.Schema, m.model.Classes); err != nil {
-			return err
-		}
+	if _, err := findChoices(req.Schema, m.model.Classes); err != nil {
+		return err
 	}
 	return writeJSON(w, map[string]string{"model_version": m.version})
 }
@@ -110,7 +109,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, to any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, to); err != nil {
-		return badRequest("the body is not as expected: %w", err)
+		return badRequest("malformed request body: %w", err)
 	}
 	return nil
 }
@@ -122,6 +121,7 @@ type suggestion struct {
 	Result       []choice `json:"result"`
 }
 
+// choice is the result of the control of a labeling configuration that asks for a class.
 type choice struct {
 	FromName string         `json:"from_name"`
 	ToName   string         `json:"to_name"`
@@ -141,12 +141,9 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	at := ownChoices
-	if req.LabelConfig != "" {
-		var err error
-		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
-			return err
-		}
+	at, err := findChoices(req.LabelConfig, m.model.Classes)
+	if err != nil {
+		return err
 	}
 	f := &frame{}
 	for i, task := range req.Tasks {
@@ -178,7 +175,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served)
 
 // suggestion returns the prediction for an item. The score is 1 minus the expected reduction in variance by a
 // vote; without a distribution it is the mean.
-func (m *served) suggestion(r *predict.Row, at choices) suggestion {
+func (m *served) suggestion(r *predict.Row, at choice) suggestion {
 	mean := r.Mean[r.Predicted]
 	p := suggestion{ModelVersion: m.version, Score: mean}
 	if r.Classes != nil {
@@ -194,10 +191,8 @@ func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
 		return errNoVotes
 	}
-	if v.Label != "" {
-		if err := s.knownLabel(v.Label); err != nil {
-			return err
-		}
+	if err := s.checkLabel(v.Label); err != nil {
+		return err
 	}
 	known, err := s.votes.Add(v)
 	switch {
@@ -218,17 +213,17 @@ func (s *Server) addVote(v votelog.Vote) error {
 	return nil
 }
 
-// knownLabel returns an error if the label is not a class of any model.
-func (s *Server) knownLabel(label string) error {
+// checkLabel returns an error if the label is neither empty nor a class of any model.
+func (s *Server) checkLabel(label string) error {
 	c := s.registry.current.Load()
 	var all []string
 	for _, name := range c.names() {
 		all = append(all, c.newest(name).model.Classes...)
 	}
-	if slices.Contains(all, label) {
+	if label == "" || slices.Contains(all, label) {
 		return nil
 	}
-	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
+	return badRequest("label %q: expected one of [%s]", label, words.Few(all))
 }
 
 // finished is an annotation in Label Studio's format.
@@ -316,7 +311,7 @@ func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
 // annotated adds the vote of an annotation.
 func (s *Server) annotated(a *finished, task *labelTask) error {
 	if task == nil {
-		return badRequest("annotation %s comes without its task: the webhook has to send the payload", a.ID)
+		return badRequest("annotation %s has no task: configure the webhook to send the payload", a.ID)
 	}
 	for _, result := range a.Result {
 		if result.Type != "choices" || len(result.Value.Choices) != 1 {
@@ -353,12 +348,9 @@ func (s *Server) withdraw(id string) error {
 func taskItem(id json.Number, data map[string]json.RawMessage) string {
 	for _, name := range []string{"item", "id"} {
 		var text string
-		if json.Unmarshal(data[name], &text) == nil && text != "" {
-			return text
-		}
 		var n json.Number
-		if json.Unmarshal(data[name], &n) == nil && n != "" {
-			return n.String()
+		if json.Unmarshal(data[name], &text) == nil && text != "" || json.Unmarshal(data[name], &n) == nil && n != "" {
+			return cmp.Or(text, n.String())
 		}
 	}
 	return id.String()
@@ -374,11 +366,8 @@ func raterOf(text json.RawMessage) string {
 		ID    json.Number `json:"id"`
 		Email string      `json:"email"`
 	}
-	if json.Unmarshal(text, &who) == nil {
-		if who.Email != "" {
-			return who.Email
-		}
-		return who.ID.String()
+	if json.Unmarshal(text, &who) != nil {
+		return "unknown"
 	}
-	return "unknown"
+	return cmp.Or(who.Email, who.ID.String())
 }

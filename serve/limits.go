@@ -50,7 +50,7 @@ func (l *Limits) complete() error {
 			all.Field(i).Set(initial.Field(i))
 		}
 		if all.Field(i).Int() < 0 {
-			return errors.New("a limit is negative")
+			return errors.New("limits must not be negative")
 		}
 	}
 	return nil
@@ -61,8 +61,8 @@ func exceeds(what string, found, most int, flag string) error {
 	if found <= most {
 		return nil
 	}
-	return failf(http.StatusRequestEntityTooLarge, "%s: found %s, expected at most %s (credence serve --%s)",
-		what, words.Thousands(found), words.Thousands(most), flag)
+	return failf(http.StatusRequestEntityTooLarge, "%s: expected at most %s, found %s (credence serve --%s)",
+		what, words.Thousands(most), words.Thousands(found), flag)
 }
 
 // checkLevels returns an error if a request has too many levels.
@@ -82,7 +82,7 @@ func (l *Limits) checkMixture(s calculator.Size) error {
 		exceeds("components of the mixture", s.Components, l.Components, "max-components"),
 		exceeds("classes of the mixture", s.Classes, l.Columns, "max-columns"),
 		l.checkLevels(s.Levels),
-		exceeds("levels, quantiles and points, times classes", s.Points, l.Points, "max-points"))
+		exceeds("(levels + quantiles + points) × classes of the mixture", s.Points, l.Points, "max-points"))
 }
 
 // checkResponse returns an error if a response has too many bytes.
@@ -91,13 +91,13 @@ func (l *Limits) checkResponse(bytes int64) error {
 		return nil
 	}
 	return failf(http.StatusRequestEntityTooLarge,
-		"the answer has more than %s bytes (credence serve --max-answer): ask for fewer items, levels or outputs at a time", words.Thousands(int(l.Response)))
+		"response: expected at most %s bytes (credence serve --max-answer); request fewer items, levels or outputs at a time", words.Thousands(int(l.Response)))
 }
 
 // timedOut returns the error for a request that took too long.
 func (l *Limits) timedOut() error {
 	return failf(http.StatusServiceUnavailable,
-		"the request took longer than %v (credence serve --timeout): ask for fewer items, levels or components at a time", l.Timeout)
+		"timeout: the request took longer than %v (credence serve --timeout); request fewer items, levels or components at a time", l.Timeout)
 }
 
 // firstBytes is the initial size of the buffer for a body.
@@ -145,7 +145,7 @@ func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	if s.held.Add(n) > s.options.Limits.Memory {
 		s.held.Add(-n)
 		return failf(http.StatusServiceUnavailable,
-			"requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
+			"out of memory for requests: those in progress use the limit of %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
 	}
 	w.(*recorder).held += n
 	return nil

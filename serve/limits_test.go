@@ -74,32 +74,32 @@ func TestLimits(t *testing.T) {
 		want             string
 	}{
 		{predictPath + "?format=csv" + levelQuery(4), "text/csv", csvRows(2), 200, ""},
-		{predictPath + "?format=csv" + levelQuery(5), "text/csv", csvRows(2), 413, "found 5, expected at most 4 (credence serve --max-levels)"},
+		{predictPath + "?format=csv" + levelQuery(5), "text/csv", csvRows(2), 413, "expected at most 4, found 5 (credence serve --max-levels)"},
 		{predictPath + "?format=csv&only=mean" + levelQuery(4), "text/csv", csvRows(24), 200, ""},
-		{predictPath + "?format=csv" + levelQuery(4), "text/csv", csvRows(26), 413, "found 208, expected at most 200 (credence serve --max-intervals)"},
-		{predictPath + "?format=csv" + levelQuery(4), asJSON, items, 413, "found 320, expected at most 200 (credence serve --max-intervals)"},
+		{predictPath + "?format=csv" + levelQuery(4), "text/csv", csvRows(26), 413, "expected at most 200, found 208 (credence serve --max-intervals)"},
+		{predictPath + "?format=csv" + levelQuery(4), asJSON, items, 413, "expected at most 200, found 320 (credence serve --max-intervals)"},
 		{predictPath + "?format=csv&wide=true" + levelQuery(4), "text/csv", csvRows(2), 200, ""},
 		{predictPath + "?format=csv&wide=true&hpd=true" + levelQuery(4), "text/csv", csvRows(2), 200, ""},
-		{predictPath + "?format=csv", "text/csv", csvRows(42), 413, "more than 40 rows in a request (credence serve --max-rows)"},
-		{predictPath + "?format=csv&full=true" + levelQuery(3), "text/csv", csvRows(32), 413, "more than 12,000 bytes (credence serve --max-answer)"},
-		{predictPath, "text/csv", csvRows(40), 413, "more than 12,000 bytes (credence serve --max-answer)"},
-		{"/invocations", "text/csv", csvRows(40), 413, "more than 12,000 bytes (credence serve --max-answer)"},
+		{predictPath + "?format=csv", "text/csv", csvRows(42), 413, "too many rows: expected at most 40 (credence serve --max-rows)"},
+		{predictPath + "?format=csv&full=true" + levelQuery(3), "text/csv", csvRows(32), 413, "expected at most 12,000 bytes (credence serve --max-answer)"},
+		{predictPath, "text/csv", csvRows(40), 413, "expected at most 12,000 bytes (credence serve --max-answer)"},
+		{"/invocations", "text/csv", csvRows(40), 413, "expected at most 12,000 bytes (credence serve --max-answer)"},
 		{"/invocations", "text/csv", csvRows(2), 200, ""},
-		{"/v2/models/first/infer", asJSON, inferBody(40), 413, "more than 12,000 bytes (credence serve --max-answer)"},
+		{"/v2/models/first/infer", asJSON, inferBody(40), 413, "expected at most 12,000 bytes (credence serve --max-answer)"},
 		{"/v2/models/first/infer", asJSON, inferBody(2), 200, ""},
 		{"/api/v1/mixture", asJSON, mixtureQuestion(3, 2, 4, ""), 200, ""},
-		{"/api/v1/mixture", asJSON, mixtureQuestion(4, 2, 1, ""), 413, "components of the mixture: found 4, expected at most 3 (credence serve --max-components)"},
-		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 51, 1, ""), 413, "classes of the mixture: found 51, expected at most 50 (credence serve --max-columns)"},
-		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 2, 5, ""), 413, "levels of a request: found 5, expected at most 4 (credence serve --max-levels)"},
-		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 20, 4, ""), 413, "found 80, expected at most 60 (credence serve --max-points)"},
-		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 2, 0, `,"cdf":[`+strings.Repeat("0.1,", 30)+`0.1]`), 413, "found 62, expected at most 60 (credence serve --max-points)"},
+		{"/api/v1/mixture", asJSON, mixtureQuestion(4, 2, 1, ""), 413, "components of the mixture: expected at most 3, found 4 (credence serve --max-components)"},
+		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 51, 1, ""), 413, "classes of the mixture: expected at most 50, found 51 (credence serve --max-columns)"},
+		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 2, 5, ""), 413, "levels of a request: expected at most 4, found 5 (credence serve --max-levels)"},
+		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 20, 4, ""), 413, "expected at most 60, found 80 (credence serve --max-points)"},
+		{"/api/v1/mixture", asJSON, mixtureQuestion(2, 2, 0, `,"cdf":[`+strings.Repeat("0.1,", 30)+`0.1]`), 413, "expected at most 60, found 62 (credence serve --max-points)"},
 	} {
 		if status, _, text := ask(t, "POST", url+c.path, c.kind, c.body); status != c.status || !strings.Contains(text, c.want) {
 			t.Errorf("%.80s %.40s: %d %.300s, want %d and %q", c.path, c.body, status, text, c.status, c.want)
 		}
 	}
 	_, url = start(t, Options{Limits: Limits{Columns: 39}})
-	if status, _, text := ask(t, "POST", url+predictPath+"?format=csv&wide=true"+levelQuery(4), "text/csv", csvRows(2)); status != 413 || !strings.Contains(text, "found 40, expected at most 39 (credence serve --max-columns)") {
+	if status, _, text := ask(t, "POST", url+predictPath+"?format=csv&wide=true"+levelQuery(4), "text/csv", csvRows(2)); status != 413 || !strings.Contains(text, "expected at most 39, found 40 (credence serve --max-columns)") {
 		t.Error(status, text)
 	}
 	_, url = start(t, Options{Limits: Limits{Memory: 30_000}})

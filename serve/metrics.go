@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"credence/internal/votelog"
@@ -34,36 +35,35 @@ type modelMetrics struct {
 
 // newMetrics returns the metrics of a server; votes is nil if it does not accept votes.
 func newMetrics(r *registry, votes *votelog.Log) *metrics {
+	all := prometheus.NewRegistry()
+	add := promauto.With(all)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		return add.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m := &metrics{
-		all:      prometheus.NewRegistry(),
-		requests: counter("credence_requests_total", "Requests by route, method and status.", "route", "method", "status"),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "credence_request_seconds",
-			Help: "Time from request to answer by route.", Buckets: prometheus.ExponentialBuckets(1e-4, 2.5, 14)}, []string{"route"}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "credence_batch_rows",
-			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
-		votes: prometheus.NewCounter(prometheus.CounterOpts{Name: "credence_votes_total",
-			Help: "Votes received and on disk."}),
-		unwritten: prometheus.NewCounter(prometheus.CounterOpts{Name: "credence_votes_unwritten_total",
-			Help: "Votes refused because they could not be written."}),
-		rows:    counter("credence_rows_total", "Items predicted.", "model"),
-		refused: counter("credence_rows_without_prediction_total", "Items whose values could not be used.", "model"),
-		far:     counter("credence_rows_outside_training_range_total", "Items with a value far outside the range of training.", "model"),
-		unknown: counter("credence_rows_with_unknown_level_total", "Items with a level of a category that training did not have.", "model"),
-		abstained: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_abstained",
-			Help: "1 for items on which to abstain, by the server's rule or, without one, where p_top is below 0.9, and 0 for others: sum by count is the share."}, []string{"model"}),
-		width: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
-			Help: "Width of the predicted class's interval: sum by count is the mean."}, []string{"model"}),
-	}
-	m.all.MustRegister(m.requests, m.latency, m.batch, m.votes, m.unwritten, m.rows, m.refused, m.far, m.unknown, m.abstained, m.width,
-		&modelInfo{r}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all.MustRegister(&modelInfo{r}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if votes != nil {
-		m.all.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "credence_votes_writable",
-			Help: "1 if votes can be written, 0 after a write that failed."}, func() float64 { return oneIf(votes.Failed() == nil) }))
+		add.NewGaugeFunc(prometheus.GaugeOpts{Name: "credence_votes_writable",
+			Help: "1 if votes can be written, 0 after a failed write."}, func() float64 { return oneIf(votes.Failed() == nil) })
 	}
-	return m
+	return &metrics{
+		all:      all,
+		requests: counter("credence_requests_total", "Requests by route, method and status.", "route", "method", "status"),
+		latency: add.NewHistogramVec(prometheus.HistogramOpts{Name: "credence_request_seconds",
+			Help: "Time from request to response by route.", Buckets: prometheus.ExponentialBuckets(1e-4, 2.5, 14)}, []string{"route"}),
+		batch: add.NewHistogram(prometheus.HistogramOpts{Name: "credence_batch_rows",
+			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
+		votes:     counter("credence_votes_total", "Votes received and on disk.").WithLabelValues(),
+		unwritten: counter("credence_votes_unwritten_total", "Votes that could not be written.").WithLabelValues(),
+		rows:      counter("credence_rows_total", "Items predicted.", "model"),
+		refused:   counter("credence_rows_without_prediction_total", "Items without a prediction.", "model"),
+		far:       counter("credence_rows_outside_training_range_total", "Items with a value far outside the training range.", "model"),
+		unknown:   counter("credence_rows_with_unknown_level_total", "Items with a category level that is not in the training data.", "model"),
+		abstained: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_abstained",
+			Help: "1 for items to abstain on, by the server's rule or, without one, if p_top is below 0.9; 0 for others: sum divided by count is the share."}, []string{"model"}),
+		width: add.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
+			Help: "Interval width of the predicted class: sum divided by count is the mean."}, []string{"model"}),
+	}
 }
 
 // forModel returns the metrics of a model.
@@ -77,7 +77,7 @@ type modelInfo struct{ r *registry }
 
 var (
 	infoDesc   = prometheus.NewDesc("credence_model_info", "A served model: always 1.", []string{"model", "version", "sha256"}, nil)
-	brokenDesc = prometheus.NewDesc("credence_models_broken", "Models whose file cannot be read; an older one serves where there was one.", nil, nil)
+	brokenDesc = prometheus.NewDesc("credence_models_broken", "Models whose file cannot be read; the previous version, if any, remains in use.", nil, nil)
 	ageDesc    = prometheus.NewDesc("credence_model_age_seconds", "Time since the model's file was written.", []string{"model", "version"}, nil)
 )
 

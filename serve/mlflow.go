@@ -1,10 +1,9 @@
 package serve
 
 import (
-	"encoding/json"
+	"cmp"
 	"io"
 	"net/http"
-	"strings"
 
 	"credence/internal/table"
 )
@@ -70,39 +69,27 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	var f *frame
 	var form string
-	once := func(name string, read func() (*frame, error)) (err error) {
-		if f != nil {
-			return badRequest("the request has both %q and %q", form, name)
+	forms := map[string]func() (*frame, error){"dataframe_split": r.split, "dataframe_records": r.records,
+		"instances": r.rowsOf, "inputs": r.inputs}
+	err := r.whole(func(key []byte) error {
+		name := string(key)
+		if name == "params" {
+			return r.params(want)
 		}
+		read, ok := forms[name]
+		if !ok {
+			return badRequest("expected one of dataframe_split, dataframe_records, instances and inputs, and optionally params, found %q", name)
+		}
+		if f != nil {
+			return badRequest("expected one table of items, found both %q and %q", form, name)
+		}
+		var err error
 		form = name
 		f, err = read()
 		return err
-	}
-	err := r.whole(func(key []byte) error {
-		switch name := string(key); name {
-		case "dataframe_split":
-			return once(name, r.split)
-		case "dataframe_records":
-			return once(name, r.records)
-		case "instances":
-			return once(name, r.rowsOf)
-		case "inputs":
-			if r.Peek() == '{' {
-				return once(name, r.byColumn)
-			}
-			return once(name, r.rowsOf)
-		case "params":
-			text, err := r.raw()
-			if err != nil {
-				return err
-			}
-			return readParams(text, want)
-		default:
-			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
-		}
 	})
 	if err == nil && f == nil {
-		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")
+		err = badRequest("expected one of dataframe_split, dataframe_records, instances and inputs, found none")
 	}
 	if err != nil {
 		return nil, err
@@ -110,18 +97,18 @@ func (r *reader) scoringInput(want *predictOptions) (*frame, error) {
 	return f, f.finish()
 }
 
-// readParams reads the options of a request.
-func readParams(text []byte, want *predictOptions) error {
-	var p struct {
-		Level *float64 `json:"level"`
+// params reads the options of a request; null selects the default.
+func (r *reader) params(want *predictOptions) error {
+	if r.word("null") {
+		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return badRequest(`params: %w; expected {"level": 0.95}`, err)
-	}
-	if p.Level != nil {
-		want.level = *p.Level
-	}
-	return checkLevel(want.level)
+	return r.Object(func(key []byte) (err error) {
+		if string(key) != "level" {
+			return badRequest(`params: expected {"level": 0.95}, found %q`, key)
+		}
+		if !r.word("null") {
+			want.level, err = r.number()
+		}
+		return cmp.Or(err, checkLevel(want.level))
+	})
 }

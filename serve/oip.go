@@ -18,7 +18,7 @@ import (
 // tensor is an input or output of a request, as JSON.
 type tensor struct {
 	Name       string         `json:"name"`
-	Shape      []int64        `json:"shape"`
+	Shape      []int          `json:"shape"`
 	Datatype   string         `json:"datatype"`
 	Parameters map[string]any `json:"parameters,omitempty"`
 	Data       any            `json:"data,omitempty"`
@@ -26,9 +26,9 @@ type tensor struct {
 
 // tensorInfo describes an input or output of a model; −1 is a variable length.
 type tensorInfo struct {
-	Name     string  `json:"name"`
-	Datatype string  `json:"datatype"`
-	Shape    []int64 `json:"shape"`
+	Name     string `json:"name"`
+	Datatype string `json:"datatype"`
+	Shape    []int  `json:"shape"`
 }
 
 type modelMetadata struct {
@@ -94,14 +94,11 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 		meta.Versions = append(meta.Versions, v.version)
 	}
 	for _, p := range m.features {
-		info := tensorInfo{p.Name, "FP64", []int64{-1}}
+		info := tensorInfo{p.Name, "FP64", []int{-1}}
 		switch p.Kind {
 		case dataset.Numeric:
 		case dataset.Tensor:
-			info.Datatype = "FP32"
-			for _, n := range p.Shape {
-				info.Shape = append(info.Shape, int64(n))
-			}
+			info.Datatype, info.Shape = "FP32", append(info.Shape, p.Shape...)
 		default:
 			info.Datatype = "BYTES"
 		}
@@ -115,11 +112,8 @@ type inferRequest struct {
 	ID         string         `json:"id"`
 	Parameters map[string]any `json:"parameters"`
 	Inputs     []struct {
-		Name       string          `json:"name"`
-		Shape      []int64         `json:"shape"`
-		Datatype   string          `json:"datatype"`
-		Parameters map[string]any  `json:"parameters"`
-		Data       json.RawMessage `json:"data"`
+		tensor
+		Data json.RawMessage `json:"data"` // decoded by its datatype
 	} `json:"inputs"`
 	Outputs []struct {
 		Name       string         `json:"name"`
@@ -143,7 +137,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	want := s.defaultOptions()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
-			return badRequest("parameter level: found %v, expected a number", v)
+			return badRequest("parameter level: expected a number, found %v", v)
 		}
 	}
 	if err := checkLevel(want.level); err != nil {
@@ -187,13 +181,13 @@ func readInfer(body []byte, header string) (*inferRequest, []byte, error) {
 	if header != "" {
 		n, err := strconv.Atoi(header)
 		if err != nil || n < 0 || n > len(body) {
-			return nil, nil, badRequest("%s %q: expected a length of at most %d bytes, those of the body", binaryHeader, header, len(body))
+			return nil, nil, badRequest("%s %q: expected a length of at most %d bytes, the length of the body", binaryHeader, header, len(body))
 		}
 		body, rest = body[:n], body[n:]
 	}
 	var req inferRequest
 	if err := json.Unmarshal(body, &req); err != nil {
-		return nil, nil, badRequest("the request is no inference request: %w", err)
+		return nil, nil, badRequest("malformed inference request: %w", err)
 	}
 	if len(req.Inputs) == 0 {
 		return nil, nil, badRequest("the request has no inputs")
@@ -213,13 +207,17 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		if i == 0 {
 			f.rows = n
 		} else if n != f.rows {
-			return nil, badRequest("input %q has %d rows, but input %q has %d", in.Name, n, req.Inputs[0].Name, f.rows)
+			return nil, badRequest("input %q: expected %d rows as in %q, found %d", in.Name, f.rows, req.Inputs[0].Name, n)
 		}
 		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
+		if _, ok := inputTypes[in.Datatype]; !ok && in.Datatype != "BYTES" {
+			return nil, badRequest("input %q: datatype %q: expected BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, "+
+				"FP32, FP64 or BYTES", in.Name, in.Datatype)
+		}
 		if size, ok := in.Parameters["binary_data_size"]; ok {
 			x, ok := size.(float64)
 			if !ok || x < 0 || x > float64(len(rest)) || x != math.Trunc(x) {
-				return nil, badRequest("input %q: binary_data_size %v, but %d bytes are left of the body", in.Name, size, len(rest))
+				return nil, badRequest("input %q: binary_data_size %v: expected at most %d, the remaining bytes of the body", in.Name, size, len(rest))
 			}
 			err = values.binary(rest[:int(x)])
 			rest = rest[int(x):]
@@ -234,37 +232,37 @@ func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame
 		}
 	}
 	if len(rest) > 0 {
-		return nil, badRequest("%d bytes of the body belong to no input", len(rest))
+		return nil, badRequest("%d bytes of the body do not belong to any input", len(rest))
 	}
 	return f, f.finish()
 }
 
 // checkShape returns the number of rows of a tensor and the number of values per row.
-func checkShape(name string, shape []int64, limits *Limits) (n, width int, err error) {
+func checkShape(name string, shape []int, limits *Limits) (n, width int, err error) {
 	if len(shape) == 0 {
 		return 0, 0, badRequest("input %q has no shape", name)
 	}
-	total := int64(1)
+	total := 1
 	for _, k := range shape {
-		if k < 0 || k > 0 && total > int64(limits.Values)/k {
-			return 0, 0, failf(413, "input %q: shape %v is not one of at most %d values", name, shape, limits.Values)
+		if k < 0 || k > 0 && total > limits.Values/k {
+			return 0, 0, failf(413, "input %q: shape %v: expected at most %d values", name, shape, limits.Values)
 		}
 		total *= k
 	}
-	if shape[0] > int64(limits.Rows) {
-		return 0, 0, failf(413, "input %q: more than %d rows in a request", name, limits.Rows)
+	if shape[0] > limits.Rows {
+		return 0, 0, failf(413, "input %q: too many rows: expected at most %d", name, limits.Rows)
 	}
 	if shape[0] == 0 {
 		return 0, 0, nil
 	}
-	return int(shape[0]), int(total / shape[0]), nil
+	return shape[0], total / shape[0], nil
 }
 
 // addInput adds a tensor to the frame.
 func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	part, before := m.features.find(v.name), len(f.columns)
+	feature, before := m.features.find(v.name), len(f.columns)
 	notNumeric := func(p dataset.Feature) bool { return p.Kind != dataset.Numeric }
-	if part == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
+	if feature == nil && width == len(m.features) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.features, notNumeric) {
 		// A single matrix with all features, in the model's order.
 		for k, p := range m.features {
 			c := &f.columns[f.column(p.Name)]
@@ -276,7 +274,7 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 	}
 	at := f.column(v.name)
 	if at < before {
-		return badRequest("input %q is there twice", v.name)
+		return badRequest("duplicate input %q", v.name)
 	}
 	c := &f.columns[at]
 	switch {
@@ -285,11 +283,11 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 			c.addText(s)
 		}
 	case v.texts != nil:
-		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
-	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
+		return badRequest("input %q: expected strings of shape [rows] or [rows, 1], found %d per row", v.name, width)
+	case width == 1 && (feature == nil || feature.Kind != dataset.Tensor):
 		for _, x := range v.nums {
 			if v.datatype == "BOOL" {
-				c.addBool(x != 0, part)
+				c.addBool(x != 0, feature)
 			} else {
 				c.addFound(x)
 			}
@@ -323,7 +321,7 @@ func writeError(w http.ResponseWriter, status int, kind string, v any) {
 func writeJSON(w http.ResponseWriter, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("the answer cannot be written: %w", err)
+		return fmt.Errorf("encoding the response: %w", err)
 	}
 	return writeText(w, append(text, '\n'))
 }

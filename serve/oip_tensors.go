@@ -28,9 +28,9 @@ func (m *served) outputs() []tensorInfo {
 		if f.OnRequest {
 			continue
 		}
-		info := tensorInfo{f.Name, datatypes[f.Kind], []int64{-1}}
+		info := tensorInfo{f.Name, datatypes[f.Kind], []int{-1}}
 		if f.Per != predict.PerItem {
-			info.Shape = append(info.Shape, int64(len(m.model.Classes)))
+			info.Shape = append(info.Shape, len(m.model.Classes))
 		}
 		list = append(list, info)
 	}
@@ -60,10 +60,10 @@ func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
 	for i, name := range names {
 		f := outputOf(name, m.dists)
 		if f == nil {
-			return nil, badRequest("output %q: the model, by method %s, has none", name, m.model.Method.Name())
+			return nil, badRequest("output %q: not available with method %s", name, m.model.Method.Name())
 		}
 		o.fields = append(o.fields, f)
-		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int64{0}}
+		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int{0}}
 	}
 	return o, nil
 }
@@ -92,9 +92,9 @@ func (o *inferOutputs) add(a *resultBatch) (values int) {
 		to := &o.tensors[i]
 		to.Datatype = datatypes[f.Kind]
 		if perClass && len(to.Shape) == 1 {
-			to.Shape = append(to.Shape, int64(d))
+			to.Shape = append(to.Shape, d)
 		}
-		to.Shape[0] += int64(len(a.rows))
+		to.Shape[0] += len(a.rows)
 		values += len(a.rows) * max(1, d*int(oneIf(perClass)))
 		if to.Data == nil {
 			to.Data = more
@@ -113,11 +113,7 @@ func (o *inferOutputs) parameters(f *predict.Field) tensor {
 		s.K = max(s.K, r.Dist.K())
 	}
 	values, shape := f.Numbers(o.dists, s)
-	t := tensor{Name: f.Name, Shape: []int64{int64(len(o.dists))}, Datatype: "FP64", Data: values}
-	for _, n := range shape {
-		t.Shape = append(t.Shape, int64(n))
-	}
-	return t
+	return tensor{Name: f.Name, Shape: append([]int{len(o.dists)}, shape...), Datatype: "FP64", Data: values}
 }
 
 // write writes the response, with binary outputs after the JSON. Outputs are converted one at a time, so that only the
@@ -180,7 +176,7 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 	for from := 0; from < list.Len(); from += most {
 		text, err := json.Marshal(list.Slice(from, min(from+most, list.Len())).Interface())
 		if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
-			return dst, errors.New("an answer is not finite")
+			return dst, errors.New("a prediction is not finite")
 		}
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return dst, err
@@ -229,12 +225,9 @@ func (v *inputValues) binary(data []byte) error {
 	if v.datatype == "BYTES" {
 		return v.bytes(data)
 	}
-	t, ok := inputTypes[v.datatype]
-	if !ok {
-		return v.unknown()
-	}
+	t := inputTypes[v.datatype]
 	if len(data) != v.n*t.size {
-		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*t.size)
+		return badRequest("input %q: expected %d bytes for %d values of type %s, found %d", v.name, v.n*t.size, v.n, v.datatype, len(data))
 	}
 	v.nums = make([]float64, v.n)
 	for i := range v.nums {
@@ -243,23 +236,19 @@ func (v *inputValues) binary(data []byte) error {
 	return nil
 }
 
-func (v *inputValues) unknown() error {
-	return badRequest("input %q: datatype %q is not one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES", v.name, v.datatype)
-}
-
 // bytes decodes texts, each preceded by its length.
 func (v *inputValues) bytes(data []byte) error {
 	v.texts = make([]string, 0, min(v.n, len(data)/4))
 	for len(data) > 0 && len(v.texts) < v.n {
 		if len(data) < 4 || uint64(le.Uint32(data)) > uint64(len(data)-4) {
-			return badRequest("input %q: text %d goes beyond the data", v.name, len(v.texts)+1)
+			return badRequest("input %q: string %d extends beyond the data", v.name, len(v.texts)+1)
 		}
 		n := int(le.Uint32(data))
 		v.texts = append(v.texts, string(data[4:4+n]))
 		data = data[4+n:]
 	}
 	if len(data) > 0 || len(v.texts) != v.n {
-		return badRequest("input %q: %d texts and %d bytes more, expected %d texts", v.name, len(v.texts), len(data), v.n)
+		return badRequest("input %q: expected %d strings, found %d and %d more bytes", v.name, v.n, len(v.texts), len(data))
 	}
 	return nil
 }
@@ -269,9 +258,6 @@ func (v *inputValues) json(data []byte) error {
 	if data == nil {
 		return badRequest("input %q has no data", v.name)
 	}
-	if _, ok := inputTypes[v.datatype]; !ok && v.datatype != "BYTES" {
-		return v.unknown()
-	}
 	if v.datatype == "BYTES" {
 		v.texts = []string{}
 	}
@@ -280,21 +266,21 @@ func (v *inputValues) json(data []byte) error {
 		return err
 	}
 	if got := len(v.nums) + len(v.texts); got != v.n {
-		return badRequest("input %q: %d values, expected %d by its shape", v.name, got, v.n)
+		return badRequest("input %q: expected %d values by its shape, found %d", v.name, v.n, got)
 	}
 	return s.end()
 }
 
 func (v *inputValues) nested(s scanner, depth int) error {
 	if depth > 8 {
-		return s.errorf("lists nest more than eight deep")
+		return s.errorf("lists are nested more than eight deep")
 	}
 	return s.Array(func(int) error {
 		if s.Peek() == '[' {
 			return v.nested(s, depth+1)
 		}
 		if len(v.nums)+len(v.texts) >= v.n {
-			return badRequest("input %q: more than %d values, those of its shape", v.name, v.n)
+			return badRequest("input %q: expected %d values by its shape, found more", v.name, v.n)
 		}
 		if v.datatype == "BYTES" {
 			text, err := s.String()

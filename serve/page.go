@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"mime"
 	"net/http"
 	"os"
@@ -39,19 +38,13 @@ type pageFile struct {
 
 // page adds the page at / and the files it loads. They contain no data and require no token: the page
 // asks for the token once and then uses a cookie.
-func (s *Server) page(mux *http.ServeMux) error {
+func (s *Server) page(mux *http.ServeMux) {
 	files := map[string]*pageFile{}
-	err := fs.WalkDir(pageFiles, "page", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := pageFiles.ReadFile(name)
+	entries, _ := pageFiles.ReadDir("page") // embedded files can always be read
+	for _, e := range entries {
+		text, _ := pageFiles.ReadFile("page/" + e.Name())
 		sum := sha256.Sum256(text)
-		files[path.Base(name)] = &pageFile{mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
-		return err
-	})
-	if err != nil {
-		return err
+		files[e.Name()] = &pageFile{mime.TypeByExtension(path.Ext(e.Name())), `"` + hex.EncodeToString(sum[:8]) + `"`, text}
 	}
 	s.route(mux, "GET /{$}", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return files["index.html"].send(w, r)
@@ -69,7 +62,6 @@ func (s *Server) page(mux *http.ServeMux) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	})
-	return nil
 }
 
 // send responds with a file, or with 304 if the browser has it already.
@@ -119,15 +111,15 @@ const sessionAge = 30 * 24 * 3600
 
 // signIn checks the token and sets the cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	var asked struct {
+	var request struct {
 		Token string `json:"token"`
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	if err := s.decode(w, r, &asked); err != nil {
+	if err := s.decode(w, r, &request); err != nil {
 		return err
 	}
-	if s.options.Token != "" && !s.isToken(asked.Token) {
-		return failf(http.StatusForbidden, "this is not the token of the server")
+	if s.options.Token != "" && !s.isToken(request.Token) {
+		return failf(http.StatusForbidden, "wrong token")
 	}
 	s.setCookie(w, r, s.session(), sessionAge)
 	w.WriteHeader(http.StatusNoContent)
@@ -153,16 +145,16 @@ type overview struct {
 	Method     string           `json:"method"`
 	Networks   int              `json:"networks"`
 	Parameters int              `json:"parameters"`
-	Features   []string         `json:"features" doc:"what the model looks at"`
-	Items      int              `json:"trained_items" doc:"items that the model was trained on"`
-	Votes      float64          `json:"trained_votes" doc:"votes on them"`
+	Features   []string         `json:"features" doc:"features of the model"`
+	Items      int              `json:"trained_items" doc:"number of training items"`
+	Votes      float64          `json:"trained_votes" doc:"votes on the training items"`
 	Level      float64          `json:"level"`
-	Resolution float64          `json:"resolution" doc:"how close to 0 or 1 intervals may end"`
-	Scale      float64          `json:"scale" doc:"how much wider the distributions were made, in variance, as votes held out showed"`
-	Raters     bool             `json:"raters" doc:"the model knows raters apart"`
-	Verdicts   []report.Verdict `json:"verdicts" doc:"of the report of the run"`
-	Warnings   []string         `json:"warnings" doc:"of training"`
-	Queue      *overviewItems   `json:"queue,omitempty" doc:"the items, if the server has any and they are ready"`
+	Resolution float64          `json:"resolution" doc:"interval ends closer than this to 0 or 1 are extended to it"`
+	Scale      float64          `json:"scale" doc:"factor by which calibration on held-out votes inflated the variance"`
+	Raters     bool             `json:"raters" doc:"whether the model has a rater model"`
+	Verdicts   []report.Verdict `json:"verdicts" doc:"verdicts of the report of the run"`
+	Warnings   []string         `json:"warnings" doc:"warnings of training"`
+	Queue      *overviewItems   `json:"queue,omitempty" doc:"summary of the items, if there are any and they are ready"`
 	HasItems   bool             `json:"has_items"`
 	TakesVotes bool             `json:"takes_votes"`
 }
@@ -178,11 +170,11 @@ type overviewItems struct {
 type attention struct {
 	Mark   string `json:"mark" enum:"good,careful,bad,unknown"`
 	Text   string `json:"text"`
-	Filter string `json:"filter,omitempty" doc:"query of the items meant"`
+	Filter string `json:"filter,omitempty" doc:"query that selects the items concerned"`
 }
 
 type overviewInput struct {
-	Rater string `query:"rater" maxLength:"1024" doc:"who looks"`
+	Rater string `query:"rater" maxLength:"1024" doc:"name of the rater"`
 }
 
 func (s *Server) overview(ctx context.Context, in *overviewInput) (*overview, error) {
@@ -256,7 +248,7 @@ func (p *rankedItems) attention(ctx context.Context, rater string) ([]attention,
 			list = append(list, attention{mark, text, filter})
 		}
 	}
-	add(unsure, "careful", share(unsure)+": which class is the most probable one is not clear (p_top below 0.9).", "max_top=0.9")
+	add(unsure, "careful", share(unsure)+": the top class is uncertain (p_top below 0.9).", "max_top=0.9")
 	add(broad, "careful", share(broad)+fmt.Sprintf(": the %g%% interval is wider than %g.", 100*p.level, wide), fmt.Sprintf("min_width=%g", wide))
 	add(split, "careful", share(split)+": the votes so far disagree.", "agreement=2")
 	add(len(p.bad), "bad", words.Plural(len(p.bad), "item")+" cannot be predicted: "+p.firstBad(), "")
@@ -264,7 +256,7 @@ func (p *rankedItems) attention(ctx context.Context, rater string) ([]attention,
 		add(1, "careful", strings.ToUpper(note[:1])+note[1:]+".", "")
 	}
 	if list == nil {
-		list = []attention{{"good", "Nothing stands out.", ""}}
+		list = []attention{{"good", "Nothing needs attention.", ""}}
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/calculator"
 	"credence/internal/par"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -72,7 +73,7 @@ const (
 
 // tooManyRows returns the error for a request with more than n items.
 func tooManyRows(n int) error {
-	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request (credence serve --max-rows)", n)
+	return failf(http.StatusRequestEntityTooLarge, "too many rows: expected at most %d (credence serve --max-rows)", n)
 }
 
 // predicting predicts the items of a request in batches.
@@ -116,10 +117,12 @@ func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*
 }
 
 // batches returns the predictions. The values are those of credence predict, bit for bit. An item without a prediction
-// is an error unless the request allows partial results.
+// is an error unless the request allows partial results. If there are no items, there is one empty batch.
 func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, error] {
 	return func(yield func(*predict.Batch, error) bool) {
+		none := true
 		for b, err := range p.Run(ctx, p) {
+			none = false
 			if err == nil && !p.want.partial {
 				if j := firstFailed(b.Predictions); j < len(b.Predictions) {
 					err = badRequest("item %q has no prediction: %w", b.Predictions[j].Item, b.Predictions[j].Err)
@@ -128,6 +131,9 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 			if !yield(b, err) || err != nil {
 				return
 			}
+		}
+		if none {
+			yield(&predict.Batch{Batch: &dataset.Batch{}}, nil)
 		}
 	}
 }
@@ -149,14 +155,14 @@ func (p *predicting) warnings(done bool) []string {
 	if v := p.want.votes; v != nil {
 		list = append(list, words.Each(v.Warnings(), error.Error)...)
 		if done && d.Unused > 0 {
-			list = append(list, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(d.Unused, "item")))
+			list = append(list, fmt.Sprintf("votes on %s that are not in the request were ignored", words.Plural(d.Unused, "item")))
 		}
 	}
 	return list
 }
 
-// predict predicts all items of a table in batches and calls each with every batch, in order. If there are no items,
-// each is called once, with an empty batch.
+// predict predicts all items of a table in batches and calls each with every batch, in order: at least once, with an
+// empty batch if there are no items.
 func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
@@ -169,7 +175,13 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 			return nil, err
 		}
 		a.first, a.items = b.First, b.Predictions
-		if err := a.summarize(ctx); err != nil {
+		a.rows = make([]predict.Row, len(a.items))
+		par.For(len(a.items), func(j int) {
+			if a.items[j].Err == nil && ctx.Err() == nil {
+				a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
+			}
+		})
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for j := range a.rows {
@@ -181,24 +193,8 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predi
 			return nil, err
 		}
 	}
-	if a.items == nil {
-		if err := each(a); err != nil {
-			return nil, err
-		}
-	}
 	s.metrics.countItems(metrics, p.Diagnostics())
 	return p, ctx.Err()
-}
-
-// summarize computes the rows.
-func (a *resultBatch) summarize(ctx context.Context) error {
-	a.rows = make([]predict.Row, len(a.items))
-	par.For(len(a.items), func(j int) {
-		if a.items[j].Err == nil && ctx.Err() == nil {
-			a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
-		}
-	})
-	return ctx.Err()
 }
 
 // columnsOf returns the set of the named outputs, nil if there are none, and an error if a name is unknown.
@@ -210,7 +206,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	for _, n := range names {
 		if outputOf(n, true) == nil {
 			names := words.Each(predict.Outputs(true), func(f *predict.Field) string { return f.Name })
-			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(names))
+			return nil, badRequest("output %q: expected one of %s", n, words.Few(names))
 		}
 		out[n] = true
 	}
@@ -228,8 +224,8 @@ func outputOf(name string, dists bool) *predict.Field {
 
 // checkLevel returns an error unless level is in (0, 1).
 func checkLevel(level float64) error {
-	if !(level > 0 && level < 1) {
-		return badRequest("level %v: expected a number between 0 and 1", level)
+	if err := calculator.CheckLevel(level); err != nil {
+		return badRequest("level %v: %w", level, err)
 	}
 	return nil
 }
@@ -241,9 +237,6 @@ type layout struct {
 	full  bool  // include the parameters of the mixtures
 }
 
-// layoutKey identifies a layout with the default columns.
-type layoutKey struct{ level, maxWidth, minTop float64 }
-
 // mostLayouts bounds the number of cached layouts, since clients choose the levels.
 const mostLayouts = 16
 
@@ -252,7 +245,7 @@ func (s *served) layout(w *predictOptions) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
-	key := layoutKey{w.level, w.MaxWidth, w.MinTop}
+	key := [3]float64{w.level, w.MaxWidth, w.MinTop}
 	if l, ok := s.layouts.Load(key); ok {
 		return l.(*layout)
 	}

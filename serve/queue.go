@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"credence/internal/fault"
 	"credence/internal/par"
 	"credence/internal/votelog"
 	"credence/internal/words"
@@ -41,13 +42,13 @@ type queue struct {
 	mu       sync.RWMutex
 	items    *rankedItems // nil until the first is ready
 	building *served      // the model of the current or last prediction of the items
-	failed   error        // why it has no pool
-	seen     int          // lines of the vote file that the pool includes
+	failed   error        // why it has no items
+	seen     int          // lines of the vote file that items includes
 	version  int          // incremented with every change
-	skipped  []skipped    // in the order of skipping
+	skipped  []itemRater  // in the order of skipping
 }
 
-// pool holds the items as predicted by one model. Only what depends on votes changes.
+// rankedItems holds the items as predicted by one model. Only what depends on votes changes.
 type rankedItems struct {
 	queue   *queue
 	of      *served
@@ -66,7 +67,7 @@ type rankedItems struct {
 	order []int      // items by the value of a vote, largest first
 	rank  []int      // index in order; −1 for items without a prediction
 
-	first, variance float64 // the sum of variances when the pool was built, and now
+	first, variance float64 // the sum of variances after the prediction, and now
 }
 
 // mostNumbers bounds items × classes of a queue.
@@ -76,14 +77,14 @@ const mostNumbers = 4 << 20
 func newQueue(s *Server, o Queue) (*queue, error) {
 	m, err := s.registry.get("", "")
 	if err != nil {
-		return nil, fmt.Errorf("items are voted on with one model: %w", err)
+		return nil, fmt.Errorf("--items requires a single model: %w", err)
 	}
 	if !m.model.Traits().Joint {
-		return nil, fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.model.Method.Name())
+		return nil, fmt.Errorf("--items: the value of a vote requires a model that predicts distributions, found method %s", m.model.Method.Name())
 	}
 	for _, path := range slices.Concat(o.Items, o.Earlier) {
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, unwrapPath(err))
+			return nil, fault.Of(path, err)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -103,7 +104,7 @@ func (q *queue) close() {
 	}
 }
 
-// build predicts the items with a model in the background. Until that is done, the previous pool stays
+// build predicts the items with a model in the background. Until that is done, the previous items stay
 // in use.
 func (q *queue) build(m *served) {
 	q.building, q.failed = m, nil
@@ -118,7 +119,7 @@ func (q *queue) build(m *served) {
 				p.rows.close()
 			}
 			if q.failed = err; q.ctx.Err() == nil {
-				q.server.options.Log.Error("the items cannot be read", "error", err)
+				q.server.options.Log.Error("reading the items failed", "error", err)
 			}
 			return
 		}
@@ -135,7 +136,7 @@ func (q *queue) build(m *served) {
 
 var errNoItems = failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
 
-// get returns the pool, locked for reading until release is called.
+// get returns the items, locked for reading until release is called.
 func (q *queue) get() (p *rankedItems, release func(), err error) {
 	if q == nil {
 		return nil, nil, errNoItems
@@ -182,7 +183,7 @@ func (q *queue) renew() {
 	}
 }
 
-// voted adds new votes of the vote file to the pool.
+// voted adds new votes of the vote file to the items.
 func (q *queue) voted() {
 	if q == nil {
 		return
@@ -192,7 +193,7 @@ func (q *queue) voted() {
 	q.catchUp()
 }
 
-// catchUp adds new votes of the vote file to the pool. The queue must be locked.
+// catchUp adds new votes of the vote file to the items. The queue must be locked.
 func (q *queue) catchUp() {
 	if q.items == nil || q.server.votes == nil {
 		return
@@ -219,8 +220,8 @@ func (q *queue) catchUp() {
 	}
 }
 
-// skipped is an item that a rater skipped.
-type skipped struct{ item, rater string }
+// itemRater is an item and a rater who voted on it or skipped it.
+type itemRater struct{ item, rater string }
 
 // mostSkipped bounds the number of skipped items that are remembered; the oldest are forgotten.
 const mostSkipped = 100_000
@@ -242,13 +243,13 @@ func (q *queue) skip(item, rater string) error {
 	if len(q.skipped) == mostSkipped {
 		q.skipped = q.skipped[mostSkipped/10:]
 	}
-	q.skipped = append(q.skipped, skipped{item, rater})
+	q.skipped = append(q.skipped, itemRater{item, rater})
 	return nil
 }
 
 // unskip forgets that a rater skipped an item. The queue must be locked.
 func (q *queue) unskip(v votelog.Vote) {
-	q.skipped = slices.DeleteFunc(q.skipped, func(s skipped) bool { return s.item == v.Item && s.rater == v.Rater })
+	q.skipped = slices.DeleteFunc(q.skipped, func(s itemRater) bool { return s == itemRater{v.Item, v.Rater} })
 }
 
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the

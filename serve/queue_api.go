@@ -16,36 +16,38 @@ import (
 	"credence/predict"
 )
 
-func noClass(name string, classes []string) error {
-	return badRequest("class %q: the classes are [%s]", name, words.Few(classes))
+// class returns the index of a class.
+func (p *rankedItems) class(name string) (int, error) {
+	i := slices.Index(p.of.model.Classes, name)
+	if i < 0 {
+		return 0, badRequest("class %q: expected one of [%s]", name, words.Few(p.of.model.Classes))
+	}
+	return i, nil
 }
 
 // apiQueue adds the routes for items, the queue and withdrawn votes.
 func (s *Server) apiQueue(api huma.API) {
-	op := func(id, method, path, summary, description string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{"items"}}
-	}
-	registerBody(api, op("get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
-	registerBody(api, op("list-items", "GET", "/items", "Items with filters, page by page", ""), withItems(s, (*rankedItems).list))
-	registerBody(api, op("get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), withItems(s, (*rankedItems).see))
-	registerBody(api, op("item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
-		"Nothing is kept. The votes come on top of those that the rater may see."), withItems(s, (*rankedItems).whatIf))
-	register(api, op("item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
-	register(api, op("item-points", "GET", "/items/points", "Numbers of all items, by columns",
-		"For figures: values have five decimals. Lists are as long as there are items with a prediction."), s.itemPoints)
-	registerBody(api, op("get-queue", "GET", "/queue", "Items by the value of a rater's vote",
-		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last."),
+	registerBody(api, operation("items", "get-overview", "GET", "/overview", "Get a summary of the model, its verdicts, and what needs attention", ""), s.overview)
+	registerBody(api, operation("items", "list-items", "GET", "/items", "List items, filtered and paged", ""), withItems(s, (*rankedItems).list))
+	registerBody(api, operation("items", "get-item", "GET", "/item", "Get an item: features, distribution and votes so far", ""), withItems(s, (*rankedItems).see))
+	registerBody(api, operation("items", "item-posterior", "POST", "/item/posterior",
+		"Get the distribution of an item after hypothetical votes", "Nothing is stored. The votes are added to those that the rater may see."), withItems(s, (*rankedItems).whatIf))
+	register(api, operation("items", "item-image", "GET", "/item/image", "Get an image of an item, or a slice of a volume, as PNG", ""), withItems(s, (*rankedItems).image))
+	register(api, operation("items", "item-points", "GET", "/items/points", "Get the numbers of all items as columns",
+		"For figures: values are rounded to five decimals. Each list has one value per item with a prediction."), s.itemPoints)
+	registerBody(api, operation("items", "get-queue", "GET", "/queue", "List items by the value of a rater's vote",
+		"Items with the largest expected reduction in variance come first, skipped items last. Items that the rater has voted on or marked as undecided are excluded."),
 		withItems(s, (*rankedItems).raterQueue))
-	register(api, op("skip-item", "POST", "/queue/skip", "Put an item off",
-		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops."), s.skipItem)
-	registerBody(api, op("undo-vote", "DELETE", "/votes", "Take a vote back",
-		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk."), s.undoVote)
-	register(api, op("export-votes", "GET", "/votes/export", "Votes of this server as a file",
-		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON."), s.exportVotes)
-	registerBody(api, op("items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
+	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Skip an item",
+		"The item moves to the end of the rater's queue. This is not a vote, and is forgotten when the server stops."), s.skipItem)
+	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Withdraw a vote",
+		"Appends a line to the vote file that withdraws the rater's vote on the item. The response is sent after the line is on disk."), s.undoVote)
+	register(api, operation("items", "export-votes", "GET", "/votes/export", "Export the votes of this server",
+		"The current votes: the last of each rater on an item, without withdrawn votes. The format csv can be read by credence train --votes; labelstudio is Label Studio's JSON."), s.exportVotes)
+	registerBody(api, operation("items", "items-progress", "GET", "/items/progress", "Get the progress of predicting the items, and their version", ""), s.itemsProgress)
 }
 
-// inPool returns a handler that calls f with the pool, locked for reading.
+// withItems returns a handler that calls f with the items, locked for reading.
 func withItems[I, O any](s *Server, f func(p *rankedItems, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
 	return func(ctx context.Context, in *I) (out O, err error) {
 		p, release, err := s.queue.get()
@@ -58,10 +60,10 @@ func withItems[I, O any](s *Server, f func(p *rankedItems, ctx context.Context, 
 }
 
 type itemInput struct {
-	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
+	Rater string  `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
 	ID    string  `query:"id" required:"true" doc:"id of the item"`
-	Class string  `query:"class" doc:"class whose density is wanted; the second of two, otherwise the predicted one if none is named"`
-	Level float64 `query:"level" doc:"of the intervals"`
+	Class string  `query:"class" doc:"class of the density; default the second of two classes, otherwise the predicted class"`
+	Level float64 `query:"level" doc:"level of the intervals"`
 }
 
 // find returns the index of an item.
@@ -69,24 +71,24 @@ func (p *rankedItems) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
 	}
-	return 0, failf(http.StatusNotFound, "there is no item %q", id)
+	return 0, failf(http.StatusNotFound, "unknown item %q", id)
 }
 
 // findAt returns the index of an item, and the level of a request or, if it is 0, the server's.
-func (p *rankedItems) findAt(id string, asked float64) (i int, level float64, err error) {
+func (p *rankedItems) findAt(id string, requested float64) (i int, level float64, err error) {
 	if i, err = p.find(id); err != nil {
 		return 0, 0, err
 	}
-	level = cmp.Or(asked, p.level)
+	level = cmp.Or(requested, p.level)
 	return i, level, checkLevel(level)
 }
 
 type whatIfInput struct {
 	Body struct {
 		Item  string             `json:"item" minLength:"1" maxLength:"1024"`
-		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"who asks; see get-item"`
+		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"name of the rater; see get-item"`
 		Votes map[string]float64 `json:"votes" doc:"further votes: class → number"`
-		Class string             `json:"class,omitempty" doc:"class whose density is wanted"`
+		Class string             `json:"class,omitempty" doc:"class of the density"`
 		Level float64            `json:"level,omitempty"`
 	}
 }
@@ -100,15 +102,14 @@ func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, e
 	if p.now[i] == nil {
 		return nil, failf(http.StatusConflict, "item %q has no prediction: %s", b.Item, p.bad[i])
 	}
-	classes := p.of.model.Classes
-	votes := make([]float64, len(classes))
+	votes := make([]float64, len(p.of.model.Classes))
 	for name, n := range b.Votes {
-		k := slices.Index(classes, name)
-		if k < 0 {
-			return nil, noClass(name, classes)
+		k, err := p.class(name)
+		if err != nil {
+			return nil, err
 		}
 		if !(n >= 0 && n <= 1e6) {
-			return nil, badRequest("votes for %q: found %v, expected a number of votes", name, n)
+			return nil, badRequest("votes for %q: expected a number from 0 to 1,000,000, found %v", name, n)
 		}
 		votes[k] = n
 	}
@@ -126,9 +127,9 @@ func (p *rankedItems) whatIf(ctx context.Context, in *whatIfInput) (*itemDist, e
 
 type imageInput struct {
 	ID      string `query:"id" required:"true" doc:"id of the item"`
-	Feature int    `query:"part" doc:"number of the feature"`
-	Axis    int    `query:"axis" minimum:"0" maximum:"2" doc:"of a volume: the axis that slices are across"`
-	Slice   int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
+	Feature int    `query:"part" doc:"index of the feature, from 0"`
+	Axis    int    `query:"axis" minimum:"0" maximum:"2" doc:"for a volume: axis perpendicular to the slices"`
+	Slice   int    `query:"slice" minimum:"0" doc:"for a volume: index of the slice"`
 }
 
 type fileResponse struct {
@@ -149,8 +150,8 @@ func (p *rankedItems) image(_ context.Context, in *imageInput) (*fileResponse, e
 }
 
 type pointsInput struct {
-	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
-	Class          string `query:"class" doc:"the class whose probability and width are wanted"`
+	Rater          string `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
+	Class          string `query:"class" doc:"class of the probability and width"`
 	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
 }
 
@@ -176,12 +177,7 @@ type points struct {
 }
 
 func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.points(ctx, in.Class, in.Rater)
-	release()
+	out, err := withItems(s, (*rankedItems).points)(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +200,8 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsInput) (*fileResponse
 }
 
 // points returns the numbers that figures of all items show to a rater.
-func (p *rankedItems) points(ctx context.Context, class, rater string) (*points, error) {
-	c, err := p.focus(class, 0)
+func (p *rankedItems) points(ctx context.Context, in *pointsInput) (*points, error) {
+	c, err := p.focus(in.Class, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +217,7 @@ func (p *rankedItems) points(ctx context.Context, class, rater string) (*points,
 		if n == nil {
 			continue
 		}
-		agree, total := p.agreement(i, c, rater)
+		agree, total := p.agreement(i, c, in.Rater)
 		if agree == 4 {
 			n = p.prior[i]
 		}

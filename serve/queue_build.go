@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -26,12 +25,13 @@ type facet struct {
 	Name   string   `json:"name"`
 	Levels []string `json:"levels"`
 	Codes  []int    `json:"codes,omitempty"`
+	column int      // of the raw values of a row
 }
 
 // mostLevels is the largest number of levels of a categorical feature that is offered as a filter by default.
 const mostLevels = 200
 
-// newPool reads and predicts the items.
+// rankItems reads and predicts the items.
 func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) {
 	p := &rankedItems{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
 	earlier, err := readEarlierVotes(ctx, m, q.options.Earlier)
@@ -39,7 +39,7 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 		return p, err
 	}
 	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
-	o.Ignore, o.AnyPath = nil, true // the files are named by whoever starts the server
+	o.Ignore, o.AnyPath = nil, true // the operator names the files
 	if earlier != nil {
 		o.Known = earlier.Items
 	}
@@ -64,11 +64,11 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	}
 	p.notes = words.Each(run.Diagnostics().Warnings, error.Error)
 	if p.twice > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s of items that are there before: the first of an item counts", words.Plural(p.twice, "row")))
+		p.notes = append(p.notes, fmt.Sprintf("%s with the id of an earlier row ignored", words.Plural(p.twice, "row")))
 	}
 	p.ballots = newBallots(m.model.Classes, p.at, earlier)
 	p.notes = append(p.notes, p.ballots.notes...)
-	if err := p.facet(ctx, m, &q.options); err != nil {
+	if err := p.readFacets(ctx, m, &q.options); err != nil {
 		return p, err
 	}
 	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
@@ -90,7 +90,7 @@ func (p *rankedItems) add(b *predict.Batch) error {
 		}
 		i := len(p.ids)
 		if (i+1)*len(p.of.model.Classes) > mostNumbers {
-			return fmt.Errorf("there are more than %s items of %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
+			return fmt.Errorf("too many items: expected at most %s with %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
 		}
 		if list[j] == nil {
 			p.bad[i] = b.Predictions[j].Err.Error()
@@ -98,32 +98,38 @@ func (p *rankedItems) add(b *predict.Batch) error {
 		p.at[id] = i
 		p.ids = append(p.ids, id)
 		p.prior, p.now = append(p.prior, list[j]), append(p.now, list[j])
-		if err := p.rows.add(b.Batch, j); err != nil {
+		row, err := p.rows.add(b.Batch, j)
+		if err != nil {
 			return err
+		}
+		if i == 0 {
+			p.startFacets()
+		}
+		for k := range p.facets {
+			f, code := &p.facets[k], -1
+			if x := row[f.column]; x >= 0 && int(x) < len(f.Levels) {
+				code = int(x)
+			}
+			f.Codes = append(f.Codes, code)
 		}
 	}
 	return nil
 }
 
-// facet determines the facets: categorical features of the model, and the columns in the options.
-func (p *rankedItems) facet(ctx context.Context, m *served, o *Queue) error {
-	at := 0
-	for _, part := range p.rows.parts {
-		if part.Kind == dataset.Categorical && len(part.Levels) <= mostLevels && !slices.Contains(o.By, part.Name) {
-			f := facet{Name: part.Name, Levels: part.Levels, Codes: make([]int, len(p.ids))}
-			for i := range p.ids {
-				x, err := p.rows.value(i, at)
-				if err != nil {
-					return err
-				}
-				if f.Codes[i] = -1; x >= 0 && int(x) < len(part.Levels) {
-					f.Codes[i] = int(x)
-				}
-			}
-			p.facets = append(p.facets, f)
+// startFacets adds a facet without codes for each categorical feature of the model.
+func (p *rankedItems) startFacets() {
+	column := 0
+	for _, f := range p.rows.features {
+		named := slices.Contains(p.queue.options.By, f.Name)
+		if f.Kind == dataset.Categorical && len(f.Levels) <= mostLevels && !named {
+			p.facets = append(p.facets, facet{Name: f.Name, Levels: f.Levels, column: column})
 		}
-		at += part.Width()
+		column += f.Width()
 	}
+}
+
+// readFacets adds the facets for the columns in the options.
+func (p *rankedItems) readFacets(ctx context.Context, m *served, o *Queue) error {
 	if len(o.By) == 0 {
 		return nil
 	}
@@ -165,9 +171,9 @@ func newFacet(name string, values []string) facet {
 // to most bytes, and beyond that in a private temporary file. A record consists of the raw values of the
 // row, float32, then each text preceded by its length.
 type rowStore struct {
-	parts []dataset.Feature // the features of a row, without texts
-	width int
-	most  int64 // bytes in memory
+	features []dataset.Feature // the features of a row, without texts
+	width    int
+	most     int64 // bytes in memory
 
 	memory []byte
 	file   *os.File // or nil
@@ -177,22 +183,22 @@ type rowStore struct {
 // keptInMemory is the number of bytes of features that are kept in memory; the rest goes to a file.
 const keptInMemory = 256 << 20
 
-// add appends the record of row i of a batch.
-func (s *rowStore) add(b *dataset.Batch, i int) error {
-	if s.parts == nil {
-		s.parts = append([]dataset.Feature{}, b.Features...)
-		for k := range s.parts {
-			s.parts[k].Texts = nil
-			s.width += s.parts[k].Width()
+// add appends the record of row i of a batch, and returns its raw values.
+func (s *rowStore) add(b *dataset.Batch, i int) ([]float32, error) {
+	if s.features == nil {
+		s.features = append([]dataset.Feature{}, b.Features...)
+		for k := range s.features {
+			s.features[k].Texts = nil
+			s.width += s.features[k].Width()
 		}
 	}
 	row := make([]float32, s.width)
 	if err := b.Rows.ReadRow(i, row); err != nil {
-		return err
+		return nil, err
 	}
 	record, err := binary.Append(nil, binary.LittleEndian, row)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	at := 0
 	for _, p := range b.Features {
@@ -202,12 +208,12 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 		}
 		at += p.Width()
 	}
-	return s.append(record)
+	return row, s.append(record)
 }
 
-// textOf returns the text of a cell, "" if there is none.
-func textOf(p dataset.Feature, cell float32) string {
-	if k := int(cell); cell >= 0 && k < len(p.Texts) {
+// textOf returns the text of a raw value, "" if there is none.
+func textOf(p dataset.Feature, value float32) string {
+	if k := int(value); value >= 0 && k < len(p.Texts) {
 		return p.Texts[k]
 	}
 	return ""
@@ -221,7 +227,7 @@ func (s *rowStore) append(record []byte) error {
 	if s.file == nil && int64(len(s.memory)+len(record)) > s.most {
 		f, err := os.CreateTemp("", "credence-items-*")
 		if err != nil {
-			return fmt.Errorf("items take more than %d MB, and no file can be made for the rest: %w", s.most>>20, err)
+			return fmt.Errorf("items exceed %d MB, and a temporary file cannot be created: %w", s.most>>20, err)
 		}
 		s.file = f
 		// On Unix the system frees an unlinked file with its last handle, however the process ends.
@@ -231,20 +237,17 @@ func (s *rowStore) append(record []byte) error {
 	if s.file == nil {
 		s.memory = append(s.memory, record...)
 	} else if _, err := s.file.Write(record); err != nil {
-		return fmt.Errorf("keeping items in %s: %w", s.file.Name(), err)
+		return fmt.Errorf("writing items to %s: %w", s.file.Name(), err)
 	}
 	s.ends = append(s.ends, end)
 	return nil
 }
 
-// record returns size bytes of the record of item i, starting at from; if size is −1, all up to its end.
-func (s *rowStore) record(i int, from, size int64) ([]byte, error) {
-	begin, end := from, s.ends[i]
+// record returns the record of item i.
+func (s *rowStore) record(i int) ([]byte, error) {
+	begin, end := int64(0), s.ends[i]
 	if i > 0 {
-		begin += s.ends[i-1]
-	}
-	if size >= 0 {
-		end = begin + size
+		begin = s.ends[i-1]
 	}
 	kept := int64(len(s.memory))
 	if end <= kept {
@@ -252,23 +255,14 @@ func (s *rowStore) record(i int, from, size int64) ([]byte, error) {
 	}
 	b := make([]byte, end-begin)
 	if _, err := s.file.ReadAt(b, begin-kept); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading an item again: %w", err)
+		return nil, fmt.Errorf("reading a stored item: %w", err)
 	}
 	return b, nil
 }
 
-// value returns one raw value of item i.
-func (s *rowStore) value(i, at int) (float32, error) {
-	b, err := s.record(i, int64(4*at), 4)
-	if err != nil {
-		return 0, err
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
-}
-
 // dataset returns the features of item i as a data set of one item.
 func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
-	record, err := s.record(i, 0, -1)
+	record, err := s.record(i)
 	if err != nil {
 		return nil, err
 	}
@@ -278,20 +272,19 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	record = record[n:]
-	parts := append([]dataset.Feature{}, s.parts...)
+	features := slices.Clone(s.features)
 	at := 0
-	for k := range parts {
-		if p := &parts[k]; p.Kind == dataset.Text {
+	for k := range features {
+		f := &features[k]
+		if f.Kind == dataset.Text {
 			n, w := binary.Uvarint(record)
-			p.Texts = []string{string(record[w : w+int(n)])}
+			f.Texts = []string{string(record[w : w+int(n)])}
 			record = record[w+int(n):]
-			if values[at] >= 0 {
-				values[at] = 0
-			}
+			values[at] = min(values[at], 0)
 		}
-		at += parts[k].Width()
+		at += f.Width()
 	}
-	return &dataset.Dataset{Items: []string{id}, Features: parts, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
+	return &dataset.Dataset{Items: []string{id}, Features: features, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
 }
 
 // close closes and removes the file.

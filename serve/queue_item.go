@@ -17,7 +17,7 @@ import (
 // itemView is the response about one item.
 type itemView struct {
 	Item     string       `json:"item"`
-	Rank     int          `json:"rank,omitempty" doc:"place among all items by the value of a vote; the first is 1"`
+	Rank     int          `json:"rank,omitempty" doc:"rank among all items by the value of a vote, from 1"`
 	Gain     float64      `json:"gain" doc:"expected reduction in variance by one more vote, as in credence next"`
 	Features []itemValue  `json:"features"`
 	Groups   []groupValue `json:"groups,omitempty" doc:"columns to filter by"`
@@ -25,8 +25,8 @@ type itemView struct {
 	Now      *itemDist    `json:"now,omitempty" doc:"the distribution given the votes that the rater may see"`
 	Before   *itemDist    `json:"before,omitempty" doc:"the distribution without the rater's own vote, after she has cast it"`
 	Votes    *itemVotes   `json:"votes,omitempty" doc:"votes so far, unless they are hidden"`
-	Hidden   bool         `json:"hidden" doc:"others have voted, which is hidden until the rater has"`
-	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
+	Hidden   bool         `json:"hidden" doc:"others have voted; their votes are hidden until the rater has voted"`
+	Own      *ownVote     `json:"own,omitempty" doc:"vote of the rater"`
 }
 
 // itemValue is a feature in readable form.
@@ -35,8 +35,8 @@ type itemValue struct {
 	Kind    string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
 	Value   *float64 `json:"value,omitempty" doc:"a number"`
 	Text    string   `json:"text,omitempty" doc:"a category or a document"`
-	Feature int      `json:"part" doc:"number of the feature, to ask for its image"`
-	Shape   []int    `json:"shape,omitempty" doc:"of arrays: channels, then depth, height and width as far as there are"`
+	Feature int      `json:"part" doc:"index of the feature, for item-image"`
+	Shape   []int    `json:"shape,omitempty" doc:"for arrays: channels, then depth, height and width, as applicable"`
 }
 
 type groupValue struct {
@@ -44,15 +44,15 @@ type groupValue struct {
 	Value string `json:"value"`
 }
 
-// itemLaw is a distribution as the page draws it.
+// itemDist is a distribution as the page draws it.
 type itemDist struct {
 	Level     float64     `json:"level"`
 	Predicted string      `json:"predicted"`
 	Gain      float64     `json:"gain"`
 	Variance  float64     `json:"variance"`
 	Classes   []itemClass `json:"classes"`
-	Of        string      `json:"of" doc:"the class whose density is given"`
-	Density   []float64   `json:"density" doc:"mean density in equal pieces of the interval from 0 to 1"`
+	Of        string      `json:"of" doc:"class of the density"`
+	Density   []float64   `json:"density" doc:"mean density in bins of equal width from 0 to 1"`
 }
 
 type itemClass struct {
@@ -62,13 +62,13 @@ type itemClass struct {
 	Median  float64 `json:"median"`
 	Lower   float64 `json:"lower"`
 	Upper   float64 `json:"upper"`
-	Top     float64 `json:"p_top" doc:"probability that the class is the most probable one"`
-	AtLeast bool    `json:"at_least" doc:"the interval holds more than the level: it ends at 0 or 1 because of the resolution"`
+	Top     float64 `json:"p_top" doc:"probability that the class is the top class"`
+	AtLeast bool    `json:"at_least" doc:"the interval contains more than the level, since the resolution extends it to 0 or 1"`
 }
 
 type itemVotes struct {
-	Counts     []float64 `json:"counts" doc:"by class, in the order of the model's"`
-	CannotTell int       `json:"cannot_tell" doc:"raters who said that they cannot tell"`
+	Counts     []float64 `json:"counts" doc:"by class, in the order of the model's classes"`
+	CannotTell int       `json:"cannot_tell" doc:"number of undecided raters"`
 }
 
 type ownVote struct {
@@ -107,15 +107,10 @@ func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
 // focus returns the class to show: the named one; if name is "", the second of two classes, otherwise the
 // predicted class.
 func (p *rankedItems) focus(name string, predicted int) (int, error) {
-	classes := p.of.model.Classes
-	if name != "" {
-		i := slices.Index(classes, name)
-		if i < 0 {
-			return 0, noClass(name, classes)
-		}
-		return i, nil
-	}
-	if len(classes) == 2 {
+	switch {
+	case name != "":
+		return p.class(name)
+	case len(p.of.model.Classes) == 2:
 		return 1, nil
 	}
 	return predicted, nil
@@ -264,28 +259,28 @@ func pictureKind(shape []int) string {
 	return "vector"
 }
 
-// picture draws feature part of item i as PNG: an image, or a slice of a volume across an axis. Volumes
+// picture draws a feature of item i as PNG: an image, or a slice of a volume across an axis. Volumes
 // keep their orientation, with the last axis upwards, as is customary in radiology.
-func (p *rankedItems) picture(i, part, axis, slice int) ([]byte, error) {
+func (p *rankedItems) picture(i, feature, axis, slice int) ([]byte, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return nil, err
 	}
-	if part < 0 || part >= len(ds.Features) || ds.Features[part].Kind != dataset.Tensor || pictureKind(ds.Features[part].Shape) == "vector" {
-		return nil, failf(404, "item %q has no image %d", p.ids[i], part)
+	if feature < 0 || feature >= len(ds.Features) || ds.Features[feature].Kind != dataset.Tensor || pictureKind(ds.Features[feature].Shape) == "vector" {
+		return nil, failf(404, "item %q has no image %d", p.ids[i], feature)
 	}
 	at := 0
-	for _, q := range ds.Features[:part] {
+	for _, q := range ds.Features[:feature] {
 		at += q.Width()
 	}
-	shape := ds.Features[part].Shape
-	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[part].Width()]
+	shape := ds.Features[feature].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Features[feature].Width()]
 	tone := tones(values)
 	var m image.Image
 	if len(shape) == 3 {
 		m = drawImage(values, shape, tone)
 	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
-		return nil, badRequest("axis %d, slice %d: the volume has %v", axis, slice, shape[1:])
+		return nil, badRequest("axis %d, slice %d: expected a slice of the volume %v", axis, slice, shape[1:])
 	} else {
 		m = drawSlice(values, shape, axis, slice, tone)
 	}

@@ -11,28 +11,28 @@ import (
 	"credence/internal/words"
 )
 
-// listAsked are the filters of a list of items.
+// listInput has the filters of a list of items.
 type listInput struct {
-	Rater    string   `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name everything is shown"`
-	Class    string   `query:"class" doc:"the class whose probability and width are meant; the second of two, otherwise the predicted one if none is named"`
+	Rater    string   `query:"rater" maxLength:"1024" doc:"name of the rater: votes of others on an item are hidden until the rater has voted on it; without a name everything is shown"`
+	Class    string   `query:"class" doc:"class of the probability and width; default the second of two classes, otherwise the predicted class"`
 	MinMean  float64  `query:"min_mean"`
 	MaxMean  float64  `query:"max_mean" default:"1"`
-	MinWidth float64  `query:"min_width" doc:"of the interval"`
+	MinWidth float64  `query:"min_width" doc:"minimum width of the interval"`
 	MaxWidth float64  `query:"max_width" default:"1"`
-	MinTop   float64  `query:"min_top" doc:"of the predicted class: the probability that it is the most probable one"`
+	MinTop   float64  `query:"min_top" doc:"minimum probability that the predicted class is the top class"`
 	MaxTop   float64  `query:"max_top" default:"1"`
 	Predict  string   `query:"predicted" doc:"the predicted class"`
-	Group    []string `query:"group,explode" doc:"column:value; of several values of a column any will do"`
-	Contains string   `query:"contains" maxLength:"1024" doc:"a part of the id, whatever its case"`
-	Order    string   `query:"order" enum:"value,input,width,mean" default:"value" doc:"value: of a vote, largest first"`
-	From     int      `query:"from" minimum:"0" doc:"how many to pass over"`
+	Group    []string `query:"group,explode" doc:"COLUMN:VALUE; several values of a column are alternatives"`
+	Contains string   `query:"contains" maxLength:"1024" doc:"substring of the id, case-insensitive"`
+	Order    string   `query:"order" enum:"value,input,width,mean" default:"value" doc:"value is the value of a vote, largest first"`
+	From     int      `query:"from" minimum:"0" doc:"number of items to skip"`
 	Limit    int      `query:"limit" minimum:"1" maximum:"10000" default:"100"`
 }
 
 // listedItem is an item of a list.
 type listedItem struct {
 	Item      string   `json:"item"`
-	Rank      int      `json:"rank" doc:"place among all items by the value of a vote"`
+	Rank      int      `json:"rank" doc:"rank among all items by the value of a vote"`
 	Predicted string   `json:"predicted"`
 	Class     string   `json:"class"`
 	Mean      float64  `json:"mean"`
@@ -41,14 +41,14 @@ type listedItem struct {
 	Top       float64  `json:"p_top"`
 	Gain      float64  `json:"next_gain"`
 	Variance  float64  `json:"variance"`
-	Votes     *float64 `json:"votes,omitempty" doc:"how many there are, unless they are hidden"`
-	Said      bool     `json:"said,omitempty" doc:"the rater voted, or cannot tell"`
+	Votes     *float64 `json:"votes,omitempty" doc:"number of votes, unless hidden"`
+	Said      bool     `json:"said,omitempty" doc:"the rater has voted or is undecided"`
 }
 
 type itemListBody struct {
 	Total int          `json:"total" doc:"items that pass the filters"`
 	Items []listedItem `json:"items"`
-	Next  int          `json:"next,omitempty" doc:"from where to go on, if there are more"`
+	Next  int          `json:"next,omitempty" doc:"value of from for the next page, if there are more"`
 }
 
 func (p *rankedItems) list(ctx context.Context, in *listInput) (*itemListBody, error) {
@@ -56,10 +56,9 @@ func (p *rankedItems) list(ctx context.Context, in *listInput) (*itemListBody, e
 	if err != nil {
 		return nil, err
 	}
-	classes := p.of.model.Classes
 	for _, name := range []string{in.Class, in.Predict} {
-		if name != "" && !slices.Contains(classes, name) {
-			return nil, noClass(name, classes)
+		if _, err := p.focus(name, 0); err != nil {
+			return nil, err
 		}
 	}
 	var list []int
@@ -98,7 +97,7 @@ func (p *rankedItems) groupsOf(filters []string) ([][]int, error) {
 		f := p.facets[at]
 		code := slices.Index(f.Levels, strings.TrimPrefix(text, f.Name+":"))
 		if code < 0 {
-			return nil, badRequest("group %q: %s is one of [%s]", text, f.Name, words.Few(f.Levels))
+			return nil, badRequest("group %q: expected %s to be one of [%s]", text, f.Name, words.Few(f.Levels))
 		}
 		groups[at] = append(groups[at], code)
 	}
@@ -160,22 +159,22 @@ func (p *rankedItems) listed(i int, rater, class string) listedItem {
 }
 
 type queueInput struct {
-	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024" doc:"who votes"`
-	From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
+	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024" doc:"name of the rater"`
+	From  int    `query:"from" minimum:"0" doc:"number of items to skip"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"10"`
 }
 
 // queueProgress is the progress of voting.
 type queueProgress struct {
-	Own      int     `json:"own" doc:"items that the rater voted on, or cannot tell"`
+	Own      int     `json:"own" doc:"items that the rater has voted on or marked as undecided"`
 	Left     int     `json:"left" doc:"items in the rater's queue"`
-	Votes    int     `json:"votes" doc:"votes of all raters in the file of votes that count"`
-	Raters   int     `json:"raters" doc:"how many cast them"`
+	Votes    int     `json:"votes" doc:"current votes of all raters in the vote file"`
+	Raters   int     `json:"raters" doc:"number of raters with current votes"`
 	Items    int     `json:"items" doc:"items with a prediction"`
 	First    float64 `json:"variance_first" doc:"sum of the variances of all items when the server started"`
-	Variance float64 `json:"variance" doc:"the same now"`
-	Next     float64 `json:"next_gain" doc:"what the next vote is expected to take off it"`
-	Takes    bool    `json:"takes_votes" doc:"the server keeps votes"`
+	Variance float64 `json:"variance" doc:"current sum of the variances of all items"`
+	Next     float64 `json:"next_gain" doc:"expected reduction in variance by the next vote"`
+	Takes    bool    `json:"takes_votes" doc:"whether the server accepts votes"`
 }
 
 type queueBody struct {
@@ -233,11 +232,11 @@ func (s *Server) skipItem(ctx context.Context, in *skipInput) (*struct{}, error)
 type undoInput struct {
 	Item  string `query:"item" required:"true" minLength:"1" maxLength:"1024"`
 	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024"`
-	Key   string `query:"key" maxLength:"128" doc:"the sender's name for the request: sent again with the same key, it counts once"`
+	Key   string `query:"key" maxLength:"128" doc:"idempotency key: a request that is sent again with the same key counts once"`
 }
 
 type savedBody struct {
-	Saved bool `json:"saved" doc:"true: it is on disk"`
+	Saved bool `json:"saved" doc:"true: the change is on disk"`
 }
 
 func (s *Server) undoVote(ctx context.Context, in *undoInput) (savedBody, error) {
@@ -250,8 +249,8 @@ func (s *Server) undoVote(ctx context.Context, in *undoInput) (savedBody, error)
 type progressBody struct {
 	Ready   bool   `json:"ready"`
 	Done    int    `json:"done" doc:"items predicted"`
-	Total   int    `json:"total" doc:"total; 0 if unknown"`
-	Version int    `json:"version" doc:"grows with every change"`
+	Total   int    `json:"total" doc:"number of items; 0 if unknown"`
+	Version int    `json:"version" doc:"incremented with every change"`
 	Error   string `json:"error,omitempty" doc:"why there are no items"`
 	Takes   bool   `json:"takes_votes"`
 }

@@ -24,14 +24,14 @@ import (
 // and is undecided. Other readers of the vote file treat the line as one without a vote.
 const cannotTell = "cannot-tell:"
 
-var errNoVotes = failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
+var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: start it with --votes FILE")
 
 // line returns a posted vote as a line of the vote file.
 func (a *apiVote) line() (votelog.Vote, error) {
 	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
 	switch {
 	case a.CannotTell && a.Label != "":
-		return v, badRequest("a vote for %q cannot also say that the rater cannot tell", a.Label)
+		return v, badRequest("expected a label or cannot_tell, found both (label %q)", a.Label)
 	case a.CannotTell:
 		v.Key = cannotTell + cmp.Or(a.Key, rand.Text())
 	default:
@@ -43,7 +43,7 @@ func (a *apiVote) line() (votelog.Vote, error) {
 // checkKey returns an error if a client's key has the reserved prefix.
 func checkKey(key string) error {
 	if strings.HasPrefix(key, cannotTell) {
-		return badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+		return badRequest("key: the prefix %s is reserved; use cannot_tell", cannotTell)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.
 	}
 	for _, c := range ds.Classes {
 		if !slices.Contains(m.model.Classes, c) {
-			return nil, fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(files, ", "), c, m.model.Classes)
+			return nil, fmt.Errorf("reading %s: class %q: expected one of %q", strings.Join(files, ", "), c, m.model.Classes)
 		}
 	}
 	return ds, nil
@@ -132,7 +132,7 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 		}
 	}
 	if unknown > 0 {
-		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(unknown, "item")))
+		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items were ignored", words.Plural(unknown, "item")))
 	}
 	return b
 }
@@ -228,12 +228,7 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 		w.Flush()
 		return &fileResponse{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
 	}
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	tasks, err := p.tasks(ctx, votes)
+	tasks, err := withItems(s, (*rankedItems).tasks)(ctx, &votes)
 	if err != nil {
 		return nil, err
 	}
@@ -247,14 +242,13 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 // counting returns the last line of each rater on each item, in the order of the file, without withdrawn
 // votes.
 func counting(lines []votelog.Vote) []votelog.Vote {
-	type who struct{ item, rater string }
-	last := map[who]int{}
+	last := map[itemRater]int{}
 	for i, v := range lines {
-		last[who{v.Item, v.Rater}] = i
+		last[itemRater{v.Item, v.Rater}] = i
 	}
 	var list []votelog.Vote
 	for i, v := range lines {
-		if last[who{v.Item, v.Rater}] == i && (v.Label != "" || isCannotTell(v)) {
+		if last[itemRater{v.Item, v.Rater}] == i && (v.Label != "" || isCannotTell(v)) {
 			list = append(list, v)
 		}
 	}
@@ -279,9 +273,9 @@ type annotation struct {
 
 // tasks returns the items with votes. A rater who is undecided is exported as a canceled
 // annotation.
-func (p *rankedItems) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
+func (p *rankedItems) tasks(ctx context.Context, votes *[]votelog.Vote) ([]task, error) {
 	list, place := []task{}, map[string]int{}
-	for n, v := range votes {
+	for n, v := range *votes {
 		if err := stopped(ctx, n); err != nil {
 			return nil, err
 		}

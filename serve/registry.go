@@ -3,9 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"maps"
@@ -20,6 +18,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/fault"
 	"credence/internal/words"
 	"credence/model"
 	"credence/predict"
@@ -40,7 +39,7 @@ type served struct {
 	dists         bool                // predictions are distributions
 	raters        *evaluate.RaterReport
 	noRaters      error        // why raters is nil
-	layouts       sync.Map     // layoutKey → *layout
+	layouts       sync.Map     // {level, MaxWidth, MinTop} → *layout with the default columns
 	kept          atomic.Int32 // number of layouts
 }
 
@@ -77,10 +76,10 @@ func newRegistry(path string, log *slog.Logger) (*registry, error) {
 	if len(c.models) > 0 {
 		return r, nil
 	}
-	for _, folder := range slices.Sorted(maps.Keys(c.broken)) {
-		return nil, c.broken[folder]
+	if len(c.broken) > 0 {
+		return nil, c.broken[slices.Min(slices.Collect(maps.Keys(c.broken)))]
 	}
-	return nil, fmt.Errorf("%s holds no trained model: expected the folder of a run, or a folder of such folders", path)
+	return nil, fmt.Errorf("no trained model in %s: expected the folder of a run, or a folder of runs", path)
 }
 
 // place is the location of a version of a model.
@@ -90,7 +89,7 @@ type place struct{ name, version, path string }
 func (r *registry) find() ([]place, error) {
 	info, err := os.Stat(r.path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", r.path, unwrapPath(err))
+		return nil, fault.Of(r.path, err)
 	}
 	if !info.IsDir() {
 		name := strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
@@ -121,14 +120,6 @@ func (r *registry) find() ([]place, error) {
 		}
 	}
 	return list, nil
-}
-
-// unwrapPath drops the operation and the path of an error, which the message already contains.
-func unwrapPath(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // subfolders returns the names of the subfolders of path, with numbers in numeric order.
@@ -174,7 +165,7 @@ func (r *registry) reload() error {
 		if err != nil {
 			next.broken[p.path] = err
 			if was := old.broken[p.path]; was == nil || was.Error() != err.Error() {
-				r.log.Error("a model cannot be read", "path", p.path, "error", err, "old_one_serves", before != nil)
+				r.log.Error("reading a model failed", "path", p.path, "error", err, "old_one_serves", before != nil)
 			}
 			if s = before; s == nil {
 				continue
@@ -237,7 +228,7 @@ func (r *registry) watch(ctx context.Context, every time.Duration) {
 			return
 		case <-tick.C:
 			if err := r.reload(); err != nil {
-				r.log.Error("models cannot be looked for", "error", err)
+				r.log.Error("checking for new models failed", "error", err)
 			}
 		}
 	}
@@ -271,13 +262,13 @@ func (r *registry) get(name, version string) (*served, error) {
 	c := r.current.Load()
 	if name == "" {
 		if len(c.models) != 1 {
-			return nil, badRequest("the models are %s: name one", words.Few(c.names()))
+			return nil, badRequest("expected the name of a model, one of %s", words.Few(c.names()))
 		}
 		name = c.names()[0]
 	}
 	versions := c.models[name]
 	if versions == nil {
-		return nil, failf(404, "there is no model %q; the models are %s", name, words.Few(c.names()))
+		return nil, failf(404, "unknown model %q: expected one of %s", name, words.Few(c.names()))
 	}
 	if version == "" {
 		return c.newest(name), nil
@@ -286,5 +277,5 @@ func (r *registry) get(name, version string) (*served, error) {
 	if i := slices.Index(have, version); i >= 0 {
 		return versions[i], nil
 	}
-	return nil, failf(404, "model %q has no version %q; it has %s", name, version, words.Few(have))
+	return nil, failf(404, "model %q: unknown version %q: expected one of %s", name, version, words.Few(have))
 }

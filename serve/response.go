@@ -32,15 +32,15 @@ func (a *resultBatch) list(dst []byte, one func(dst []byte, j int) ([]byte, erro
 // records appends one JSON object for each item, separated by commas.
 func (a *resultBatch) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
-		return dst, badRequest("%w: ask for fewer outputs", a.names)
+		return dst, badRequest("%w: request fewer outputs", a.names)
 	}
-	var cells []predict.Value
+	var values []predict.Value
 	return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 		if a.items[j].Err != nil {
 			return appendFailed(dst, &a.items[j]), nil
 		}
-		cells = a.table.Append(cells[:0], &a.rows[j])
-		dst = a.table.AppendJSON(dst, cells)
+		values = a.table.Append(values[:0], &a.rows[j])
+		dst = a.table.AppendJSON(dst, values)
 		if dist := a.items[j].Dist; a.full && dist != nil {
 			dst = appendParameters(dst[:len(dst)-1], dist)
 		}
@@ -82,32 +82,24 @@ func appendFailed(dst []byte, p *predict.Prediction) []byte {
 
 // appendParameters appends the parameters of a distribution to a JSON object without its closing brace.
 func appendParameters(dst []byte, dist *mixture.Dirichlet) []byte {
-	dst = append(dst, `,"weights":[`...)
-	for c := range dist.K() {
-		weight, _ := dist.Component(c)
-		dst = appendListed(dst, c, weight)
+	weights, alphas := make([]float64, dist.K()), []byte{}
+	for c := range weights {
+		var alpha []float64
+		weights[c], alpha = dist.Component(c)
+		alphas = append(appendNumbers(alphas, alpha), ',')
 	}
-	dst = append(dst, `],"alpha":[`...)
-	for c := range dist.K() {
-		_, alpha := dist.Component(c)
-		if c > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, '[')
-		for i, a := range alpha {
-			dst = appendListed(dst, i, a)
-		}
-		dst = append(dst, ']')
-	}
+	dst = appendNumbers(append(dst, `,"weights":`...), weights)
+	dst = append(append(dst, `,"alpha":[`...), alphas[:len(alphas)-1]...)
 	return append(dst, "]}"...)
 }
 
-// appendListed appends number i of a JSON array.
-func appendListed(dst []byte, i int, x float64) []byte {
-	if i > 0 {
-		dst = append(dst, ',')
+// appendNumbers appends a JSON array of one or more numbers.
+func appendNumbers(dst []byte, list []float64) []byte {
+	dst = append(dst, '[')
+	for _, x := range list {
+		dst = append(strconv.AppendFloat(dst, x, 'g', -1, 64), ',')
 	}
-	return strconv.AppendFloat(dst, x, 'g', -1, 64)
+	return append(dst[:len(dst)-1], ']')
 }
 
 // streamPredictions writes predictions as JSON lines, CSV or Parquet, as credence predict does. It works in
@@ -126,7 +118,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 	want.Top = want.Top && (!want.Wide || want.includes("p_top"))
 	if want.columns != nil {
 		if !want.Wide {
-			return badRequest("outputs can be chosen in the wide form alone: add wide=true")
+			return badRequest("outputs can only be chosen in the wide format: add wide=true")
 		}
 		want.Keep = want.keeps
 	}
@@ -134,7 +126,7 @@ func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *se
 	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
 	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
-		return badRequest("%w: ask for fewer outputs, or for the long form", err)
+		return badRequest("%w: request fewer outputs, or the long format", err)
 	}
 	p, err := m.begin(r.Context(), t, want)
 	if err != nil {
@@ -162,7 +154,7 @@ func (w *predictOptions) checkWide(classes int) error {
 	if !w.Wide || len(w.Levels) == 1 {
 		return nil
 	}
-	return exceeds("columns of the answer, one row per item", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
+	return exceeds("columns of the wide response", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
 }
 
 // cellMemory and groupMemory are the approximate bytes per unwritten value, in a batch and in a Parquet row group.
@@ -176,32 +168,26 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 		columns *= len(p.of.model.Classes) * p.want.levels()
 	}
 	var out predict.Writer
-	begin := func() (err error) {
-		w.Header().Set("Content-Type", responseTypes[form])
-		w.Header().Set("Trailer", warningsHeader)
-		setWarnings(w, p.warnings(false))
-		out, err = predict.NewWriter(w, rows)
-		return err
-	}
 	for b, err := range p.batches(ctx) {
 		if err == nil && out == nil {
-			err = begin()
+			w.Header().Set("Content-Type", responseTypes[form])
+			w.Header().Set("Trailer", warningsHeader)
+			setWarnings(w, p.warnings(false))
+			out, err = predict.NewWriter(w, rows)
 		}
 		if err != nil {
 			return err
 		}
 		values := len(b.Predictions) * columns
-		if values > batch {
-			if err := hold((values - batch) * cellMemory); err != nil {
-				return err
-			}
-			batch = values
-		}
-		if more := min(values, table.GroupValues-group); form == parquetForm && more > 0 {
-			if err := hold(more * groupMemory); err != nil {
-				return err
-			}
+		need := max(0, values-batch) * cellMemory
+		batch = max(batch, values)
+		if form == parquetForm {
+			more := max(0, min(values, table.GroupValues-group))
+			need += more * groupMemory
 			group += more
+		}
+		if err := hold(need); err != nil {
+			return err
 		}
 		if err := p.write(ctx, w, out, b.Predictions, form == linesForm); err != nil {
 			return err
@@ -210,11 +196,6 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				return err
 			}
-		}
-	}
-	if out == nil { // there are no items
-		if err := begin(); err != nil {
-			return err
 		}
 	}
 	if err := out.Close(); err != nil {
@@ -254,8 +235,8 @@ func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer,
 const warningsHeader = "Credence-Warnings"
 
 // warningsAbout documents the header.
-const warningsAbout = "of JSON lines, CSV and Parquet: a JSON array of warnings about the items predicted before the answer begins, " +
-	"1,024 or as many as batch says; the trailer of the same name has the warnings about all items"
+const warningsAbout = "for JSON lines, CSV and Parquet: a JSON array of warnings about the items of the first batch, " +
+	"1,024 items by default; the trailer of the same name has the warnings about all items"
 
 // maxHeader bounds the bytes of the header: proxies reject responses with more than a few kilobytes of headers.
 const maxHeader = 3 << 10
@@ -285,7 +266,7 @@ func headerText(list []string) string {
 		one := asciiJSON(s)
 		full := len(text)+len(one) > maxHeader
 		if full {
-			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: a JSON answer has them")
+			one = asciiJSON(words.Plural(len(list)-i, "further warning") + " too long for a header: see a JSON response")
 		}
 		if i > 0 {
 			text = append(text, ',')
@@ -302,12 +283,10 @@ func headerText(list []string) string {
 func asciiJSON(s string) []byte {
 	quoted, _ := json.Marshal(s)
 	var text []byte
-	for _, r := range string(quoted) {
-		if r < 0x7f {
-			text = append(text, byte(r))
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
+	for _, unit := range utf16.Encode([]rune(string(quoted))) {
+		if unit < 0x7f {
+			text = append(text, byte(unit))
+		} else {
 			text = fmt.Appendf(text, `\u%04x`, unit)
 		}
 	}

@@ -71,11 +71,11 @@ func FuzzRequests(f *testing.F) {
 		f.Add([]byte(s), 0)
 		f.Add([]byte(s), len(s)-5)
 	}
-	parts := []dataset.Feature{{Name: "age"}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "True"}}}
+	columns := []dataset.Feature{{Name: "age"}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "True"}}}
 	limits := &Limits{Rows: 10, Columns: 10, Values: 100}
-	m := &served{features: parts}
+	m := &served{features: columns}
 	f.Fuzz(func(t *testing.T, body []byte, length int) {
-		in := reader{scanner: newScanner(body), features: parts, limits: limits}
+		in := reader{scanner: newScanner(body), features: columns, limits: limits}
 		if frame, err := in.scoringInput(&predictOptions{level: 0.9}); err == nil {
 			checkFrame(t, frame)
 		}

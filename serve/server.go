@@ -64,10 +64,10 @@ func (o *Options) complete() error {
 	}
 	o.BasePath = strings.TrimSuffix(o.BasePath, "/")
 	if o.BasePath != "" && !strings.HasPrefix(o.BasePath, "/") {
-		return fmt.Errorf("base path %q: expected one that begins with /", o.BasePath)
+		return fmt.Errorf("base path %q: expected a path that begins with /", o.BasePath)
 	}
 	if o.Reload < 0 {
-		return fmt.Errorf("reload %v: expected a time that is not negative", o.Reload)
+		return fmt.Errorf("reload interval %v: expected at least 0", o.Reload)
 	}
 	if err := checkAbstention(o.MaxWidth, o.MinTop); err != nil {
 		return err
@@ -123,9 +123,7 @@ func New(o Options) (*Server, error) {
 	s.labelStudio(mux)
 	s.operations(mux)
 	s.api(mux)
-	if err := s.page(mux); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.page(mux)
 	s.handler = s.guard(mux)
 	return s, nil
 }
@@ -133,9 +131,9 @@ func New(o Options) (*Server, error) {
 // logVotes logs that votes cannot be written, or that they can be written again if err is nil.
 func (s *Server) logVotes(err error) {
 	if err != nil {
-		s.options.Log.Error("votes cannot be written", "error", err)
+		s.options.Log.Error("writing votes failed", "error", err)
 	} else {
-		s.options.Log.Info("votes are written again")
+		s.options.Log.Info("votes can be written again")
 	}
 }
 
@@ -190,7 +188,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) 
 	defer cancel()
 	err := hs.Shutdown(last)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.Join(errors.New("requests were still at work after ten seconds"), hs.Close())
+		err = errors.Join(errors.New("requests were still in progress after ten seconds"), hs.Close())
 	}
 	<-done
 	return err
@@ -203,13 +201,13 @@ func Listen(addr string) (net.Listener, error) {
 		return net.Listen("tcp", addr)
 	}
 	l, err := net.Listen("unix", path)
-	if err == nil || !inUse(path) {
+	if info, statErr := os.Lstat(path); err == nil || statErr != nil || info.Mode()&os.ModeSocket == 0 {
 		return l, err
 	}
 	// A socket without a listener was left behind by a process that has exited.
 	if c, dialErr := net.Dial("unix", path); dialErr == nil {
 		c.Close()
-		return nil, fmt.Errorf("%s: another process listens there", path)
+		return nil, fmt.Errorf("%s: another process is listening on this socket", path)
 	}
 	if err := os.Remove(path); err != nil {
 		return nil, err
@@ -217,24 +215,8 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// inUse reports whether there is a socket at path.
-func inUse(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSocket != 0
-}
-
 // Loopback reports whether an address can only be reached from this machine.
 func Loopback(addr string) bool {
-	if strings.HasPrefix(addr, "unix:") {
-		return true
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	host, _, _ := net.SplitHostPort(addr) // "" if addr has no port
+	return strings.HasPrefix(addr, "unix:") || host == "localhost" || net.ParseIP(host).IsLoopback()
 }

@@ -112,7 +112,7 @@ func TestVotesWithoutSpace(t *testing.T) {
 	expect(201, "", "POST", "/api/v1/votes", vote("i2", "no"))
 	expect(200, "true", "GET", "/v2/health/ready", "")
 	expect(200, "credence_votes_writable 1\n", "GET", "/metrics", "")
-	if text := logged.String(); !strings.Contains(text, "votes are written again") {
+	if text := logged.String(); !strings.Contains(text, "votes can be written again") {
 		t.Errorf("logged\n%s", text)
 	}
 	ds, err := dataset.ReadVotes(context.Background(), file, dataset.VotesOptions{}) // the server still holds it

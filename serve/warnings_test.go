@@ -12,7 +12,7 @@ import (
 // TestUnknownLevels: every protocol warns about a level that was not in training.
 func TestUnknownLevels(t *testing.T) {
 	_, url := start(t, Options{})
-	const want = `column "sex": 1 of 1 value have a level that training did not have, such as "ü", and count as unknown`
+	const want = `column "sex": 1 of 1 value have a level that is not in the training data, such as "ü", and are treated as unknown`
 	for name, c := range map[string]struct{ path, kind, body string }{
 		"OIP": {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[30]},` +
 			`{"name":"sex","shape":[1],"datatype":"BYTES","data":["%s"]}]}`},
@@ -65,7 +65,7 @@ func TestWarningsTrailer(t *testing.T) {
 	if got := resp.Header.Get(warningsHeader); got != "" {
 		t.Errorf("the header has %q, before the row is read", got)
 	}
-	want := `["column \"sex\": 1 of 2,049 values have a level that training did not have, such as \"z\", and count as unknown"]`
+	want := `["column \"sex\": 1 of 2,049 values have a level that is not in the training data, such as \"z\", and are treated as unknown"]`
 	if got := resp.Trailer.Get(warningsHeader); got != want {
 		t.Errorf("the trailer has %q, want %q", got, want)
 	}
@@ -80,7 +80,7 @@ func TestHeaderText(t *testing.T) {
 		{[]string{"a \"b\"\n\x7f"}, `["a \"b\"\n\u007f"]`},
 		{[]string{"ä", "😀", "\xff"}, `["\u00e4","\ud83d\ude00","\ufffd"]`},
 		{[]string{long, long, long, long, "y"}, `["` + long + `","` + long + `","` + long +
-			`","2 further warnings too long for a header: a JSON answer has them"]`},
+			`","2 further warnings too long for a header: see a JSON response"]`},
 	} {
 		got := headerText(c.list)
 		if got != c.want {

@@ -1,22 +1,22 @@
 package train
 
 import (
+	"runtime"
 	"testing"
-
-	"credence/internal/par"
+	"time"
 )
 
 func TestStepDoesNotAllocate(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, threads := range []int{1, 2} {
-		par.SetThreads(threads)
+		runtime.GOMAXPROCS(threads)
 		for _, name := range []string{"mlp", "lenet5"} {
 			w := workload(t, name)
 			// A worker allocates its working memory when it first gets a piece of a
 			// layer, which on a busy machine may take a few steps.
-			n := 1.0
+			n := 1
 			for range 20 {
-				if n = testing.AllocsPerRun(5, func() { w.Step() }); n == 0 {
+				if n = w.Time(5 * time.Nanosecond).AllocsPerStep; n == 0 {
 					break
 				}
 			}

@@ -44,9 +44,9 @@ func ParseAugment(text string) (Augment, error) {
 	case "none":
 		return noChanges, nil
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		name, value, given := strings.Cut(part, "=")
+	for change := range strings.SplitSeq(text, ",") {
+		change = strings.TrimSpace(change)
+		name, value, given := strings.Cut(change, "=")
 		var err error
 		switch {
 		case name == "flip" && !given:
@@ -58,10 +58,10 @@ func ParseAugment(text string) (Augment, error) {
 		case name == "noise" && given:
 			a.Noise, err = strconv.ParseFloat(value, 64)
 		default:
-			return a, fmt.Errorf("%q is not one of shift=N, flip, intensity=X, noise=X", part)
+			return a, fmt.Errorf("expected shift=N, flip, intensity=X or noise=X, found %q", change)
 		}
 		if err != nil {
-			return a, fmt.Errorf("%q: %q is not a number", part, value)
+			return a, fmt.Errorf("%q: expected a number, found %q", change, value)
 		}
 	}
 	return a, a.check()
@@ -96,11 +96,11 @@ func (a Augment) String() string {
 func (a Augment) check() error {
 	switch {
 	case a.Shift < 0 || a.Shift > 1000:
-		return fmt.Errorf("shift %d, want between 0 and 1000", a.Shift)
+		return fmt.Errorf("shift %d: expected between 0 and 1000", a.Shift)
 	case !(a.Intensity >= 0 && a.Intensity < 1):
-		return fmt.Errorf("intensity %v, want at least 0 and less than 1", a.Intensity)
+		return fmt.Errorf("intensity %v: expected at least 0 and less than 1", a.Intensity)
 	case !(a.Noise >= 0 && a.Noise <= 10):
-		return fmt.Errorf("noise %v, want between 0 and 10", a.Noise)
+		return fmt.Errorf("noise %v: expected between 0 and 10", a.Noise)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (a Augment) fits(t *dataset.Transform) error {
 	case a.none():
 		return nil
 	case len(gridInputs(t)) == 0:
-		return errors.New("augmentation is for images and volumes, and the features have none")
+		return errors.New("augmentation: expected images or volumes among the features, found none")
 	}
 	return a.check()
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
 	"credence/dataset"
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -210,13 +210,13 @@ func TestAugmentTrainingOnly(t *testing.T) {
 
 // Neither reading ahead nor the number of threads decides anything.
 func TestReadAhead(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, augment := range map[string]Augment{"plain": {}, "augmented": {Shift: 1, Flip: true, Noise: 0.1}} {
 		ds := pictures(60)
 		o := Options{Network: flat, Epochs: 4, Ensemble: 2, Seed: 1, Augment: augment}
 		want := encoded(t, fitted(t, ds, o).Model)
 		for _, threads := range []int{1, 2, 5} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			o.Memory = 1
 			if !bytes.Equal(encoded(t, fitted(t, ds, o).Model), want) {
 				t.Errorf("%s, %d threads: another model", name, threads)
@@ -236,20 +236,20 @@ func TestParseAugment(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"rotate=3":    `"rotate=3" is not one of shift=N, flip, intensity=X, noise=X`,
-		"flip=1":      `"flip=1" is not one of shift=N, flip, intensity=X, noise=X`,
-		"shift":       `"shift" is not one of shift=N, flip, intensity=X, noise=X`,
-		"shift=2,":    `"" is not one of shift=N, flip, intensity=X, noise=X`,
-		"shift=1.5":   `"shift=1.5": "1.5" is not a number`,
-		"shift=-1":    "shift -1, want between 0 and 1000",
-		"intensity=1": "intensity 1, want at least 0 and less than 1",
-		"noise=NaN":   "noise NaN, want between 0 and 10",
+		"rotate=3":    `expected shift=N, flip, intensity=X or noise=X, found "rotate=3"`,
+		"flip=1":      `expected shift=N, flip, intensity=X or noise=X, found "flip=1"`,
+		"shift":       `expected shift=N, flip, intensity=X or noise=X, found "shift"`,
+		"shift=2,":    `expected shift=N, flip, intensity=X or noise=X, found ""`,
+		"shift=1.5":   `"shift=1.5": expected a number, found "1.5"`,
+		"shift=-1":    "shift -1: expected between 0 and 1000",
+		"intensity=1": "intensity 1: expected at least 0 and less than 1",
+		"noise=NaN":   "noise NaN: expected between 0 and 10",
 	} {
 		if _, err := ParseAugment(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := Fit(t.Context(), simulated(30, 3, 1), Options{Augment: Augment{Flip: true}}); err == nil || err.Error() != "training options: augmentation is for images and volumes, and the features have none" {
+	if _, err := Fit(t.Context(), simulated(30, 3, 1), Options{Augment: Augment{Flip: true}}); err == nil || err.Error() != "training options: augmentation: expected images or volumes among the features, found none" {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,9 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	}
 	found.Resolution = c.Resolution
 	*c = found
-	if c.Uncertain() {
+	if c.Leak {
+		f.warn(Leak, c.Network, c.NetworkSE, f.leakAdvice(ctx))
+	} else if c.Uncertain() {
 		f.warn(UnclearWidths, c.Ratio, c.RatioSE)
 	}
 	if f.folds > 0 {
@@ -104,6 +106,7 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) 
 		place[j] = at
 	}
 	h := calibrate.NewHeldOut(len(f.ds.Classes), f.foldCount())
+	named := f.fewRaters()
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
 		if seen[r.fold] || len(r.held) == 0 {
@@ -119,7 +122,8 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) 
 		if r.cross != nil && r.cross.best != nil {
 			var err error
 			heldOutputs := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
-			if decoded, err = head.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
+			decode := head.DecodeOptions{Threads: f.o.Threads}
+			if decoded, err = decode.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
 				return nil, err
 			}
 		}
@@ -131,9 +135,29 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) 
 				continue
 			}
 			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.foldOf(place[j]))
+			if named != nil {
+				h.AddNamed(&decoded[k], named[j])
+			}
 		}
 	}
 	return h, nil
+}
+
+// fewRaters returns the votes of each item by named raters, if these are few; otherwise it makes no difference who cast
+// a vote.
+func (f *fitting) fewRaters() [][]head.Rating {
+	count := make([]int, len(f.ds.Raters))
+	for _, r := range f.ds.Ratings {
+		count[r.Rater]++
+	}
+	if f.ratersKnown || !calibrate.FewRaters(count) {
+		return nil
+	}
+	named := make([][]head.Rating, f.ds.Len())
+	for _, r := range f.ds.Ratings {
+		named[r.Item] = append(named[r.Item], head.Rating(r))
+	}
+	return named
 }
 
 // crossFit scales the held-out predictions of each part by the calibration found from the other parts.
@@ -145,7 +169,7 @@ func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.
 			return err
 		}
 	}
-	par.For(len(f.voted), func(at int) {
+	par.Limit(f.o.Threads).For(len(f.voted), func(at int) {
 		if a := res.OutOfFold[f.voted[at]]; a != nil {
 			cs[f.foldOf(at)].Apply(a)
 		}

@@ -58,8 +58,16 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if raterModels[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
-		if err := f.predictWith(h, by, items, before); err != nil {
+		outputs, err := f.outputs(h, by, 0, items)
+		if err != nil {
 			return err
+		}
+		decoded, err := head.DecodeOptions{Threads: f.o.Threads}.Decode(h, outputs, len(items))
+		if err != nil {
+			return err
+		}
+		for k, j := range items {
+			before[j] = &decoded[k]
 		}
 	}
 	return f.compareLosses(c, res, before, raterModels)
@@ -112,11 +120,7 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	if m.RaterModel == nil {
 		return nil, nil
 	}
-	own := make([][][]float32, len(by))
-	for i, n := range by {
-		own[i] = ownValues(n)
-	}
-	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, own...)
+	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, owns(by)...)
 }
 
 // loss returns the negative log-likelihood of the votes on item j: marginal for methods without joint

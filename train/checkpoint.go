@@ -134,10 +134,10 @@ func (r *run) resume() error {
 // restore sets the run to its state at a checkpoint.
 func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
-		return errors.New("the file is not a checkpoint")
+		return errors.New("expected a checkpoint, found another kind of file")
 	}
 	if v := f.Metadata["format_version"]; v != checkpointVersion {
-		return fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion)
+		return fmt.Errorf("expected checkpoint version %s, found %s", checkpointVersion, v)
 	}
 	var mark fingerprint
 	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
@@ -170,11 +170,11 @@ func (r *run) restore(f *safetensors.File) error {
 func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
-		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
+		return fmt.Errorf("%w: the data differ (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
 	case f.Kernel != old.Kernel && !onGPU(f.Kernel) && !onGPU(old.Kernel):
 		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", what, f.Kernel, old.Kernel, old.Kernel)
 	case !bytes.Equal(f.Config, old.Config):
-		return fmt.Errorf("%w: the configuration is not the same: %s", what, difference(f.Config, old.Config))
+		return fmt.Errorf("%w: the configuration differs: %s", what, difference(f.Config, old.Config))
 	}
 	return nil
 }
@@ -233,15 +233,10 @@ func CleanCheckpoint(folder string) error {
 // RemoveCheckpoint removes the checkpoints of a fit from a folder, and the folder if
 // it is empty then.
 func RemoveCheckpoint(folder string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), checkpointSuffix) {
-			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-				return err
-			}
+	names, _ := fs.Glob(os.DirFS(folder), "*"+checkpointSuffix) // CleanCheckpoint reports a folder that cannot be read
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			return err
 		}
 	}
 	return CleanCheckpoint(folder)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/rng"
+	"credence/internal/words"
 )
 
 // choose checks the data, completes the options and divides the items.
@@ -56,10 +58,17 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	if f.transform.Width() == 0 {
-		return nil, errors.New("the data have no features to learn from")
+		return nil, errors.New("the data have no features")
 	}
 	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
+	}
+	grouped, copies, err := dataset.GroupDuplicates(ds)
+	if err != nil {
+		return nil, err
+	}
+	if f.ds = grouped; copies > 0 {
+		f.warn(Duplicates, words.Plural(copies, "item"))
 	}
 	return f, f.divide()
 }
@@ -79,9 +88,9 @@ func (f *fitting) setMethod(m head.Method) (err error) {
 func (f *fitting) checkVotes(o *Options) error {
 	switch len(f.ds.Classes) {
 	case 0:
-		return errors.New("no votes for any class: there is nothing to learn")
+		return errors.New("expected votes for at least two classes, found none")
 	case 1:
-		return fmt.Errorf("all votes are for class %q: there is nothing to distinguish", f.ds.Classes[0])
+		return fmt.Errorf("expected votes for at least two classes, found only %q", f.ds.Classes[0])
 	}
 	for j := range f.ds.Len() {
 		if m := f.ds.VotesOf(j); m > 0 {
@@ -91,11 +100,11 @@ func (f *fitting) checkVotes(o *Options) error {
 	}
 	for _, j := range o.Held {
 		if j < 0 || j >= f.ds.Len() {
-			return fmt.Errorf("training options: held-out item %d of %d", j, f.ds.Len())
+			return fmt.Errorf("training options: held-out item %d: expected 0 to %d", j, f.ds.Len()-1)
 		}
 	}
 	if len(f.voted) < 4 {
-		return fmt.Errorf("too few items with votes to train on: %d, expected at least 4", len(f.voted))
+		return fmt.Errorf("expected at least 4 items with votes to train on, found %d", len(f.voted))
 	}
 	return nil
 }
@@ -130,11 +139,10 @@ func (f *fitting) divide() error {
 	}
 	if o.Held != nil {
 		if held := f.holdOut(o.Held); held == 0 || held == len(f.voted) {
-			return fmt.Errorf("%d of %d items with votes are held out: there is nothing to stop by, or to train on", held, len(f.voted))
+			return fmt.Errorf("%d of %d items with votes are held out: expected some held out and some to train on", held, len(f.voted))
 		}
 		return nil
 	}
-	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
 	case len(f.voted) >= manyItems && o.Patience >= 0:
 		// All networks hold out the same items: predictions for more would take more memory than the
@@ -144,22 +152,17 @@ func (f *fitting) divide() error {
 		f.fixedHoldOut = true
 		return err
 	case o.Ensemble > 1:
-		parts = min(max(o.Ensemble, 5), 10)
-		f.folds = parts
+		f.folds = min(max(o.Ensemble, 5), 10)
 	case o.Patience < 0:
 		f.holdOut(nil)
 		return nil
 	case len(f.voted) < RefitItems:
-		parts = 5
-		f.folds = parts
+		f.folds = 5
 	}
-	var err error
-	var n int
-	if f.fold, n, err = foldsOf(f.ds, f.voted, min(parts, len(f.voted)/2), o.Seed); err != nil {
-		return err
-	}
-	f.folds = min(f.folds, n)
-	return nil
+	most := cmp.Or(f.folds, max(2, int(1/o.HeldOut+0.5)))
+	fold, n, err := foldsOf(f.ds, f.voted, min(most, len(f.voted)/2), o.Seed)
+	f.fold, f.folds = fold, min(f.folds, n)
+	return err
 }
 
 // holdOut holds items out of all networks, and returns the number of them that have votes.
@@ -181,7 +184,7 @@ func (f *fitting) holdOut(items []int) (voted int) {
 // foldsOf divides the items with votes into similar folds, at most the given
 // number and never more than there are groups. It returns the fold of each item
 // and the number of folds.
-func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
+func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (fold []int, n int, err error) {
 	folds, err := dataset.Folds(ds, voted, most, seed)
 	if err != nil {
 		return nil, 0, err
@@ -192,11 +195,11 @@ func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []in
 			of[j] = int32(f)
 		}
 	}
-	part = make([]int, len(voted))
+	fold = make([]int, len(voted))
 	for at, j := range voted {
-		part[at] = int(of[j])
+		fold[at] = int(of[j])
 	}
-	return part, len(folds), nil
+	return fold, len(folds), nil
 }
 
 // order returns a permutation of the items for an epoch of a run.
@@ -243,10 +246,10 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 		return nil, nil
 	}
 	if o.ClassWeights != nil && len(o.ClassWeights) != len(ds.Classes) {
-		return nil, fmt.Errorf("%d class weights for %d classes %q", len(o.ClassWeights), len(ds.Classes), ds.Classes)
+		return nil, fmt.Errorf("expected a weight for each of the classes %q, found %d", ds.Classes, len(o.ClassWeights))
 	}
 	if o.ItemWeights != nil && len(o.ItemWeights) != ds.Len() {
-		return nil, fmt.Errorf("%d item weights for %d items", len(o.ItemWeights), ds.Len())
+		return nil, fmt.Errorf("expected %d item weights, found %d", ds.Len(), len(o.ItemWeights))
 	}
 	w := make([]float64, ds.Len())
 	sum := 0.0
@@ -263,7 +266,7 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 			w[j] *= mean / ds.VotesOf(j)
 		}
 		if !(w[j] >= 0 && w[j] < 1e9) {
-			return nil, fmt.Errorf("item %q has weight %v, want between 0 and 1e9", ds.Items[j], w[j])
+			return nil, fmt.Errorf("item %q has weight %v: expected between 0 and 1e9", ds.Items[j], w[j])
 		}
 		sum += w[j]
 	}

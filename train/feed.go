@@ -22,6 +22,8 @@ type inputs struct {
 	cached []float32       // [N, width] or nil
 	memory *dataset.Memory // raw rows, or nil if they are not in memory
 
+	threads par.Limit // of the loops that read a batch
+
 	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head needs them.
 	ratings []dataset.Rating
 	first   []int32
@@ -65,12 +67,12 @@ const manyItems = 1_000_000
 // defaultMemory is the default memory limit of inputs, in bytes.
 const defaultMemory = 2 << 30
 
-func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs, error) {
+func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64, threads int) (*inputs, error) {
 	rows, err := t.Training(ds)
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{ds: ds, rows: rows, width: rows.Width(), memory: inMemory(ds.Rows)}
+	in := &inputs{ds: ds, rows: rows, width: rows.Width(), memory: inMemory(ds.Rows), threads: par.Limit(threads)}
 	if memory <= 0 {
 		memory = defaultMemory
 	}
@@ -80,7 +82,7 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 	}
 	cache := make([]float32, n*in.width)
 	errs := make([]error, n)
-	par.For(n, func(i int) { errs[i] = rows.ReadRow(i, cache[i*in.width:(i+1)*in.width]) })
+	in.threads.For(n, func(i int) { errs[i] = rows.ReadRow(i, cache[i*in.width:(i+1)*in.width]) })
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
@@ -137,14 +139,6 @@ func (b *batch) put(in *inputs, j, item int) error {
 		return nil
 	}
 	return in.rows.ReadRow(item, x)
-}
-
-// content returns the inputs and votes.
-func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
-	d := len(in.ds.Classes)
-	return b.x[:b.n*in.width], head.Batch{
-		Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings,
-	}
 }
 
 // feed returns batches of inputs in order. While one is trained on, goroutines of
@@ -246,9 +240,9 @@ func (f *feed) fill(b *batch, items []int) error {
 	f.errs = slices.Grow(f.errs[:0], n)[:n]
 	clear(f.errs)
 	if f.free == nil {
-		par.For(n, f.piece)
+		f.in.threads.For(n, f.piece)
 	} else {
-		workers := min(par.Threads(), n)
+		workers := min(f.in.threads.Workers(), n)
 		var wait sync.WaitGroup
 		for w := range workers {
 			wait.Go(func() {
@@ -282,8 +276,9 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 		}
 		f.hand = <-f.ready
 	}
-	x, votes = f.hand.content(f.in)
-	return x, votes, f.hand.err
+	b, d := f.hand, len(f.in.ds.Classes)
+	votes = head.Batch{Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings}
+	return b.x[:b.n*f.in.width], votes, b.err
 }
 
 // readPiece reads piece i of the items of a batch.

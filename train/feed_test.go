@@ -42,7 +42,7 @@ func feedOf(t *testing.T, rows dataset.Rows, memory int64) (*inputs, *feed) {
 	if rows != nil {
 		ds.Rows = rows
 	}
-	in, err := newInputs(ds, tr, memory)
+	in, err := newInputs(ds, tr, memory, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFeedLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := newInputs(ds, tr, 1)
+	in, err := newInputs(ds, tr, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,8 +110,7 @@ type fitting struct {
 	warnings     []evaluate.Message
 
 	raterSet    raterSet                 // raters that the likelihood may model
-	declined    evaluate.Message         // why raters are not modelled, see decide
-	tryRaters   bool                     // whether to decide by held-out votes
+	declined    evaluate.Message         // why raters are not modelled; if empty, held-out votes decide
 	ratersKnown bool                     // whether the likelihood models raters
 	prefix      string                   // of the names of runs
 	raterModels map[int]*head.RaterModel // by fold, of the networks that hold it out
@@ -134,8 +133,8 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	}
 	var hash sync.WaitGroup
 	var unread error
-	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // concurrently with inputs: both read all data
-	f.in, err = newInputs(f.ds, f.transform, f.o.Memory)
+	hash.Go(func() { f.mark.Data, unread = ds.Hash() }) // concurrently with inputs: both read all data
+	f.in, err = newInputs(f.ds, f.transform, f.o.Memory, f.o.Threads)
 	hash.Wait()
 	if err = cmp.Or(err, unread); err != nil {
 		return nil, err
@@ -302,7 +301,13 @@ func (f *fitting) train(ctx context.Context, runs []*run) error {
 	f.outlook = newOutlook(runs)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	slots, errs := make(chan bool, par.Threads()), make(chan error, len(runs))
+	threads := par.Limit(f.o.Threads).Workers()
+	if f.o.Threads > 0 {
+		// Loops of networks run one at a time on several cores, so one of them may use all threads left.
+		f.limit(1 + max(0, threads-len(runs)))
+		defer f.limit(f.o.Threads)
+	}
+	slots, errs := make(chan bool, threads), make(chan error, len(runs))
 	var workers sync.WaitGroup
 	for _, r := range runs {
 		slots <- true
@@ -317,6 +322,14 @@ func (f *fitting) train(ctx context.Context, runs []*run) error {
 	workers.Wait()
 	close(errs)
 	return <-errs
+}
+
+// limit sets the largest number of threads of a loop.
+func (f *fitting) limit(threads int) {
+	f.in.threads, f.task.Threads = par.Limit(threads), threads
+	if _, ok := f.o.Engine.(nn.CPU); ok {
+		f.o.Engine = nn.CPU{Cores: threads}
+	}
 }
 
 // without returns the items of a that are not in b.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/model"
 )
@@ -94,8 +94,8 @@ func TestComplete(t *testing.T) {
 		want  string
 	}{
 		{1, Options{}, "second vote"},
-		{2, Options{Network: "lenet5"}, "lenet5 takes items with 2 spatial dimensions"},
-		{2, Options{Ensemble: -1}, "ensemble -1, want between 1 and 1000"},
+		{2, Options{Network: "lenet5"}, "lenet5 expects features with 2 spatial dimensions"},
+		{2, Options{Ensemble: -1}, "ensemble -1: expected between 1 and 1000"},
 	} {
 		if _, err := Complete(simulated(60, c.votes, 1), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
@@ -141,13 +141,13 @@ func TestFitLearns(t *testing.T) {
 
 // TestFitThreads: a fit gives the same bytes on one thread and on several.
 func TestFitThreads(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	ds := simulated(150, 3, 2)
 	o := quick()
 	o.Ensemble = 3
 	var want []byte
 	for _, threads := range []int{1, 2, 3} {
-		par.SetThreads(threads)
+		runtime.GOMAXPROCS(threads)
 		got := encoded(t, fitted(t, ds, o).Model)
 		if want == nil {
 			want = got
@@ -259,19 +259,19 @@ func TestFitRefuses(t *testing.T) {
 		want string
 	}{
 		{one, func(*Options) {}, "collect a second vote"},
-		{few, func(*Options) {}, "too few items with votes to train on: 3, expected at least 4"},
+		{few, func(*Options) {}, "expected at least 4 items with votes to train on, found 3"},
 		{good, func(o *Options) { o.Network = "alexnet" }, `"alexnet"`},
-		{good, func(o *Options) { o.Network = "lenet5" }, "lenet5 takes items with 2 spatial dimensions"},
+		{good, func(o *Options) { o.Network = "lenet5" }, "lenet5 expects features with 2 spatial dimensions"},
 		{good, func(o *Options) { o.Network = "[{type: dense, outt: 3}]" }, `has no key "outt"`},
-		{good, func(o *Options) { o.Network = "[{type: dense, out: 3}]" }, "network gives 3 outputs"},
+		{good, func(o *Options) { o.Network = "[{type: dense, out: 3}]" }, "found 3"},
 		{good, func(o *Options) { o.Optimizer = "lion" }, `optimizer "lion"`},
 		{good, func(o *Options) { o.Schedule = "linear" }, `schedule "linear"`},
 		{good, func(o *Options) { o.Dropout = 1 }, "dropout 1"},
-		{good, func(o *Options) { o.Head = head.Mixture{Components: -1} }, "components -1"},
-		{good, func(o *Options) { o.Head = head.Mixture{Limit: 30} }, "limit 30"},
+		{good, func(o *Options) { o.Head = head.Mixture{Components: -1} }, "components: expected at least 1, found -1"},
+		{good, func(o *Options) { o.Head = head.Mixture{Limit: 30} }, "limit: expected at most 20, found 30"},
 		{good, func(o *Options) { o.HeldOut = 0.7 }, "held-out share 0.7"},
-		{good, func(o *Options) { o.Held = []int{50} }, "held-out item 50 of 50"},
-		{good, func(o *Options) { o.ClassWeights = []float64{1} }, "1 class weights for 2 classes"},
+		{good, func(o *Options) { o.Held = []int{50} }, "held-out item 50: expected 0 to 49"},
+		{good, func(o *Options) { o.ClassWeights = []float64{1} }, `expected a weight for each of the classes ["no" "yes"], found 1`},
 		{good, func(o *Options) { o.ItemWeights = make([]float64, 50) }, "all items have weight 0"},
 		{good, func(o *Options) { o.Ensemble = -2 }, "ensemble -2"},
 	} {

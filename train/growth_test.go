@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/nn"
 )
@@ -21,7 +21,7 @@ type growth struct {
 
 // BenchmarkGrowth shows how the time of a step grows with each of its sizes.
 func BenchmarkGrowth(b *testing.B) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	base := growth{batch: 64, features: 2, components: 10, classes: 2, votes: 2, threads: 1}
 	run := func(name string, values []int, set func(g *growth, v int)) {
 		for _, v := range values {
@@ -47,7 +47,7 @@ func BenchmarkGrowth(b *testing.B) {
 // build returns a network of two hidden layers of 64 and a fixed batch.
 func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 	b.Helper()
-	par.SetThreads(g.threads)
+	runtime.GOMAXPROCS(g.threads)
 	h, err := head.Mixture{Components: g.components}.New(head.Task{Classes: g.classes})
 	if err != nil {
 		b.Fatal(err)
@@ -81,14 +81,14 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 // BenchmarkFitRows shows how one epoch of a whole fit grows with rows, features and threads:
 // features in memory, one network, no references.
 func BenchmarkFitRows(b *testing.B) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, c := range []struct{ rows, features, threads int }{
 		{10_000, 50, 2}, {100_000, 50, 2}, {1_000_000, 50, 2},
 		{100_000, 10, 2}, {100_000, 250, 2}, {100_000, 50, 1},
 	} {
 		b.Run(fmt.Sprintf("rows=%d/features=%d/threads=%d", c.rows, c.features, c.threads), func(b *testing.B) {
 			ds := manyRows(c.rows, c.features)
-			par.SetThreads(c.threads)
+			runtime.GOMAXPROCS(c.threads)
 			for b.Loop() {
 				o := Options{Epochs: 1, Ensemble: 1, Batch: largeBatch, Widths: []int{128, 128}, NoReferences: true}
 				if _, err := Fit(b.Context(), ds, o); err != nil {

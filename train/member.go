@@ -32,7 +32,7 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 		return nil, o, err
 	}
 	if member < 0 || member >= f.o.Ensemble {
-		return nil, o, fmt.Errorf("training options: member %d of %d", member, f.o.Ensemble)
+		return nil, o, fmt.Errorf("training options: member %d: expected 0 to %d", member, f.o.Ensemble-1)
 	}
 	for _, p := range f.o.Members {
 		if p.Member == member {
@@ -42,8 +42,8 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 	if err := f.openCheckpoints(); err != nil {
 		return nil, o, err
 	}
-	part, err := f.member(ctx, member)
-	return part, f.o, err
+	result, err := f.member(ctx, member)
+	return result, f.o, err
 }
 
 // member trains one member without raters and, if they may help, with them.
@@ -52,7 +52,7 @@ func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error)
 	if err != nil {
 		return nil, err
 	}
-	if f.o.Raters == "auto" && f.tryRaters {
+	if f.o.Raters == "auto" && f.declined.Kind == "" {
 		likely, err := f.suggestRaters(ctx, runs)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: raters were still being compared", ErrStopped)
@@ -119,9 +119,9 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	return gain > 0, err
 }
 
-// ErrPart is the error when a member result cannot be joined: it belongs to other data, another
+// ErrOtherRun is the error when a member result cannot be joined: it belongs to other data, another
 // configuration, another instruction set or another version.
-var ErrOtherRun = errors.New("the part belongs to another run")
+var ErrOtherRun = errors.New("the member belongs to another run")
 
 // MemberResult is the result of training one member of an ensemble in a separate process: its networks, their
 // outputs for the items they held out, and how training went. It depends only on the data, the
@@ -154,23 +154,23 @@ const (
 	memberVersion = "1"
 )
 
-// Matches returns an ErrPart that describes how a member result differs from this one, if they cannot belong
+// Matches returns an ErrOtherRun that describes how a member result differs from this one, if they cannot belong
 // to one run.
 func (p *MemberResult) Matches(q *MemberResult) error { return p.like(q, p.Version) }
 
-// Fingerprint returns an ErrPart if a model with this provenance cannot have been joined from the result.
+// Fingerprint returns an ErrOtherRun if a model with this provenance cannot have been joined from the result.
 func (p *MemberResult) Fingerprint(m *model.Provenance) error {
 	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
 	return mark.like(p, m.Version)
 }
 
-// like returns an ErrPart if a member result belongs to another fit.
+// like returns an ErrOtherRun if a member result belongs to another fit.
 func (f *fingerprint) like(p *MemberResult, version string) error {
 	if err := f.compare(p.fingerprint, ErrOtherRun); err != nil {
 		return err
 	}
 	if p.Version != version {
-		return fmt.Errorf("%w: it was trained by version %s of credence, the others by %s", ErrOtherRun, p.Version, version)
+		return fmt.Errorf("%w: trained by version %s of credence, the others by %s", ErrOtherRun, p.Version, version)
 	}
 	return nil
 }
@@ -207,21 +207,21 @@ func (r *run) trained() []safetensors.Tensor {
 // take sets the run to the result of a run that another process has trained.
 func (r *run) take(t *trainedRun) error {
 	if r.state = t.State; !r.state.Done {
-		return errors.New("its part has not ended")
+		return errors.New("its result is unfinished")
 	}
 	passes := max(1, r.traits.Passes)
 	if len(r.held) == 0 {
 		passes = 0
 	}
 	if t.Passes != passes {
-		return fmt.Errorf("its part has %d outputs for held-out items, expected %d", t.Passes, passes)
+		return fmt.Errorf("expected %d outputs for held-out items in its result, found %d", passes, t.Passes)
 	}
 	own := ownValues(r.network)
 	for range passes {
 		r.heldOutputs = append(r.heldOutputs, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
 	}
 	if name := fill(r.trained(), t.tensors); name != "" {
-		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
+		return fmt.Errorf("tensor %q of its result is missing or of another size", name)
 	}
 	r.cross.setBest(t.State.Cross)
 	r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
@@ -236,14 +236,14 @@ func (f *fitting) takeMembers() error {
 	}
 	for _, p := range f.o.Members {
 		if p.Members != f.o.Ensemble {
-			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrOtherRun, p.Member, p.Members, f.o.Ensemble)
+			return fmt.Errorf("%s: %w: member %d of %d, expected an ensemble of %d", p.Path, ErrOtherRun, p.Member, p.Members, f.o.Ensemble)
 		}
 		if err := f.mark.like(p, f.o.Version); err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
 		}
 		for name, t := range p.runs {
 			if f.trainedRuns[name] != nil {
-				return fmt.Errorf("%s: %q is in another part too", p.Path, name)
+				return fmt.Errorf("%s: %q is also in another member result", p.Path, name)
 			}
 			f.trainedRuns[name] = t
 		}
@@ -278,7 +278,7 @@ func (p *MemberResult) Write(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// ReadPart reads a member result that [MemberResult.Write] wrote.
+// ReadMemberResult reads a member result that [MemberResult.Write] wrote.
 func ReadMemberResult(path string) (*MemberResult, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -289,10 +289,10 @@ func ReadMemberResult(path string) (*MemberResult, error) {
 	}
 	m := f.Metadata
 	if m["format"] != memberFormat {
-		return nil, bad("the file is not a part of a run")
+		return nil, bad("expected the result of a member, found another kind of file")
 	}
 	if v := m["format_version"]; v != memberVersion {
-		return nil, bad("the part has version %s, this program reads %s", v, memberVersion)
+		return nil, bad("expected version %s, found %s", memberVersion, v)
 	}
 	p := &MemberResult{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
 	var runs []*trainedRun
@@ -305,7 +305,7 @@ func ReadMemberResult(path string) (*MemberResult, error) {
 		}
 	}
 	if p.Members < 1 || p.Members > mostMembers || p.Member < 0 || p.Member >= p.Members {
-		return nil, bad("member %d of %d", p.Member, p.Members)
+		return nil, bad("invalid member %d of %d", p.Member, p.Members)
 	}
 	for _, t := range runs {
 		if t == nil {

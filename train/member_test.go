@@ -119,9 +119,9 @@ func TestParts(t *testing.T) {
 	parts := members(t, ds, o)
 	for want, change := range map[string]func(o *Options){
 		"seed is 8, then 7":                   func(o *Options) { o.Seed = 8 },
-		"the ensemble has 3":                  func(o *Options) { o.Ensemble = 3 },
+		"expected an ensemble of 3":           func(o *Options) { o.Ensemble = 3 },
 		"trained by version test of credence": func(o *Options) { o.Version = "later" },
-		"is in another part too":              func(o *Options) { o.Members = append(o.Members, o.Members[0]) },
+		"is also in another member result":    func(o *Options) { o.Members = append(o.Members, o.Members[0]) },
 	} {
 		o := o
 		o.Members = parts
@@ -131,7 +131,7 @@ func TestParts(t *testing.T) {
 		}
 	}
 	o.Members = parts
-	if _, err := Fit(t.Context(), simulated(61, 5, 1), o); !errors.Is(err, ErrOtherRun) || !strings.Contains(err.Error(), "data are not the same") {
+	if _, err := Fit(t.Context(), simulated(61, 5, 1), o); !errors.Is(err, ErrOtherRun) || !strings.Contains(err.Error(), "data differ") {
 		t.Errorf("other data: %v", err)
 	}
 	if p, _, err := FitMember(t.Context(), ds, o, 1); err != nil || p != parts[1] {
@@ -141,7 +141,7 @@ func TestParts(t *testing.T) {
 		t.Error("the third of two members is trained")
 	}
 	delete(parts[0].runs["member 0"].tensors, "held.0")
-	if _, err := Fit(t.Context(), ds, o); err == nil || !strings.Contains(err.Error(), `member 0: tensor "held.0" of its part is missing`) {
+	if _, err := Fit(t.Context(), ds, o); err == nil || !strings.Contains(err.Error(), `member 0: tensor "held.0" of its result is missing`) {
 		t.Errorf("a tensor that is missing: %v", err)
 	}
 }

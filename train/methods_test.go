@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 	"credence/model"
 	"credence/nn"
 )
@@ -92,14 +92,14 @@ func TestMethodsThreeClasses(t *testing.T) {
 // TestMethodsResume: runs of all methods that are stopped again and again, on
 // several threads, end with the bytes of one that was not.
 func TestMethodsResume(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	ds := simulated(230, 2, 1)
 	for _, m := range head.Methods[1:] {
 		o := quick()
 		o.Head, o.Epochs, o.Patience, o.ClassWeights = m, 8, 5, []float64{1, 2}
-		par.SetThreads(1)
+		runtime.GOMAXPROCS(1)
 		want := encoded(t, fitted(t, ds, o).Model)
-		par.SetThreads(3)
+		runtime.GOMAXPROCS(3)
 		o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
 		got, stops := interrupted(t, ds, o, 900)
 		if stops == 0 {
@@ -177,10 +177,10 @@ func TestMethodRefuses(t *testing.T) {
 	}{
 		{Options{}, dataset.ErrOneVote.Error()},
 		{Options{Head: head.Mixture{}}, dataset.ErrOneVote.Error()},
-		{Options{Head: head.QD{}, Batch: 64}, "batch 64, want at least 100"},
-		{Options{Head: head.QD{Level: 2}}, "level 2, want between 0 and 1"},
-		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout without dropout"},
-		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "needs layers of type dropout"},
+		{Options{Head: head.QD{}, Batch: 64}, "batch 64: expected at least 100"},
+		{Options{Head: head.QD{Level: 2}}, "level: expected a number between 0 and 1, found 2"},
+		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout expects dropout, found none"},
+		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "expects layers of type dropout"},
 	} {
 		if _, err := Fit(context.Background(), ds, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.o, err, c.want)

@@ -53,7 +53,7 @@ func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (
 	}
 	text, err := nn.Describe(root) // fails for layers that could not be saved
 	if err == nil && traits.Passes > 0 && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
-		return nil, fmt.Errorf("network: method %s needs layers of type dropout, found none", o.Head.Name())
+		return nil, fmt.Errorf("network: method %s expects layers of type dropout, found none", o.Head.Name())
 	}
 	return nn.Complete(root, outputs), err
 }
@@ -100,14 +100,14 @@ var gridDims = map[string]int{"mlp": 0, "lenet5": 2, "cnn2d": 2, "resnet": 2, "c
 func suits(name string, inputs []dataset.Input) error {
 	dims, known := gridDims[name]
 	if !known {
-		return fmt.Errorf("%q is not one of [%s], nor a list of layers", name, strings.Join(nn.Names, " "))
+		return fmt.Errorf("expected one of [%s] or a list of layers, found %q", strings.Join(nn.Names, " "), name)
 	}
 	for _, in := range inputs {
 		if dims == 0 || in.Kind == dataset.Grid && len(in.Shape) == dims+1 {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s takes items with %d spatial dimensions: the features have none such", name, dims)
+	return fmt.Errorf("%s expects features with %d spatial dimensions, found none", name, dims)
 }
 
 // hidden returns dense layers with ReLU and dropout, followed by the output layer.

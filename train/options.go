@@ -103,12 +103,18 @@ type Options struct {
 	// with: for studies, which fit many models and have their own models to compare
 	// with.
 	NoReferences bool `json:"-"`
+
+	leakSearch bool // the fit looks for a leak of another one
 	// Layers are the layers of the networks, instead of Network; a dense layer
 	// without Out has the number of outputs that the head needs. Layers of other
 	// packages must be [nn.Typed].
 	Layers nn.Layer `json:"-"` // recorded as the text of Network
 	// Engine runs the networks; nil means the CPU.
 	Engine nn.Engine `json:"-"`
+	// Threads is the largest number of goroutines that train networks, read inputs and predict held-out items; 0 means
+	// all cores (GOMAXPROCS). As many may read batches ahead, if inputs are not in memory. Preprocessing, calibration
+	// and the reference models use all cores.
+	Threads int `json:"-"`
 	// Version of the program, for the record.
 	Version string `json:"-"`
 	// Memory is the largest size of the network inputs in bytes; if they are larger, they
@@ -155,7 +161,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		return o, err
 	}
 	if o.Engine == nil {
-		o.Engine = nn.CPU{}
+		o.Engine = nn.CPU{Cores: o.Threads}
 	}
 	if o.Layers != nil { // the form in which they are recorded
 		text, err := nn.Describe(o.Layers)
@@ -267,10 +273,10 @@ func defaultEnsemble(most int, network string, numbers float64) int {
 func (o *Options) suits(traits head.Traits) error {
 	switch {
 	case o.Batch != 0 && o.Batch < traits.LeastBatch:
-		return fmt.Errorf("training options: batch %d, want at least %d for method %s, which compares shares within a batch",
+		return fmt.Errorf("training options: batch %d: expected at least %d for method %s, which compares shares within a batch",
 			o.Batch, traits.LeastBatch, o.Head.Name())
 	case traits.Passes > 0 && o.Dropout < 0:
-		return fmt.Errorf("training options: method %s without dropout", o.Head.Name())
+		return fmt.Errorf("training options: method %s expects dropout, found none", o.Head.Name())
 	}
 	return nil
 }
@@ -323,7 +329,7 @@ func (o *Options) check() error {
 			strconv.Quote(o.Schedule), "one of [constant cosine]"},
 	} {
 		if !c.fine {
-			return fmt.Errorf("training options: %s %v, want %s", c.name, c.found, c.want)
+			return fmt.Errorf("training options: %s %v: expected %s", c.name, c.found, c.want)
 		}
 	}
 	return nil

@@ -60,10 +60,8 @@ func (f *fitting) chooseRaters(o *Options) error {
 		f.useRaters()
 	case reason.Kind != "":
 		f.declined = reason
-	case doubt.Kind != "":
-		f.declined = doubt
 	default:
-		f.tryRaters = true
+		f.declined = doubt
 	}
 	return nil
 }
@@ -240,29 +238,29 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	return gain, math.Sqrt(square*n/max(1, n-1)) / all.votes
 }
 
-// screen fits raters' parameters to the held-out distributions of networks without raters, for each part of the
-// items from the other parts, and returns the gain per vote. When ctx is canceled it returns the context's error.
-func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
+// screen fits raters' parameters to the held-out distributions of networks without raters, for each fold of the
+// items from the other folds, and returns the gain per vote. When ctx is canceled it returns the context's error.
+func (f *fitting) screen(ctx context.Context, res *Result, before []float64, folds int, fold func(at int) int) (gain, se float64, err error) {
 	f.useRaters()
 	defer func() { f.ratersKnown, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
 	after := slices.Clone(before)
-	for k := range parts {
+	for k := range folds {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
 		var rest []int // indexes into voted
 		for at := range f.voted {
-			if part(at) == k && !math.IsNaN(before[at]) {
+			if fold(at) == k && !math.IsNaN(before[at]) {
 				rest = append(rest, at)
 			}
 		}
-		items, dists := f.heldDists(res, func(at int) bool { return part(at) != k })
+		items, dists := f.heldDists(res, func(at int) bool { return fold(at) != k })
 		raterModel, err := head.FitRaterModel(f.task, dists, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
 		errs := make([]error, len(rest))
-		par.For(len(rest), func(i int) {
+		par.Limit(f.o.Threads).For(len(rest), func(i int) {
 			j := f.voted[rest[i]]
 			l, err := raterModel.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
 			after[rest[i]], errs[i] = -l, err
@@ -295,11 +293,11 @@ func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 			continue
 		}
 		var err error
-		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(same)...); err != nil {
+		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(networksOf(same))...); err != nil {
 			return err
 		}
 	}
-	raterModel, err := head.RaterModelOf(f.task, owns(final)...)
+	raterModel, err := head.RaterModelOf(f.task, owns(res.Model.Members)...)
 	if err != nil {
 		return err
 	}
@@ -309,7 +307,7 @@ func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
 			return err
 		}
 	}
-	if err := raterModel.Widen(f.task, owns(runs)...); err != nil {
+	if err := raterModel.Widen(f.task, owns(networksOf(runs))...); err != nil {
 		return err
 	}
 	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.raterSet.names), raterModel
@@ -324,12 +322,20 @@ func ownValues(n *nn.Network) (own [][]float32) {
 	return own
 }
 
-// owns returns the values of the head's tensors in the networks of runs.
-func owns(runs []*run) (all [][][]float32) {
-	for _, r := range runs {
-		all = append(all, ownValues(r.network))
+// owns returns the values of the head's tensors in some networks.
+func owns(nets []*nn.Network) (all [][][]float32) {
+	for _, n := range nets {
+		all = append(all, ownValues(n))
 	}
 	return all
+}
+
+// networksOf returns the networks of runs.
+func networksOf(runs []*run) (nets []*nn.Network) {
+	for _, r := range runs {
+		nets = append(nets, r.network)
+	}
+	return nets
 }
 
 // raterSet is the set of raters that a likelihood models.

@@ -9,8 +9,8 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
+	"credence/internal/words"
 	"credence/model"
-	"credence/nn"
 )
 
 // result returns the model of the final runs, with out-of-fold predictions by all
@@ -22,14 +22,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if len(final) == 0 {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
-	m := &model.Model{
-		Classes:   slices.Clone(f.ds.Classes),
-		Method:    f.method,
-		Transform: f.transform,
-	}
-	for _, r := range final {
-		m.Members = append(m.Members, r.network)
-	}
+	m := &model.Model{Classes: slices.Clone(f.ds.Classes), Method: f.method, Transform: f.transform, Members: networksOf(final)}
 	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
@@ -60,11 +53,11 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, err
 	}
 	if !stopped && ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: all networks are trained, but the calibration of their distributions is unknown", ErrStopped)
+		return nil, fmt.Errorf("%w: all networks are trained, but not calibrated", ErrStopped)
 	}
 	if f.ratersKnown {
 		average := m.RaterModel.Average() // for whom probabilities are reported
-		par.For(len(res.OutOfFold), func(j int) {
+		par.Limit(f.o.Threads).For(len(res.OutOfFold), func(j int) {
 			if a := res.OutOfFold[j]; a != nil {
 				a.ForAverageRater(average)
 			}
@@ -83,7 +76,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	p.Warnings = f.warnings
 	if stopped {
-		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
+		return res, fmt.Errorf("%w: the model has %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
 }
@@ -94,11 +87,8 @@ func (f *fitting) progress(runs []*run) string {
 	for _, r := range runs {
 		least, most = min(least, r.state.Epoch), max(most, r.state.Epoch)
 	}
-	switch {
-	case least == most && least == 1:
-		return "after 1 epoch"
-	case least == most:
-		return fmt.Sprintf("after %d epochs", least)
+	if least == most {
+		return "after " + words.Plural(least, "epoch")
 	}
 	return fmt.Sprintf("after %d to %d epochs", least, most)
 }
@@ -134,7 +124,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		if len(heldOutputs) == 0 {
 			continue
 		}
-		decoded, err := head.Decode(f.reader, heldOutputs, len(held))
+		decoded, err := head.DecodeOptions{Threads: f.o.Threads}.Decode(f.reader, heldOutputs, len(held))
 		if err != nil {
 			return err
 		}
@@ -143,25 +133,6 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		}
 	}
 	return nil
-}
-
-// predictWith sets the joint predictions of the given networks for items.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, decoded map[int]*head.Decoded) error {
-	e, err := model.NewEnsemble(f.o.Engine, by)
-	if err != nil {
-		return err
-	}
-	buffers := f.in.buffers(f.o.Batch, false)
-	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := e.Decode(h, x)
-		if err != nil {
-			return err
-		}
-		for i := range got {
-			decoded[some[i]] = &got[i]
-		}
-		return nil
-	})
 }
 
 // score computes the held-out scores.
@@ -265,7 +236,7 @@ func (f *fitting) references(ctx context.Context, res *Result) (err error) {
 		res.References, err = evaluate.ScoreReferences(ctx, f.ds, f.transform, scored, f.folds > 0, f.o.Seed)
 	}
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w: all networks are trained, but the references are not fitted", ErrStopped)
+		return fmt.Errorf("%w: all networks are trained, but the reference models are not fitted", ErrStopped)
 	}
 	return err
 }

@@ -134,9 +134,9 @@ func TestResumeRefuses(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, what)
 		}
 	}
-	refuses("the data are not the same", func(f *fitting) { f.mark.Data = strings.Repeat("0", 64) })
+	refuses("the data differ", func(f *fitting) { f.mark.Data = strings.Repeat("0", 64) })
 	refuses("the instruction set is z80", func(f *fitting) { f.mark.Kernel = "z80" })
-	refuses(`the configuration is not the same: rate is 0.5, then 0.001`, func(f *fitting) {
+	refuses(`the configuration differs: rate is 0.5, then 0.001`, func(f *fitting) {
 		f.o.Rate = 0.5
 		f.mark.Config, _ = json.Marshal(f.o)
 	})

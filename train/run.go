@@ -106,7 +106,7 @@ func (r *run) do(ctx context.Context) error {
 }
 
 // work trains the network and predicts the items that it held out.
-func (r *run) work(ctx context.Context) error {
+func (r *run) work(ctx context.Context) (err error) {
 	if r.o.Resume && r.o.Checkpoint != "" {
 		if err := r.resume(); err != nil {
 			return err
@@ -116,36 +116,32 @@ func (r *run) work(ctx context.Context) error {
 		return err
 	}
 	r.restoreBest()
-	if r.state.Done || r.state.Epoch > 0 {
-		return r.predictHeld()
+	if len(r.held) > 0 && (r.state.Done || r.state.Epoch > 0) {
+		r.heldOutputs, err = r.outputs(r.head, []*nn.Network{r.network}, r.turn, r.held)
 	}
-	return nil
+	return err
 }
 
-// predictHeld runs the network on the items that it held out.
-func (r *run) predictHeld() error {
-	if len(r.held) == 0 {
-		return nil
-	}
-	e, err := model.NewEnsemble(r.o.Engine, []*nn.Network{r.network})
+// outputs returns the outputs of each network, or of each of its passes, for items. The networks are those
+// from position first of an ensemble.
+func (j *job) outputs(h head.Head, nets []*nn.Network, first int, items []int) (list []head.Output, err error) {
+	e, err := model.NewEnsemble(j.o.Engine, nets)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	buffers := r.in.buffers(r.o.Batch, false)
-	return r.in.each(buffers, r.o.Batch, r.held, func(x []float32, _ head.Batch, _ []int) error {
-		got, err := e.Outputs(context.Background(), r.head, x, 0, r.turn)
-		if err != nil {
+	buffers := j.in.buffers(j.o.Batch, false)
+	err = j.in.each(buffers, j.o.Batch, items, func(x []float32, _ head.Batch, _ []int) error {
+		got, err := e.Outputs(context.Background(), h, x, 0, first)
+		if list == nil {
+			list = got
 			return err
 		}
-		if r.heldOutputs == nil {
-			r.heldOutputs = got
-			return nil
-		}
 		for k := range got {
-			r.heldOutputs[k].Raw = append(r.heldOutputs[k].Raw, got[k].Raw...)
+			list[k].Raw = append(list[k].Raw, got[k].Raw...)
 		}
-		return nil
+		return err
 	})
+	return list, err
 }
 
 // start creates the network, its head and its optimizer.

@@ -43,8 +43,8 @@ func (r *run) recover(reason string) error {
 	s := &r.state
 	if s.Halvings >= maxHalvings {
 		if s.Best == 0 {
-			return fmt.Errorf("%w: %s, also with a learning rate of %.2g, %d times halved; "+
-				"look for extreme values among the features, or lower the learning rate and the clip of the gradient",
+			return fmt.Errorf("%w: %s, even at a learning rate of %.2g, after %d halvings; "+
+				"check the features for extreme values, or lower the learning rate and the gradient clip",
 				ErrDiverged, reason, r.o.Rate*s.Share, s.Halvings)
 		}
 		s.Done = true
@@ -97,7 +97,6 @@ func (r *run) countClamped() {
 func (r *run) heldOut() (float64, error) {
 	r.stopReading()
 	c := r.head.Criterion()
-	r.cross.begin()
 	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, votes head.Batch, items []int) error {
 		r.weigh(&votes, items)
 		out, err := r.stepper.Trainer.Forward(x, nn.Pass{At: r.at()})
@@ -112,20 +111,20 @@ func (r *run) heldOut() (float64, error) {
 	return c.Value(), err
 }
 
-// crossParts is the number of parts that the held-out items of a run are divided into.
+// crossFolds is the number of folds that the held-out items of a run are divided into.
 const crossFolds = 5
 
 // crossStop keeps the outputs of a network for the items it holds out, at epochs that these items did not
 // influence. The votes that stop a network make it look better than it is: measured on 400 items, the
-// squared error over the predicted variance was too small by .28. So for each part of the held-out items,
-// the outputs are kept of the epoch at which the loss of the *other* parts was smallest. The network that
+// squared error over the predicted variance was too small by .28. So for each fold of the held-out items,
+// the outputs are kept of the epoch at which the loss of the *other* folds was smallest. The network that
 // is kept is the one stopped by all of them.
 type crossStop struct {
 	fold    []int // of each held-out item
 	width   int
 	losses  []float64 // of the current pass, per item
 	outputs []float32 // of the current pass, [held, width]
-	best    []float64 // for each part, the smallest loss of the others so far
+	best    []float64 // for each fold, the smallest loss of the others so far
 	kept    []float32 // [held, width]
 }
 
@@ -162,14 +161,7 @@ func (c *crossStop) setBest(best []float64) {
 	}
 }
 
-// begin starts a pass over the held-out items.
-func (c *crossStop) begin() {
-	if c != nil {
-		c.losses, c.outputs = c.losses[:0], c.outputs[:0]
-	}
-}
-
-// add records the outputs for some items.
+// add records the outputs for some items of a pass over the held-out items.
 func (c *crossStop) add(h head.Head, out []float32, b head.Batch) {
 	if c != nil {
 		c.losses = h.(itemScorer).ItemLosses(c.losses, out, b)
@@ -177,7 +169,7 @@ func (c *crossStop) add(h head.Head, out []float32, b head.Batch) {
 	}
 }
 
-// end keeps the outputs of each part for which the loss of the other parts is the smallest so far.
+// end ends a pass: it keeps the outputs of each fold for which the loss of the other folds is the smallest so far.
 func (c *crossStop) end() {
 	if c == nil {
 		return
@@ -199,10 +191,11 @@ func (c *crossStop) end() {
 			continue
 		}
 		c.best[q] = loss
-		for at, part := range c.fold {
-			if part == q {
+		for at, fold := range c.fold {
+			if fold == q {
 				copy(c.kept[at*c.width:(at+1)*c.width], c.outputs[at*c.width:])
 			}
 		}
 	}
+	c.losses, c.outputs = c.losses[:0], c.outputs[:0]
 }

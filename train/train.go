@@ -40,7 +40,7 @@ type Stepper struct {
 	Head    head.Objective
 	Trainer nn.Trainer
 
-	scorer nn.Scorer // set if both engine and head can compute the loss on the device
+	scorer nn.Scorer // nil unless the engine can compute losses on its device
 	device deviceHead
 	score  func(grad, out []float32) // computes the loss of the current batch
 	votes  head.Batch
@@ -52,7 +52,7 @@ type Stepper struct {
 // after checking that network and head are compatible. A nil engine means the CPU.
 func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
 	if net.Out.Size() != h.Outputs() {
-		return nil, fmt.Errorf("network gives %v outputs, head takes %d", net.Out, h.Outputs())
+		return nil, fmt.Errorf("expected a network with %d outputs, found %v", h.Outputs(), net.Out)
 	}
 	if e == nil {
 		e = nn.CPU{}
@@ -62,11 +62,8 @@ func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOp
 		return nil, err
 	}
 	s := &Stepper{Net: net, Head: h, Trainer: t}
-	if d, ok := h.(deviceHead); ok {
-		if scorer, ok := t.(nn.Scorer); ok {
-			s.device, s.scorer = d, scorer
-		}
-	}
+	s.device, _ = h.(deviceHead)
+	s.scorer, _ = t.(nn.Scorer)
 	s.score = func(grad, out []float32) { s.loss = s.Head.Loss(grad, out, s.votes, s.at) }
 	return s, nil
 }
@@ -80,7 +77,7 @@ type deviceHead interface {
 // the update. On the CPU it allocates nothing.
 func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, error) {
 	s.votes, s.at = votes, at
-	if s.scorer != nil {
+	if s.scorer != nil && s.device != nil {
 		if l := s.device.OnDevice(votes); l != nil {
 			if computed, err := s.scorer.StepLoss(x, at, l); computed {
 				return l.Loss(), err
@@ -129,7 +126,7 @@ type Workload struct {
 // A nil engine means the CPU. An engine that reads inputs ahead gets them again for each step.
 func NewWorkload(e nn.Engine, name string) (*Workload, error) {
 	if !slices.Contains(Workloads, name) {
-		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
+		return nil, fmt.Errorf("expected a workload of %v, found %q", Workloads, name)
 	}
 	network, rated := strings.CutSuffix(name, "-raters")
 	size := workloads[network]

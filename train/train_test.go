@@ -2,11 +2,11 @@ package train
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
 	"credence/head"
-	"credence/internal/par"
 	"credence/nn"
 )
 
@@ -36,11 +36,11 @@ func TestStepTrains(t *testing.T) {
 
 // TestStepThreads: a run gives the same bits on one thread and on several.
 func TestStepThreads(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, name := range []string{"mlp", "lenet5"} {
 		var want []float32
 		for _, threads := range []int{1, 2, 3} {
-			par.SetThreads(threads)
+			runtime.GOMAXPROCS(threads)
 			w := workload(t, name)
 			for range 5 {
 				w.Step()
@@ -82,11 +82,11 @@ func TestNewStepperRefuses(t *testing.T) {
 }
 
 func BenchmarkStep(b *testing.B) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, name := range Workloads {
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/threads=%d", name, threads), func(b *testing.B) {
-				par.SetThreads(threads)
+				runtime.GOMAXPROCS(threads)
 				w := workload(b, name)
 				w.Step()
 				for b.Loop() {

@@ -117,10 +117,10 @@ func sameClasses(now, then []string) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return fmt.Errorf("votes for classes that the model to start from does not know: %s; it knows %s: a model with other classes has to be trained from the beginning",
+		return fmt.Errorf("the model to start from has no classes %s, only %s: other classes need a new model",
 			words.Few(unknown), words.Few(then))
 	case !slices.Equal(now, then):
-		return fmt.Errorf("classes %q, but the model to start from has %q: give them in its order", now, then)
+		return fmt.Errorf("expected the classes of the model to start from, %q in this order, found %q", then, now)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func sameClasses(now, then []string) error {
 func (f *fitting) takeTransform(s *WarmStart) error {
 	f.transform = s.Model.Transform.Clone()
 	if _, err := f.transform.Over(f.ds); err != nil {
-		return fmt.Errorf("the features are not those of the model to start from: %w", err)
+		return fmt.Errorf("the features differ from those of the model to start from: %w", err)
 	}
 	var unknown []string
 	for _, p := range f.ds.Features {
@@ -139,7 +139,7 @@ func (f *fitting) takeTransform(s *WarmStart) error {
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("the features are not those of the model to start from: it was trained without %s", words.Few(unknown))
+		return fmt.Errorf("the features differ from those of the model to start from, which has no %s", words.Few(unknown))
 	}
 	return nil
 }
@@ -175,9 +175,9 @@ func (f *fitting) inherit() (bool, error) {
 		return false, nil // the held-out items are given
 	}
 	f.folds, f.fixedHoldOut = old.folds, old.fixedHoldOut
-	parts := cmp.Or(old.folds, max(2, int(1/f.o.HeldOut+0.5)))
+	folds := cmp.Or(old.folds, max(2, int(1/f.o.HeldOut+0.5)))
 	var fresh []int // indexes into voted
-	count := make([]int, max(parts, 2))
+	count := make([]int, max(folds, 2))
 	for at, j := range f.voted {
 		fold, ok := f.before[f.ds.Items[j]]
 		if !ok && f.ds.Groups != nil {
@@ -190,7 +190,7 @@ func (f *fitting) inherit() (bool, error) {
 		f.fold[at] = fold
 		count[fold]++
 	}
-	if err := f.spread(fresh, parts, slices.Contains(old.fold, 0), count); err != nil {
+	if err := f.spread(fresh, folds, slices.Contains(old.fold, 0), count); err != nil {
 		return false, err
 	}
 	if slices.Contains(count[:max(1, min(f.folds, f.o.Ensemble))], 0) && f.o.Patience > 0 {
@@ -204,20 +204,20 @@ func (f *fitting) inherit() (bool, error) {
 
 // spread assigns new items to folds or, if one set of items is held out throughout, a share of
 // them to that set.
-func (f *fitting) spread(fresh []int, parts int, holds bool, count []int) error {
+func (f *fitting) spread(fresh []int, folds int, holds bool, count []int) error {
 	items := make([]int, len(fresh))
 	for k, at := range fresh {
 		items[k] = f.voted[at]
 	}
 	fold := make([]int, len(fresh))
-	if len(fresh) >= 2*parts {
+	if len(fresh) >= 2*folds {
 		var err error
-		if fold, _, err = foldsOf(f.ds, items, parts, f.o.Seed); err != nil {
+		if fold, _, err = foldsOf(f.ds, items, folds, f.o.Seed); err != nil {
 			return err
 		}
 	} else {
 		for k := range fold {
-			fold[k] = (k + 1) % parts
+			fold[k] = (k + 1) % folds
 		}
 	}
 	for k, at := range fresh {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/par"
 )
 
 // first returns the first n items of ds.
@@ -72,9 +72,9 @@ func TestFrom(t *testing.T) {
 	if res.Options.Epochs != 10 || res.Options.Rate >= base.Options.Rate {
 		t.Errorf("%d epochs at %g", res.Options.Epochs, res.Options.Rate)
 	}
-	par.SetThreads(1)
+	cores := runtime.GOMAXPROCS(1)
 	again := fitted(t, all, Options{From: o.From, Seed: 3, NoReferences: true})
-	par.SetThreads(0)
+	runtime.GOMAXPROCS(cores)
 	if !bytes.Equal(encoded(t, again.Model), encoded(t, res.Model)) {
 		t.Error("the same start does not give the same model")
 	}
@@ -145,17 +145,17 @@ func TestFromRefused(t *testing.T) {
 		want string
 	}{
 		{other(func(ds *dataset.Dataset) { ds.Classes = []string{"no", "maybe"} }), Options{},
-			`votes for classes that the model to start from does not know: "maybe"; it knows no, yes: a model with other classes has to be trained from the beginning`},
-		{other(func(ds *dataset.Dataset) { ds.Classes = []string{"yes", "no"} }), Options{}, `classes ["yes" "no"], but the model to start from has ["no" "yes"]`},
-		{other(func(ds *dataset.Dataset) { ds.Features[1].Name = "z" }), Options{}, `the features are not those of the model to start from: feature "y" is missing: the model was trained with it`},
+			`the model to start from has no classes "maybe", only no, yes: other classes need a new model`},
+		{other(func(ds *dataset.Dataset) { ds.Classes = []string{"yes", "no"} }), Options{}, `expected the classes of the model to start from, ["no" "yes"] in this order, found ["yes" "no"]`},
+		{other(func(ds *dataset.Dataset) { ds.Features[1].Name = "z" }), Options{}, `the features differ from those of the model to start from: feature "y" is missing: the model was trained with it`},
 		{other(func(ds *dataset.Dataset) {
 			ds.Features[1].Kind = dataset.Categorical
 			ds.Features[1].Levels = []string{"u"}
-		}), Options{}, `feature "y" is categorical here, but the model was trained with it as numeric`},
+		}), Options{}, `feature "y": expected numeric as in training, found categorical`},
 		{other(func(ds *dataset.Dataset) {
 			ds.Features = append(ds.Features, dataset.Feature{Name: "new", Kind: dataset.Numeric})
 			ds.Rows = &dataset.Memory{N: 100, W: 4, Values: make([]float32, 400)}
-		}), Options{}, `the features are not those of the model to start from: it was trained without "new"`},
+		}), Options{}, `the features differ from those of the model to start from, which has no "new"`},
 		{old, Options{Network: "lenet5"}, `training options: network "lenet5", but the model to start from has "mlp"`},
 		{old, Options{Widths: []int{8}}, `training options: widths [8], but the model to start from has [64 64]`},
 		{old, Options{Ensemble: 3}, `training options: ensemble 3, but the model to start from has 2`},

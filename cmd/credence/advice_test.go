@@ -31,12 +31,12 @@ func TestAdviceOn(t *testing.T) {
 		{dataset.Advice{Settings: set(dataset.SetVotes, dataset.SetVoteColumns, dataset.SetLabel)},
 			"give the file of votes with --votes, name the columns of votes with --vote-columns, or name the column of labels, one per row, with --label"},
 		{dataset.Advice{Settings: set(dataset.SetMissing, dataset.SetCategorical), Column: "a", Value: "n.a., old"},
-			`say --na '"n.a., old"' if it stands for a missing value, or take its values as categories with --categorical a`},
+			`use --na '"n.a., old"' if it means a missing value, or read its values as categories with --categorical a`},
 		{dataset.Advice{Settings: set(dataset.SetItem, dataset.SetIgnore), Column: "it's, \"x\""},
-			`say --item 'it'\''s, "x"' if it names the items, or leave the column out with --ignore '"it'\''s, ""x"""'`},
+			`use --item 'it'\''s, "x"' if it identifies the items, or exclude the column with --ignore '"it'\''s, ""x"""'`},
 		{dataset.Advice{Settings: set(dataset.SetForm), Forms: []dataset.Form{dataset.Long, dataset.Form(2)}},
-			"say which with --votes-form long or --votes-form wide"},
-		{dataset.Advice{Settings: set(dataset.SetForm)}, "if these are votes, say in which form with --votes-form"},
+			"specify --votes-form long or --votes-form wide"},
+		{dataset.Advice{Settings: set(dataset.SetForm)}, "if these are votes, specify their form with --votes-form"},
 	} {
 		err := fmt.Errorf("reading x: %w", &dataset.ParseError{File: "x", Msg: "m", Err: &c.advice})
 		if got := adviceOn(err, flags); got != c.want {

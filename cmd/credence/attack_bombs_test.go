@@ -27,7 +27,7 @@ var bombs = []struct {
 	{"blank rows", "x.csv.gz", "many blank rows would take", func(w io.Writer) error {
 		return zipped(w, "a,b\n", 50<<20, ",\n,,\n", "1,2\n")
 	}},
-	{"rows without an end", "x.csv.gz", "what is kept of the rows", func(w io.Writer) error {
+	{"rows without an end", "x.csv.gz", "keeping the rows", func(w io.Writer) error {
 		return zipped(w, "a,b\n", 40<<20, "1,2\n", "")
 	}},
 	{"a long field", "x.csv.gz", "line 2: a record of", func(w io.Writer) error {
@@ -46,13 +46,13 @@ var bombs = []struct {
 	{"a long list", "x.json.gz", "line 1: a value would take", func(w io.Writer) error {
 		return zipped(w, `[{"a": [`, 64<<20, "1,", `1]}]`)
 	}},
-	{"lists in lists", "x.json.gz", "values lie more than 100 deep in one another", func(w io.Writer) error {
+	{"lists in lists", "x.json.gz", "values nested deeper than 100 levels", func(w io.Writer) error {
 		return zipped(w, `[{"a": `, 256<<20, "[", "")
 	}},
-	{"items without an end", "x.json.gz", "what is kept of the items", func(w io.Writer) error {
+	{"items without an end", "x.json.gz", "keeping the items", func(w io.Writer) error {
 		return zipped(w, `[{"id": 0, "label": 1}`, 5<<18, `,{"id": 12345678, "label": 2}`, "]")
 	}},
-	{"a sheet of one value", "x.xlsx", "what is kept of xl/worksheets/sheet1.xml would take", func(w io.Writer) error {
+	{"a sheet of one value", "x.xlsx", "keeping xl/worksheets/sheet1.xml would take", func(w io.Writer) error {
 		return sheetBomb(w, `<row>`, `<c><v>1</v></c>`, 16_000, 300)
 	}},
 	{"a text in a sheet", "x.xlsx", "a text or tag of", func(w io.Writer) error {
@@ -132,7 +132,7 @@ var bombs = []struct {
 		_, err := w.Write(append(head, make([]byte, 9_000_000)...))
 		return err
 	}},
-	{"lists on a line", "x.yaml", "nest deeper than", func(w io.Writer) error {
+	{"lists on a line", "x.yaml", "nested deeper than", func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("- ", 80_000))
 		return err
 	}},

@@ -31,11 +31,11 @@ func newCheck() *cobra.Command {
 		"a file of votes", o.run)
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)
-	f.BoolVar(&o.Ordered, "ordered", false, "the classes are in order, as grades are")
-	f.IntVar(&o.Bootstrap.Replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
-	f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
-	f.IntSliceVar(&o.Items, "plan-items", nil, "numbers of `items` to predict for (default those at hand, twice and four times)")
-	f.IntSliceVar(&o.Votes, "plan-votes", nil, "numbers of `votes` per item to predict for (default 2, 3, 5 and 10)")
+	f.BoolVar(&o.Ordered, "ordered", false, "treat the classes as ordered, such as grades")
+	f.IntVar(&o.Bootstrap.Replicates, "bootstrap", 0, "bootstrap `draws` for intervals (default 1000; 200 for many items)")
+	f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "`seed` of the bootstrap")
+	f.IntSliceVar(&o.Items, "plan-items", nil, "numbers of `items` to plan for (default: the current number, twice and four times that)")
+	f.IntSliceVar(&o.Votes, "plan-votes", nil, "numbers of `votes` per item to plan for (default 2, 3, 5 and 10)")
 	o.out.declare(f, "table", "md", "csv", "json")
 	notZero(f, "bootstrap")
 	return cmd
@@ -50,11 +50,8 @@ type checkReport struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
-	err := cmp.Or(checkDraws(o.Bootstrap), o.checkPlan())
+	err := cmp.Or(checkDraws(o.Bootstrap), o.checkPlan(), o.out.begin(cmd, paths))
 	if err != nil {
-		return err
-	}
-	if err := o.out.begin(cmd, paths); err != nil {
 		return err
 	}
 	vo := o.data.LoadOptions().VotesOptions
@@ -177,7 +174,7 @@ func (r *checkReport) agreement(w *printout.Page) {
 	}
 	w.Table(t)
 	if r.AlphaInterval.Value.Known() {
-		w.Note("(ordinal and interval mean something if the classes' numbers are a scale)")
+		w.Note("(ordinal and interval are meaningful if the class numbers form a scale)")
 	}
 }
 
@@ -243,7 +240,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		return
 	}
 	if len(r.classes) > 2 {
-		w.Heading("Where disagreement sits: between the classes")
+		w.Heading("Disagreement between classes")
 		t := printout.NewTable(0, 3)
 		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
@@ -252,7 +249,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		w.Table(t)
 		w.WriteByte('\n')
 	}
-	w.Heading("Where disagreement sits: the most contested items")
+	w.Heading("Most contested items")
 	t := printout.NewTable(0, 2)
 	t.Add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
@@ -337,16 +334,11 @@ func (r *checkReport) separable(w *printout.Page) {
 
 // excessClass returns the class that a rater votes for most in excess of the others.
 func (r *checkReport) excessClass(x evaluate.Rater) string {
-	best := 0
-	for i, e := range x.Excess {
-		if e > x.Excess[best] {
-			best = i
-		}
-	}
-	if len(x.Excess) == 0 || !(x.Excess[best] > 0.005) {
+	if len(x.Excess) == 0 || !(slices.Max(x.Excess) > 0.005) {
 		return "-"
 	}
-	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[best], 16), 100*x.Excess[best])
+	most := slices.Max(x.Excess)
+	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[slices.Index(x.Excess, most)], 16), 100*most)
 }
 
 // warn prints the warnings, except for reasons that the verdict lists already.

@@ -28,7 +28,7 @@ func newInit() *cobra.Command {
 	o := &initOptions{trainOptions: *newTrainOptions()}
 	cmd := newVerb("init", "Write a commented configuration for your data", "", o.run)
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
+	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - for standard output")
 	declareOverwrite(f, &o.overwrite)
 	declare(f, &o.Settings, config.Train)
 	return cmd
@@ -93,16 +93,13 @@ func newConfigShow() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.origin, "origin", false, "show the origin of each value")
-	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")
+	f.StringVar(&o.format, "format", "yaml", "output `format`: yaml or json")
 	declare(f, &o.Settings, config.Train)
 	return cmd
 }
 
 func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
-	if err := oneOf("format", o.format, "yaml", "json"); err != nil {
-		return err
-	}
-	if err := o.resolve(); err != nil {
+	if err := cmp.Or(oneOf("format", o.format, "yaml", "json"), o.resolve()); err != nil {
 		return err
 	}
 	var unread error // why options that depend on the data are unknown
@@ -116,7 +113,7 @@ func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
 		}
 		unread = err
 		if _, hinted := errors.AsType[*hintedError](err); err != nil && !hinted {
-			hint := "what is chosen from the data is shown without a value; credence train would stop at this"
+			hint := "options chosen from the data are shown without a value; credence train would fail with this error"
 			if advice := adviceOn(err, cmd.Flags()); advice != "" {
 				hint = advice + "; " + hint
 			}
@@ -161,7 +158,8 @@ type (
 		Type    string   `json:"type"` // boolean, integer, number, string, size or duration
 		List    bool     `json:"list"` // may be repeated
 		Choices []string `json:"choices,omitempty"`
-		Default string   `json:"default"` // "" if there is none or it is chosen from the data
+		Default string   `json:"default"`            // "" if there is none or it is chosen from the data
+		OldName string   `json:"old_name,omitempty"` // deprecated
 		Help    string   `json:"help"`
 	}
 )
@@ -199,6 +197,7 @@ func writeVerbs(w io.Writer, root *cobra.Command) error {
 	return e.Encode(info)
 }
 
+// describeFlag returns the description of a flag, for programs.
 func describeFlag(f *pflag.Flag) flagInfo {
 	info, ok := flagTypes[f.Value.Type()]
 	if !ok {
@@ -210,6 +209,11 @@ func describeFlag(f *pflag.Flag) flagInfo {
 	}
 	_, info.Help = pflag.UnquoteUsage(f)
 	info.Name, info.Short = f.Name, f.Shorthand
+	for old, now := range renamedFlags {
+		if now == f.Name {
+			info.OldName = old
+		}
+	}
 	if f.DefValue != "false" && f.DefValue != "[]" {
 		info.Default = f.DefValue
 	}

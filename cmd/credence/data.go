@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func newDataMNIST() *cobra.Command {
 		dir, err := src.Find(ctx)
 		if err != nil {
 			return withHintOn(err, hint{mnist.ErrNowhere,
-				"fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist"})
+				"download the four files train-images-idx3-ubyte.gz … and give their folder with --mnist"})
 		}
 		if out != "" {
 			if err := mnist.Copy(dir, out); err != nil {
@@ -57,7 +58,7 @@ func newDataMNIST() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
 	declareOverwrite(f, &overwrite)
-	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
+	f.StringVar(&from, "mnist", "", "`folder` to read the files from, plain or compressed, instead of the cache or the network")
 	return cmd
 }
 
@@ -77,28 +78,25 @@ func newDataADNISynthetic() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "`folder` to write to")
 	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
-	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
-	f.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random")
+	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans of other subjects, for testing")
+	f.Uint64Var(&o.seed, "seed", 1, "random `seed`")
 	f.StringVar(&o.size, "size", "96x96x80", "`voxels` of a volume, XxYxZ: right to left, back to front, up")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder, or the picture")
-	f.StringVar(&o.montage, "montage", "", "`file`.png of slices to write, instead of a folder")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing cohort or picture")
+	f.StringVar(&o.montage, "montage", "", "`file` for a picture of slices, .png, instead of a folder")
 	return cmd
 }
 
 func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	size, err := parseSize(o.size)
-	oneOutput := expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage")
-	if err := cmp.Or(err, oneOutput); err != nil {
+	err = cmp.Or(err,
+		expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage"),
+		expect(o.scans >= 1, "--scans %d: expected at least 1", o.scans),
+		expect(o.fresh >= 0, "--fresh %d: expected at least 0", o.fresh))
+	if err != nil {
 		return err
 	}
 	if o.montage != "" {
 		return o.writeMontage(size)
-	}
-	err = cmp.Or(
-		expect(o.scans >= 1, "--scans %d: expected one or more", o.scans),
-		expect(o.fresh >= 0, "--fresh %d: expected none or more", o.fresh))
-	if err != nil {
-		return err
 	}
 	c, err := cohort.New(cohort.Options{Scans: o.scans, Fresh: o.fresh, Seed: o.seed})
 	if err != nil {
@@ -116,7 +114,7 @@ func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: progress})
 	bar.erase()
 	if errors.Is(err, context.Canceled) {
-		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
+		return withHint(errors.New("interrupted"), "run the same command again to complete "+o.out)
 	}
 	if err != nil {
 		return withHintOn(err, hint{cohort.ErrOccupied, "choose another folder, or give --overwrite"})
@@ -150,18 +148,10 @@ func (o *adniOptions) writeMontage(size cohort.Size) error {
 
 // parseSize parses a size such as 96x96x80.
 func parseSize(s string) (size cohort.Size, err error) {
-	parts := strings.Split(s, "x")
-	if len(parts) != len(size) {
-		return size, usagef("--size %q: expected three numbers such as 96x96x80", s)
-	}
-	for i, p := range parts {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 4 || n > 512 {
-			return size, usagef("--size %q: %q is not a number of voxels from 4 to 512", s, p)
-		}
-		size[i] = n
-	}
-	return size, nil
+	_, err = fmt.Sscanf(s, "%dx%dx%d", &size[0], &size[1], &size[2])
+	ok := err == nil && fmt.Sprintf("%dx%dx%d", size[0], size[1], size[2]) == s
+	return size, expect(ok && slices.Min(size[:]) >= 4 && slices.Max(size[:]) <= 512,
+		"--size %q: expected three numbers of voxels from 4 to 512, such as 96x96x80", s)
 }
 
 // labelsOptions is the command line of credence data labels.
@@ -182,12 +172,12 @@ func newDataLabels() *cobra.Command {
 		return takesTable(cmd, args)
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
-	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
+	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those of --show-rules)")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - for standard output")
 	declareOverwrite(f, &o.overwrite)
-	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
+	f.StringVar(&o.item, "item", "", "`column` of item ids (default: from the rules)")
 	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
-	f.BoolVar(&o.show, "show-rules", false, "print the default rules, to start from")
+	f.BoolVar(&o.show, "show-rules", false, "print the default rules")
 	return cmd
 }
 
@@ -210,7 +200,7 @@ func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
 	if o.rules != "" {
 		var err error
 		if rules, err = clinical.Read(o.rules); err != nil {
-			return withHint(err, `"credence data labels --show-rules" prints rules to start from; conditions such as ">= 1" are put in quotes`)
+			return withHint(err, `"credence data labels --show-rules" prints rules to start from; quote conditions such as ">= 1"`)
 		}
 	}
 	sheet, err := table.ReadSheet(cmd.Context(), path, o.na)
@@ -219,13 +209,13 @@ func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	res, err := rules.Apply(sheet, o.item)
 	if err != nil {
-		return withHint(err, "which columns and scores are meant can be said in a file: credence data labels --help")
+		return withHint(err, "specify columns and scores in a file of rules; see credence data labels --help")
 	}
 	if len(res.Votes) == 0 {
 		return fmt.Errorf("reading %s: no votes: every score is missing", path)
 	}
 	if n := len(res.Unvoted); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), firstFew(res.Unvoted))
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: no votes for %s without scores: %s\n", words.Plural(n, "item"), words.Few(res.Unvoted))
 	}
 	var text bytes.Buffer
 	printCounts(&text, rules, res, path)
@@ -265,24 +255,19 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 		head = append(head, name)
 	}
 	t.Add(head...)
+	add := func(name string, counts []int) { t.Add(append([]string{name}, words.Each(counts, strconv.Itoa)...)...) }
 	total := make([]int, len(rules.Voters))
 	for l, level := range rules.Levels() {
-		row := []string{level}
-		for v := range rules.Voters {
-			total[v] += res.Counts[v][l]
-			row = append(row, strconv.Itoa(res.Counts[v][l]))
+		counts := make([]int, len(total))
+		for v := range counts {
+			counts[v] = res.Counts[v][l]
+			total[v] += counts[v]
 		}
-		t.Add(row...)
+		add(level, counts)
 	}
-	totals, missing, any := []string{"total"}, []string{"missing"}, false
-	for v, n := range total {
-		totals = append(totals, strconv.Itoa(n))
-		missing = append(missing, strconv.Itoa(res.Missing[v]))
-		any = any || res.Missing[v] > 0
-	}
-	t.Add(totals...)
-	if any {
-		t.Add(missing...)
+	add("total", total)
+	if slices.Max(append([]int{0}, res.Missing...)) > 0 {
+		add("missing", res.Missing)
 	}
 	t.Print(w)
 	for _, c := range rules.Classes {
@@ -293,12 +278,4 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 	if !bytes.HasSuffix(w.Bytes(), []byte("\n")) {
 		w.WriteByte('\n')
 	}
-}
-
-// firstFew lists at most five names.
-func firstFew(names []string) string {
-	if len(names) > 5 {
-		return strings.Join(names[:5], ", ") + " …"
-	}
-	return strings.Join(names, ", ")
 }

@@ -48,10 +48,10 @@ func newDemo() *cobra.Command {
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
-	f.BoolVar(&o.serve, "serve", false, "then serve the page to look at the fresh items and to vote on them; with a demonstration that is there, at once")
-	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, open no browser")
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if that one is taken")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an earlier demonstration")
+	f.BoolVar(&o.serve, "serve", false, "serve a page to browse the fresh items and vote on them; an existing demonstration is not trained again")
+	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, do not open a browser")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if it is in use")
 	return cmd
 }
 
@@ -59,12 +59,12 @@ func newDemo() *cobra.Command {
 func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !o.serve {
 		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
-			return usagef("--%s goes with --serve", name)
+			return usagef("--%s requires --serve", name)
 		}
 		return o.train(cmd)
 	}
 	if !serve.Loopback(o.addr) {
-		return withHint(usagef("--addr %s can be reached from other machines", o.addr), "credence serve asks for a token there")
+		return withHint(usagef("--addr %s is reachable from other machines", o.addr), "use credence serve, which requires a token for them")
 	}
 	if o.overwrite || !o.exists() {
 		if err := o.train(cmd); err != nil {
@@ -105,10 +105,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err := o.archiveVotes(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	if err := items.WriteFiles(o.out, "", false); err != nil {
-		return err
-	}
-	if err := fresh.WriteFiles(o.out, "fresh-", true); err != nil {
+	if err := errors.Join(items.WriteFiles(o.out, "", false), fresh.WriteFiles(o.out, "fresh-", true)); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "credence: %d items with %d votes each, design %q, seed %d; training five networks\n",
@@ -153,7 +150,7 @@ func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *calibrate.Cali
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
 	t := printout.NewTable()
-	t.Add("level", "held", "mean width")
+	t.Add("level", "coverage", "mean width")
 	for _, x := range r.Coverage {
 		if x.Class == "0" {
 			t.Add(printout.Percent(x.Level), fmt.Sprintf("%.1f%% ± %.1f", 100*float64(x.Empirical), 100*float64(x.SE)),
@@ -162,9 +159,9 @@ func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *calibrate.Cali
 	}
 	t.Print(w)
 	fmt.Fprintf(w, `
-The distributions were made %.2f times as wide in variance: that is what pairs of
-votes on items held out in training showed. %d votes resolve a probability to about
-%.3f, so intervals that would end closer to 0 or 1 end there.
+The variance of the distributions was scaled by %.2f, as pairs of votes on held-out
+items require. %d votes resolve a probability to about %.3f, so interval ends that are
+closer to 0 or 1 were moved there.
 
 The predicted class is the one most voted for in %.1f%% of the items. The loss is
 %.3f nats per vote, that of a logistic regression with a fitted spread %.3f.

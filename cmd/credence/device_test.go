@@ -66,8 +66,8 @@ func TestTrainedElsewhere(t *testing.T) {
 	must(t, flags+"run --ensemble 2")
 	asOf(t, "run/model.credence")
 	code, stdout, stderr := called("verify run")
-	if code != exitError || stdout != "" || !strings.Contains(stderr, "credence: error: run does not repeat here: trained on a GPU, "+otherGPU+"; ") ||
-		!strings.Contains(stderr, "credence: hint: call credence-gpu verify on a machine with such a GPU") {
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "credence: error: run cannot be repeated here: trained on the GPU "+otherGPU+": ") ||
+		!strings.Contains(stderr, "credence: hint: run credence-gpu verify on a machine with such a GPU") {
 		t.Errorf("verify: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 
@@ -81,7 +81,7 @@ func TestTrainedElsewhere(t *testing.T) {
 		asOf(t, path)
 	}
 	code, _, stderr = called("join parts")
-	if code != 0 || !strings.Contains(stderr, "credence: warning: the processor joins what it has not trained (trained on a GPU, "+otherGPU+"; ") {
+	if code != 0 || !strings.Contains(stderr, "credence: warning: the CPU joins these members (trained on the GPU "+otherGPU+": ") {
 		t.Errorf("join: exit code %d, stderr %q", code, stderr)
 	}
 	m, err := model.Load("parts/model.credence")

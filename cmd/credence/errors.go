@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -123,17 +124,12 @@ func withHintOn(err error, hints ...hint) error {
 // reportError prints err and its hint, and returns the exit code. The default hint of
 // a usage error is the help of cmd.
 func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
-	code, hint := exitError, ""
+	code, usage := exitError, ""
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage
-		hint = fmt.Sprintf("run %q to see what it takes", cmd.CommandPath()+" --help")
+		usage = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
 	}
-	if near := nearFile(err); near != "" {
-		hint = near
-	}
-	if advice := adviceOn(err, cmd.Flags()); advice != "" {
-		hint = advice
-	}
+	hint := cmp.Or(adviceOn(err, cmd.Flags()), nearFile(err), usage)
 	if h, ok := errors.AsType[*hintedError](err); ok {
 		hint = h.hint
 	}
@@ -160,7 +156,7 @@ func nearFile(err error) string {
 	folder := filepath.Dir(path)
 	there, readErr := os.ReadDir(folder)
 	if readErr != nil {
-		return fmt.Sprintf("there is no folder %s here", folder)
+		return fmt.Sprintf("folder %s does not exist", folder)
 	}
 	if near := words.Nearest(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
 		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
@@ -172,19 +168,19 @@ func nearFile(err error) string {
 // value, is known, and open if it is not. [WORD] is replaced by the column or value,
 // quoted for the flag.
 var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
-	dataset.SetItem:        {"item", "say --item [WORD] if it names the items", "name the column of the items with --item"},
+	dataset.SetItem:        {"item", "use --item [WORD] if it identifies the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
 	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
 	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
 	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
-	dataset.SetForm:        {"votes-form", "say which with [WORD]", "if these are votes, say in which form with --votes-form"},
+	dataset.SetForm:        {"votes-form", "specify [WORD]", "if these are votes, specify their form with --votes-form"},
 	dataset.SetClasses:     {"classes", "", "name all classes with --classes"},
-	dataset.SetIgnore:      {"ignore", "leave the column out with --ignore [WORD]", "leave out with --ignore what does not belong"},
+	dataset.SetIgnore:      {"ignore", "exclude the column with --ignore [WORD]", "exclude other columns with --ignore"},
 	dataset.SetGroup:       {"group", "", "name the column of groups with --group"},
-	dataset.SetCategorical: {"categorical", "take its values as categories with --categorical [WORD]", "name columns of categories with --categorical"},
+	dataset.SetCategorical: {"categorical", "read its values as categories with --categorical [WORD]", "name columns of categories with --categorical"},
 	dataset.SetText:        {"text", "learn from its words with --text [WORD]", "name columns of text with --text"},
-	dataset.SetMissing:     {"na", "say --na [WORD] if it stands for a missing value", ""},
+	dataset.SetMissing:     {"na", "use --na [WORD] if it means a missing value", ""},
 	dataset.SetImages:      {"image-column", "read the files with --image-column [WORD]", "name the column of their paths with --image-column"},
 	dataset.SetArray:       {"array", "", "name it with --array"},
 	dataset.SetSheet:       {"sheet", "", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
@@ -197,6 +193,12 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 	if !ok {
 		return ""
 	}
+	quoted := func(name string, quote func(string) string) string {
+		if name == "" {
+			return ""
+		}
+		return quote(name)
+	}
 	var list []string
 	for _, s := range a.Settings {
 		f := settingFlags[s]
@@ -206,15 +208,15 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		word := ""
 		switch {
 		case s == dataset.SetMissing:
-			word = listWord(a.Value)
+			word = quoted(a.Value, listWord)
 		case s == dataset.SetVoteColumns:
 			word = strings.Join(words.Each(a.Columns, listWord), ",")
 		case s == dataset.SetForm:
 			word = strings.Join(words.Each(a.Forms, func(f dataset.Form) string { return "--votes-form " + f.String() }), " or ")
 		case s == dataset.SetItem || s == dataset.SetImages:
-			word = shellWord(a.Column)
+			word = quoted(a.Column, shellQuote)
 		default:
-			word = listWord(a.Column)
+			word = quoted(a.Column, listWord)
 		}
 		if word != "" && f.known != "" {
 			list = append(list, strings.Replace(f.known, "[WORD]", word, 1))
@@ -243,13 +245,5 @@ func listWord(name string) string {
 	if strings.ContainsAny(name, ",\"\n") {
 		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	}
-	return shellWord(name)
-}
-
-// shellWord quotes a column name for a shell.
-func shellWord(name string) string {
-	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
+	return shellQuote(name)
 }

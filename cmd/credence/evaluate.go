@@ -17,7 +17,6 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
-	"credence/internal/atomicfile"
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
@@ -48,7 +47,7 @@ func newEvaluate() *cobra.Command {
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
-	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
+	f.StringVar(&o.report, "report", "", "also write an HTML report to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
 }
@@ -56,30 +55,26 @@ func newEvaluate() *cobra.Command {
 // declare adds the flags that evaluate and report share: data and scores.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	scoring := &o.scoring
-	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
-	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
-	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
-	f.StringVar(&o.split, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, with a column per class")
+	f.Var(&o.levels, "level", "levels of the intervals; widths are reported for the first")
+	f.IntVar(&scoring.Bootstrap.Replicates, "bootstrap", 0, "bootstrap `draws` for standard errors (default 1000; 200 for many items)")
+	f.Uint64Var(&scoring.Bootstrap.Seed, "seed", 0, "`seed` of the bootstrap")
+	f.StringVar(&o.split, "part", "", "evaluate only this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
-	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`what` selects the predictions to withhold: p_top or width")
-	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
-	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
+	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`criterion` for withholding predictions: p_top or width")
+	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which the remaining predictions have this `accuracy`")
+	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace rater names in the page with pseudonyms; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	path, files := args[0], args[1:]
-	if err := o.check(); err != nil {
-		return err
-	}
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs); err != nil {
-		return err
-	}
-	if err := o.checkPage(); err != nil {
+	outputs := []string{o.out.file, o.report}
+	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
+	if err != nil {
 		return err
 	}
 	m, err := loadModel(cmd.ErrOrStderr(), path)
@@ -90,8 +85,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
-		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", m.Method.Name()),
-			"credence evaluate judges what it has")
+		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
 	}
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
@@ -151,11 +145,7 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
-	write := func(w io.Writer) error { return report.Write(w, page) }
-	if o.pageOnly {
-		return writeFile(cmd, o.report, write)
-	}
-	return atomicfile.Write(o.report, write)
+	return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // check validates the flags before any file is read.
@@ -182,17 +172,17 @@ func checkDraws(b evaluate.Bootstrap) error {
 	return expect(b.Replicates >= 0, "--bootstrap %d: expected a number of draws", b.Replicates)
 }
 
-// partOf returns the items of the requested part of the run's split, or all.
+// splitOf returns the items of the requested part of the run's split, or all.
 func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
 	if o.split == "" {
 		return ds, nil
 	}
-	part, err := run.FolderOf(path).Split(ds, o.split)
+	items, err := run.FolderOf(path).Split(ds, o.split)
 	if errors.Is(err, run.ErrNoSplit) {
 		return nil, withHint(fmt.Errorf("--part %s: %w", o.split, err),
-			"credence train writes one if --test, --validation or --split divides the items")
+			"credence train writes one with --test, --validation or --split")
 	}
-	return part, err
+	return items, err
 }
 
 // score evaluates the model on ds. The first warning is about items that the model was trained on.
@@ -211,15 +201,15 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	warning := fmt.Sprintf("the model has seen %s of these %s items in training, which flatters it: --part test leaves them out",
+	warning := fmt.Sprintf("the model was trained on %s of these %s items, so scores are optimistic: --part test excludes them",
 		words.Thousands(n), words.Thousands(ds.Len()))
 	switch {
 	case equal:
-		warning = "these are the items that the model was trained on: every number flatters it"
+		warning = "these are the items that the model was trained on: all scores are optimistic"
 	case n == 0:
 		return in, r, nil
 	case n == ds.Len():
-		warning = "the model has seen these items in training: every number flatters it"
+		warning = "the model was trained on these items: all scores are optimistic"
 	}
 	r.Warnings = slices.Insert(r.Warnings, 0, evaluate.Message{Kind: "%s", Args: []any{warning}})
 	return in, r, nil
@@ -260,7 +250,7 @@ func newReport() *cobra.Command {
 		return takesItems(cmd, args)
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
+	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - for standard output")
 	declareOverwrite(f, &o.out.overwrite)
 	o.declare(f)
 	return cmd
@@ -270,9 +260,9 @@ func newReport() *cobra.Command {
 type pageFlags struct{ title, author, date string }
 
 func (p *pageFlags) declare(f *pflag.FlagSet) {
-	f.StringVar(&p.title, "title", "", "`title` of the report's page")
-	f.StringVar(&p.author, "author", "", "`author` of the report, shown below its title")
-	f.StringVar(&p.date, "date", "", "`date` of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none)")
+	f.StringVar(&p.title, "title", "", "`title` of the report")
+	f.StringVar(&p.author, "author", "", "`author` of the report")
+	f.StringVar(&p.date, "date", "", "`date` of the report, or none (default: today, or $SOURCE_DATE_EPOCH)")
 }
 
 // resolve sets the date. Pages that training writes have none, so that a run

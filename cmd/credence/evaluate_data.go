@@ -82,8 +82,8 @@ type byOptions struct {
 }
 
 func (o *byOptions) declare(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.by, "by", nil, "judge the spread apart by the levels of these `columns` of DATA")
-	f.StringSliceVar(&o.bins, "bins", nil, "and by bins of numbers, `column=n`; spread=n is the predicted spread (default spread=4)")
+	f.StringSliceVar(&o.by, "by", nil, "report the dispersion by level of these `columns` of DATA")
+	f.StringSliceVar(&o.bins, "bins", nil, "report the dispersion in n bins of a numeric column, `column=n`; spread=n bins the predicted spread (default spread=4)")
 }
 
 // spreadName is the name of the predicted spread in --bins.
@@ -102,13 +102,13 @@ func (o *byOptions) check() error {
 		}
 		n, err := strconv.Atoi(text[at+1:])
 		if err != nil || n < 1 || n > 100 {
-			return usagef("--bins %s: expected a number of bins from 1 to 100 behind the =", text)
+			return usagef("--bins %s: expected a number of bins from 1 to 100 after the =", text)
 		}
 		o.columns = append(o.columns, evaluate.Column{Name: text[:at], Bins: n})
 	}
 	for i, c := range o.columns {
 		if slices.ContainsFunc(o.columns[:i], func(d evaluate.Column) bool { return d.Name == c.Name }) {
-			return usagef("--by and --bins name the column %s twice", c.Name)
+			return usagef("--by and --bins: duplicate column %s", c.Name)
 		}
 	}
 	return nil

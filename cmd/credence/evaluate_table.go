@@ -65,19 +65,19 @@ func (r *evaluateReport) losses(w *printout.Page) {
 		t.Add("  "+name, plusMinus(loss, 4), difference)
 	}
 	if r.model.Traits().Joint {
-		t.Add("an item's votes together", "", "model less this, 95% interval")
+		t.Add("an item's votes together", "", "model minus this, 95% interval")
 		add("model", res.NLL, nil)
 		add("logistic_dm", res.LogisticDMNLL, res.LessLogisticDM)
 		add("constant_dm", res.ConstantDMNLL, res.LessConstantDM)
 		t.Add("votes one by one")
 	} else {
-		t.Add("votes one by one", "", "model less this, 95% interval")
+		t.Add("votes one by one", "", "model minus this, 95% interval")
 	}
 	add("model", res.MarginalNLL, nil)
 	add("logistic", res.LogisticNLL, res.LessLogistic)
 	add("constant", res.ConstantNLL, nil)
 	add("floor", res.FloorNLL, nil)
-	t.Rows[len(t.Rows)-1][2] = "the items' own shares: out of reach"
+	t.Rows[len(t.Rows)-1][2] = "the items' own vote shares: a lower bound"
 	w.Table(t)
 }
 
@@ -179,7 +179,7 @@ func (r *evaluateReport) errors(w *printout.Page) {
 	if r.data.Groups != nil {
 		of = "groups"
 	}
-	w.Paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
+	w.Paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, for this model.",
 		words.Thousands(res.Replicates), of, res.Seed))
 }
 
@@ -220,10 +220,10 @@ func shareBar(share float64, n int) string {
 	if !(share > 0) {
 		return ""
 	}
-	parts := int(math.Round(8 * float64(n) * min(share, 1)))
-	s := strings.Repeat("█", parts/8)
-	if parts%8 > 0 {
-		s += string("▏▎▍▌▋▊▉"[3*(parts%8-1) : 3*(parts%8)])
+	eighths := int(math.Round(8 * float64(n) * min(share, 1)))
+	s := strings.Repeat("█", eighths/8)
+	if eighths%8 > 0 {
+		s += string("▏▎▍▌▋▊▉"[3*(eighths%8-1) : 3*(eighths%8)])
 	}
 	return s
 }
@@ -233,9 +233,9 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	if len(r.result.ClassCalibration) == 0 || r.result.VotedItems == 0 {
 		return
 	}
-	w.Heading("Votes for each class, of all")
+	w.Heading("Share of the votes for each class")
 	t := printout.NewTable(0)
-	t.Add("  class", "predicted", "seen", "seen/predicted", "p-value")
+	t.Add("  class", "predicted", "observed", "ratio", "p-value")
 	for _, c := range r.result.ClassCalibration {
 		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected, 2), percent(c.Observed, 2),
 			plusMinus(c.Ratio, 2), pValue(c.PValue))
@@ -249,7 +249,7 @@ func (r *evaluateReport) dispersion(w *printout.Page) {
 	if len(res.DispersionClasses)+len(res.DispersionBy) == 0 {
 		return
 	}
-	w.Heading("Dispersion ratio, apart")
+	w.Heading("Dispersion ratio by group")
 	t := printout.NewTable(0)
 	t.Add("", "items", "ratio", "95% interval", "p-value", "shrunk")
 	add := func(d evaluate.Dispersion, shrunk string) {
@@ -276,7 +276,7 @@ func (r *evaluateReport) dispersion(w *printout.Page) {
 			add(l.Dispersion, shrunk)
 		}
 		if len(c.Levels) > 1 {
-			t.Add("    all alike?", "", "τ "+decimal(c.Tau, 2), "", pValue(c.PValue), plusMinus(c.Common, 2))
+			t.Add("    all equal?", "", "τ "+decimal(c.Tau, 2), "", pValue(c.PValue), plusMinus(c.Common, 2))
 		}
 	}
 	w.Table(t)
@@ -291,9 +291,9 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 	if len(points) < 2 {
 		return
 	}
-	heading, threshold := "If only the surest are answered (p_top: the predicted class is on top)", "p_top from"
+	heading, threshold := "Abstention by p_top, the probability that the predicted class is on top", "p_top from"
 	if r.result.AbstentionBy == evaluate.ByWidth {
-		heading, threshold = "If only the narrowest intervals are answered", "width up to"
+		heading, threshold = "Abstention by the width of the interval", "width up to"
 	}
 	w.Heading("%s", heading)
 	t := printout.NewTable()

@@ -23,7 +23,7 @@ import (
 
 // declareOverwrite adds --overwrite. Without it no verb replaces a file.
 func declareOverwrite(f *pflag.FlagSet, overwrite *bool) {
-	f.BoolVar(overwrite, "overwrite", false, "replace the output if it exists")
+	f.BoolVar(overwrite, "overwrite", false, "replace an existing output")
 }
 
 // checkOutputs validates output files before any work begins. It returns an error if a folder does not exist, two
@@ -94,7 +94,7 @@ func checkFolder(output string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return withHint(fmt.Errorf("writing %s: there is no folder %s", output, folder), "make it first: mkdir -p "+shellQuote(folder))
+	return withHint(fmt.Errorf("writing %s: folder %s does not exist", output, folder), "create it first: mkdir -p "+shellQuote(folder))
 }
 
 // statInput returns the file info of an input; - is standard input.
@@ -147,23 +147,18 @@ func withFeatureHint(err error) error {
 // readStdin returns the content of standard input if one of the files is "-",
 // and nil otherwise. More than one is an error.
 func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
-	n := 0
-	for _, f := range files {
-		if f == "-" {
-			n++
-		}
-	}
-	switch n {
-	case 0:
+	first := slices.Index(files, "-")
+	if first < 0 {
 		return nil, nil
-	case 1:
-		text, err := io.ReadAll(stdin) // never nil
-		if err != nil {
-			return nil, fmt.Errorf("reading standard input: %w", err)
-		}
-		return text, nil
 	}
-	return nil, usagef("- stands for standard input, which can be one file only, found it in %s", strings.Join(files, " "))
+	if slices.Contains(files[first+1:], "-") {
+		return nil, usagef("expected - (standard input) at most once, found %s", strings.Join(files, " "))
+	}
+	text, err := io.ReadAll(stdin) // never nil
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	return text, nil
 }
 
 // newStdinReader returns a reader of standard input that is canceled with the context, even while
@@ -185,12 +180,12 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	m, err := run.Load(path)
 	switch {
 	case errors.Is(err, run.ErrUnfinished):
-		return nil, withHint(err, "its training was cut short; continue it with: "+resumeCommand(run.Folder(path)))
+		return nil, withHint(err, "its training was interrupted; continue it with: "+resumeCommand(run.Folder(path)))
 	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
 	}
 	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && (dataset.IsFile(path) || slices.Contains(otherNames, strings.ToLower(filepath.Ext(path)))) {
-		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data come behind it")
+		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data files follow it")
 	}
 	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
 		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",

@@ -28,24 +28,14 @@ type joinOptions struct {
 func newJoin() *cobra.Command {
 	o := &joinOptions{}
 	cmd := newVerb("join OUT", "Combine separately trained members, or shards of a prediction",
-		"the folder or file that the parts were written for", o.run)
+		"the output of the members or shards", o.run)
 	f := cmd.Flags()
-	declareThreads(f, 0, "how many `cores` to use (default all); the result is the same")
-	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run or the predictions if they exist")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	declareThreads(f, 0)
+	f.DurationVar(&o.wait, "wait", 0, "maximum `time` to wait for unfinished members or shards, such as 2h")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace an existing run or existing predictions")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
 	return cmd
-}
-
-// members reads the members of a run, and waits for them if --wait is given.
-func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.MemberResult, error) {
-	var members []*train.MemberResult
-	err := o.poll(ctx, func() (late bool, err error) {
-		members, err = run.ReadMembers(out)
-		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
-	})
-	return members, err
 }
 
 // poll calls f once a second until nothing is late any more or the time of --wait is over.
@@ -64,36 +54,33 @@ func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error))
 	}
 }
 
-// waitForOutput waits until there is a folder of a run or of a prediction, which determines what is joined.
-func (o *joinOptions) waitForOutput(ctx context.Context, out string) error {
-	return o.poll(ctx, func() (late bool, err error) {
-		if hasShards(out) {
-			return false, nil
-		}
-		_, err = os.Stat(out)
-		return errors.Is(err, fs.ErrNotExist), nil
-	})
-}
-
 // run joins the members of a run or the shards of a prediction.
 func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
-	if err := o.waitForOutput(ctx, string(out)); err != nil {
-		return orStopped(ctx, err)
-	}
+	// Wait until there is a folder of a run or of a prediction, which determines what is joined.
+	err := o.poll(ctx, func() (late bool, err error) {
+		_, err = os.Stat(string(out))
+		return errors.Is(err, fs.ErrNotExist) && !hasShards(string(out)), nil
+	})
 	switch {
+	case err != nil:
+		return orStopped(ctx, err)
 	case hasShards(string(out)):
 		return o.joinShards(ctx, cmd, string(out))
 	case isPrediction(string(out)):
-		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
+		o.note(cmd, "%s exists and has no shards to join: nothing to do", out)
 		return nil
 	}
-	members, err := o.members(ctx, out)
+	var members []*train.MemberResult
+	err = o.poll(ctx, func() (late bool, err error) {
+		members, err = run.ReadMembers(out)
+		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
+	})
 	if ctx.Err() != nil {
-		return errors.New("stopped before all members had ended: nothing is joined")
+		return errors.New("stopped before all members had finished: nothing was joined")
 	}
 	if err != nil {
 		return withHintOn(err,
@@ -107,7 +94,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			return withHintOn(err, hint{run.ErrExists, "replace it with --overwrite"})
 		}
 		if done {
-			o.note(cmd, "the members of %s are joined already: there is nothing to do", out)
+			o.note(cmd, "the members of %s are already joined: nothing to do", out)
 			return nil
 		}
 	}
@@ -121,19 +108,13 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, members[0].Kernel)
-	return t.join(ctx, cmd, members)
-}
-
-// engine sets the engine to the one that the members were trained on. Without that GPU the CPU does
-// the remaining work, and results differ by rounding.
-func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
-	e, err := device(t.Device).matching(recorded)
-	if err != nil {
-		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
-		return
+	// Without the GPU that the members were trained on, the CPU does the remaining work, and results differ by rounding.
+	if e, err := device(t.Device).matching(members[0].Kernel); err == nil {
+		t.Fit.Engine = e
+	} else {
+		o.note(cmd, "warning: the CPU joins these members (%v): the model differs by rounding from one joined on the same device", err)
 	}
-	t.Fit.Engine = e
+	return t.join(ctx, cmd, members)
 }
 
 // note prints a line to standard error.
@@ -154,7 +135,7 @@ func (o *trainOptions) parseMember() error {
 	}
 	if o.Fit.Ensemble != 0 && o.Fit.Ensemble != r.Count {
 		return withHint(usagef("--member %v is one of %d, but --ensemble is %d", r, r.Count, o.Fit.Ensemble),
-			"every member is one network: the numbers are the same")
+			"each member is one network: the numbers must match")
 	}
 	o.Fit.Ensemble, o.member = r.Count, &r
 	return nil
@@ -190,7 +171,7 @@ func (d *trainDisplay) member(done bool) {
 		return
 	}
 	if done {
-		d.note("%s has ended before: there is nothing to do", folder)
+		d.note("%s is already trained: nothing to do", folder)
 		return
 	}
 	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
@@ -219,7 +200,7 @@ func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*
 		return show.result(run.Train(ctx, o.out, d, options))
 	})
 	return withHintOn(err,
-		hint{train.ErrOtherRun, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
+		hint{train.ErrOtherRun, "run credence join in the folder where the members were trained, with the same data and the same version of credence"},
 		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
 		hint{run.ErrInUse, "wait until it has ended"})
 }

@@ -22,7 +22,6 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // The exit codes, as documented in the help of the root command.
@@ -50,8 +49,8 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(stderr, "credence: error: a fault in credence itself: %v\n%s", p, debug.Stack())
-			fmt.Fprintln(stderr, "credence: hint: please report it with the lines above, and with the files if you may")
+			fmt.Fprintf(stderr, "credence: error: internal error: %v\n%s", p, debug.Stack())
+			fmt.Fprintln(stderr, "credence: hint: please report it with the lines above and, if you can, with the files")
 			code = exitCrash
 		}
 	}()
@@ -74,10 +73,10 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // which --threads may change
 				if err := cmp.Or(refuseZeros(c), useThreads(c.Flags())); err != nil {
 					return err
 				}
-				defer par.SetThreads(0)
 				began = true
 				return runE(c, args)
 			}
@@ -142,7 +141,7 @@ func endWithParent() {
 func addKernelFlag(root *cobra.Command) {
 	var name string
 	root.PersistentFlags().StringVar(&name, "kernel", "",
-		"force an instruction `set`: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+		"instruction `set` to use: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("kernel") {
 			return kernel.Err()
@@ -171,13 +170,7 @@ type versionInfo struct {
 func newVersion() *cobra.Command {
 	var asJSON bool
 	run := func(cmd *cobra.Command, _ []string) error {
-		v := versionInfo{
-			Version: buildVersion(),
-			Go:      runtime.Version(),
-			OS:      runtime.GOOS,
-			Arch:    runtime.GOARCH,
-			Kernel:  kernel.Name(),
-		}
+		v := versionInfo{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Name()}
 		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
 			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
 	}
@@ -188,14 +181,10 @@ func newVersion() *cobra.Command {
 
 // buildVersion returns the version of this binary.
 func buildVersion() string {
-	if stampedVersion != "" {
-		return stampedVersion
+	if info, ok := debug.ReadBuildInfo(); ok && stampedVersion == "" {
+		return versionFrom(info)
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return sourceVersion
-	}
-	return versionFrom(info)
+	return cmp.Or(stampedVersion, sourceVersion)
 }
 
 // versionFrom returns the release if a module proxy served it, or else the

@@ -45,14 +45,14 @@ func TestExitCodes(t *testing.T) {
 		{"bad", 1, "credence: error: it broke\n"},
 		{"hinted", 1, "credence: error: it broke\ncredence: hint: fix it\n"},
 		{"misused", 2, "credence: error: --level 7 is not in (0, 1)\n" +
-			"credence: hint: run \"credence misused --help\" to see what it takes\n"},
+			"credence: hint: run \"credence misused --help\" for usage\n"},
 		{"misusedHinted", 2, "credence: error: no --alpha\ncredence: hint: give --alpha 1,2\n"},
 		{"needs", 2, "credence: error: required flag(s) \"out\" not set\n" +
-			"credence: hint: run \"credence needs --help\" to see what it takes\n"},
+			"credence: hint: run \"credence needs --help\" for usage\n"},
 		{"needs --out", 2, "credence: error: flag needs an argument: --out\n" +
-			"credence: hint: run \"credence needs --help\" to see what it takes\n"},
+			"credence: hint: run \"credence needs --help\" for usage\n"},
 		{"good morning", 2, "credence: error: credence good takes no arguments, found \"morning\"\n" +
-			"credence: hint: run \"credence good --help\" to see what it takes\n"},
+			"credence: hint: run \"credence good --help\" for usage\n"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := execute(tree(), strings.Fields(c.args), nil, &stdout, &stderr)
@@ -64,7 +64,7 @@ func TestExitCodes(t *testing.T) {
 
 	var stderr bytes.Buffer
 	if code := execute(tree(), []string{"broken"}, nil, io.Discard, &stderr); code != exitCrash ||
-		!strings.HasPrefix(stderr.String(), "credence: error: a fault in credence itself: index out of range\n") {
+		!strings.HasPrefix(stderr.String(), "credence: error: internal error: index out of range\n") {
 		t.Errorf("a panic: exit code %d, %s", code, &stderr)
 	}
 }

@@ -41,23 +41,23 @@ func newMixture() *cobra.Command {
 	o := mixtureOptions{levels: numbers{values: []float64{0.95}}}
 	cmd := newVerb("mixture", "Describe a Beta or Dirichlet mixture: moments, intervals, density", "", o.describe)
 	f := cmd.Flags()
-	f.Var(&o.weights, "weights", "weights of the components, summing to one")
-	f.Var(&o.alpha, "alpha", "parameters of a component; repeat it for each")
+	f.Var(&o.weights, "weights", "weights of the components, which sum to 1")
+	f.Var(&o.alpha, "alpha", "parameters of a component; repeat for each component")
 	f.Var(&o.levels, "level", "levels of the intervals")
-	f.Var(&o.quantiles, "quantile", "probabilities whose quantiles to show")
+	f.Var(&o.quantiles, "quantile", "probabilities of the quantiles to show")
 	f.Var(&o.votes, "votes", "further votes for each class")
 	f.StringSliceVar(&o.classes, "classes", nil, "`names` of the classes")
-	f.IntVar(&o.width, "width", 0, "`columns` of the sketch (default $COLUMNS, else 72)")
-	f.StringVar(&o.plot, "plot", "", "also draw the densities to a `file`, .svg")
-	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
-	f.StringVar(&o.data, "data", "", "`file` of many mixtures, .npy, to answer at once")
-	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
+	f.IntVar(&o.width, "width", 0, "`columns` of the text output (default $COLUMNS, else 72)")
+	f.StringVar(&o.plot, "plot", "", "also write the densities to this `file`, .svg")
+	f.BoolVar(&o.json, "json", false, "print JSON; without --alpha, one result for each JSON line of standard input")
+	f.StringVar(&o.data, "data", "", "`file` of mixtures to evaluate, .npy")
+	f.StringVarP(&o.out, "output", "o", "", "`file` for the results of --data, .npy")
 	declareOverwrite(f, &o.overwrite)
-	f.StringSliceVar(&o.fields, "fields", nil, "`fields` of these results (default: those below that apply)")
-	f.Var(&o.cdf, "cdf", "points at which to evaluate the distribution function of those")
-	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
-	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
-	f.Var(&o.digits, "digits", "significant `digits` to compute of their medians and ends of intervals: a number, or full")
+	f.StringSliceVar(&o.fields, "fields", nil, "with --data, `fields` of the results (default: all that apply)")
+	f.Var(&o.cdf, "cdf", "with --data, points at which to evaluate the distribution function")
+	f.Float64Var(&o.resolution, "resolution", 0, "with --data, `distance` from 0 and 1 within which interval ends are moved there")
+	f.StringVar(&o.run, "run", "", "with --data, `run` that predicted the mixtures; sets the resolution and how votes count")
+	f.Var(&o.digits, "digits", "with --data, significant `digits` of medians and interval ends, or full")
 	notZero(f, "width")
 	return cmd
 }
@@ -113,7 +113,7 @@ func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 		return usagef("--%s is for the table: it cannot be combined with --json", name)
 	}
 	if name := firstChanged(cmd.Flags(), "weights", "level", "quantile", "votes"); name != "" && len(o.alpha) == 0 {
-		return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
+		return usagef("--%s without --alpha: --json then reads everything from standard input", name)
 	}
 	return nil
 }
@@ -139,11 +139,11 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 		flat[k] = []float64{1, 1}
 	}
 	if _, err := mixture.NewDirichlet(weights, flat); err != nil {
-		return nil, nil, usagef("--weights: %w", plainError{err})
+		return nil, nil, usagef("--weights: %s", withoutPrefix(err))
 	}
 	before, err = mixture.NewDirichlet(weights, o.alpha)
 	if err != nil {
-		return nil, nil, usagef("--alpha: %w", plainError{err})
+		return nil, nil, usagef("--alpha: %s", withoutPrefix(err))
 	}
 	if o.votes.changed {
 		if after, err = before.Update(o.votes.values); err != nil {
@@ -152,19 +152,19 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 	}
 	n := len(o.classes)
 	return before, after, cmp.Or(
-		checkEach("level", o.levels, calculator.CheckLevel),
-		checkEach("quantile", o.quantiles, calculator.CheckQuantile),
+		checkLevels(o.levels.values),
+		checkQuantiles(o.quantiles.values),
 		expect(n == 0 || n == before.Classes(), "--classes gives %s but --alpha %d: expected a name for each class",
 			words.Plural(n, "name"), before.Classes()),
 		expect(o.width == 0 || o.width >= minWidth && o.width <= maxWidth,
 			"--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth))
 }
 
-// checkEach checks each number of a flag.
-func checkEach(flag string, list numbers, check func(float64) error) error {
-	for _, x := range list.values {
-		if err := check(x); err != nil {
-			return usagef("--%s %v: %w", flag, x, err)
+// checkQuantiles checks each probability of --quantile.
+func checkQuantiles(list []float64) error {
+	for _, x := range list {
+		if err := calculator.CheckQuantile(x); err != nil {
+			return usagef("--quantile %v: %w", x, err)
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func evaluateLines(r io.Reader, w io.Writer) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return withHint(fmt.Errorf("%d of %s could not be answered", bad, words.Plural(lines, "line")),
+	return withHint(fmt.Errorf("%d of %s could not be evaluated", bad, words.Plural(lines, "line")),
 		`the output has the reason in place of each result: {"line":N,"error":"…"}`)
 }
 
@@ -191,14 +191,11 @@ func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Di
 	return err
 }
 
-// plainError is an error of package mixture without its prefix, for messages that
+// withoutPrefix returns the text of an error of package mixture without its prefix, for messages that
 // already name the invalid flag.
-type plainError struct{ err error }
-
-func (e plainError) Error() string {
-	return strings.TrimPrefix(e.err.Error(), mixture.ErrInvalid.Error()+": ")
+func withoutPrefix(err error) string {
+	return strings.TrimPrefix(err.Error(), mixture.ErrInvalid.Error()+": ")
 }
-func (e plainError) Unwrap() error { return e.err }
 
 // The range of widths of a sketch, and the default.
 const (
@@ -220,13 +217,13 @@ func terminalWidth() int {
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if o.data == "" {
 		bulk := firstChanged(cmd.Flags(), "output", "fields", "cdf", "resolution", "run", "digits")
-		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
+		return expect(bulk == "", "--%s requires --data", bulk)
 	}
 	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
-		return usagef("--%s with --data: weights, alpha and votes are fields of its records", single)
+		return usagef("--%s and --data exclude each other: weights, alpha and votes are fields of the records", single)
 	}
 	if !strings.HasSuffix(o.out, ".npy") {
-		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
+		return usagef("-o %q: expected a file name that ends in .npy for the results of --data", o.out)
 	}
 	inputs := []string{o.data}
 	if o.run != "" {

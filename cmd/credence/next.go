@@ -9,12 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
-	"credence/head"
 	"credence/internal/config"
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/mixture"
-	"credence/model"
 	"credence/predict"
 )
 
@@ -31,19 +29,17 @@ type nextOptions struct {
 
 func newNext() *cobra.Command {
 	var o nextOptions
-	cmd := newVerb("next RUN ITEMS...", "Rank items by the value of another vote",
-		"a run and a file of items", o.run)
+	cmd := newVerb("next RUN ITEMS...", "Rank items by the value of another vote", "a run and a file of items", o.run)
 	f := cmd.Flags()
-	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")
-	f.StringVar(&o.raters, "raters", "", "also say whom to ask: a `file` with the columns rater and cost, the budget being in the unit of costs")
-	f.IntVar(&o.most, "max-votes", 0, "further `votes` on one item at most (default 10; fewer if classes are many)")
+	f.IntVar(&o.budget, "budget", 0, "`votes` to allocate to the items")
+	f.StringVar(&o.raters, "raters", "", "`file` with columns rater and cost, to also choose raters; the budget is then in the unit of costs")
+	f.IntVar(&o.most, "max-votes", 0, "maximum further `votes` per item (default 10; fewer with many classes)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
-	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
+	f.BoolVar(&o.all, "all", false, "also list items that are allocated no votes")
 	declare(f, &o.from.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
-	f.BoolVar(&o.out.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
-	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
-	declareThreads(f, 0, "how many `cores` to use (default all)")
+	f.IntVar(&o.from.batch, "batch", 1024, "`items` to read at a time")
+	declareThreads(f, 0)
 	o.out.declare(f, "table", "md", "csv", "jsonl", "parquet", "json")
 	return cmd
 }
@@ -51,7 +47,7 @@ func newNext() *cobra.Command {
 // check validates the flags before any file is read.
 func (o *nextOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("budget") {
-		return withHint(usagef("no budget is given"), "--budget 200 spreads 200 votes over the items")
+		return withHint(usagef("no --budget: expected a number of votes"), "--budget 200 allocates 200 votes to the items")
 	}
 	return cmp.Or(
 		expect(o.budget >= 1, "--budget %d: expected a number of votes", o.budget),
@@ -59,15 +55,12 @@ func (o *nextOptions) check(cmd *cobra.Command) error {
 		oneOf("order", o.order, "rank", "input"),
 		expect(o.from.batch >= 1, "--batch %d: expected at least 1", o.from.batch),
 		expect(o.raters == "" || !o.all && o.order == "rank",
-			"--raters lists the votes to ask for, in their order: --all and --order are about items"))
+			"--raters lists votes in the order of their value: it excludes --all and --order"))
 }
 
 func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	run, items := args[0], args[1:]
-	if err := o.check(cmd); err != nil {
-		return err
-	}
-	if err := o.out.begin(cmd, append(o.from.inputs(run, items), o.raters)); err != nil {
+	if err := cmp.Or(o.check(cmd), o.out.begin(cmd, append(o.from.inputs(run, items), o.raters))); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(cmd)
@@ -77,8 +70,7 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !m.Traits().Joint {
-		return withHint(fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.Method.Name()),
-			"train with --method "+head.Mixture{}.Name())
+		return withHint(fmt.Errorf(noDistributions, "the value of a vote", m.Method.Name()), trainMixture)
 	}
 	var costs []evaluate.Cost
 	if o.raters != "" {
@@ -91,7 +83,9 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	c := &candidates{most: o.votesPerItem(m), from: p}
+	// The largest number of votes to plan on one item.
+	most := min(cmp.Or(o.most, evaluate.MostVotes(len(m.Classes))), o.budget)
+	c := &candidates{most: most, from: p}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
@@ -110,9 +104,10 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 	var list votePlan
 	var rows rowWriter
 	if costs != nil {
-		l, err := c.ask(o.budget, costs, o.ratersPerItem(c.from.model))
+		most := cmp.Or(o.most, min(defaultRaters, evaluate.MostVotes(len(c.from.model.Classes))))
+		l, err := c.ask(o.budget, costs, most)
 		if err != nil {
-			return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+			return withHint(err, "try a smaller --max-votes, which has fewer outcomes")
 		}
 		list, rows = l, records(l.Plan)
 	} else {
@@ -143,14 +138,6 @@ type votePlan interface {
 	summary() string         // expected gain of the budget
 	warning(most int) string // about a budget that is not used up, or ""
 	table(w *printout.Page)
-}
-
-// votesPerItem returns the largest number of votes planned on one item.
-func (o *nextOptions) votesPerItem(m *model.Model) int {
-	if o.most > 0 {
-		return min(o.most, o.budget)
-	}
-	return min(evaluate.MostVotes(len(m.Classes)), o.budget)
 }
 
 // candidates are the items that could be voted on.
@@ -185,7 +172,7 @@ func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 func (c *candidates) plan(budget int) (*nextPlan, error) {
 	gains, err := evaluate.Gains(c.dists, budget, c.most)
 	if err != nil {
-		return nil, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+		return nil, withHint(err, "try a smaller --max-votes, which has fewer outcomes")
 	}
 	p, err := evaluate.Allocate(gains, budget)
 	if err != nil {
@@ -246,7 +233,7 @@ type nextItem struct {
 }
 
 func (l *nextPlan) summary() string {
-	return fmt.Sprintf("%s on %s of %s: %s of the variance is expected to go (%.4g of %.4g); spread evenly, %s",
+	return fmt.Sprintf("%s on %s of %s are expected to remove %s of the variance (%.4g of %.4g); spread evenly, %s",
 		words.Plural(l.Votes, "vote"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
 		shareOf(l.Gain, l.Variance), l.Gain, l.Variance, shareOf(l.Even, l.Variance))
 }
@@ -265,30 +252,37 @@ func (l *nextPlan) warning(most int) string {
 	if left == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
+	return fmt.Sprintf("%s of %d not allocated: at most %d are planned per item; see --max-votes",
 		words.Plural(left, "vote"), l.Budget, most)
 }
 
 func (l *nextPlan) table(w *printout.Page) {
-	if len(l.Plan) == 0 {
-		return
-	}
-	t := printout.NewTable(1)
 	header := []string{"rank", "item", "votes", "gain", "by one", "variance"}
-	if l.Plan[0].Cast != nil { // votes were taken into account
+	if len(l.Plan) > 0 && l.Plan[0].Cast != nil { // votes were taken into account
 		header = append(header, "cast")
 	}
-	t.Add(header...)
-	for _, r := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
+	planTable(w, printout.NewTable(1), header, l.Plan, "item", func(r nextItem) []string {
 		row := []string{strconv.Itoa(r.Rank), printout.Ellipsis(r.Item, 24), strconv.Itoa(r.Votes), fmt.Sprintf("%.4f", r.Gain),
 			fmt.Sprintf("%.4f", r.NextGain), fmt.Sprintf("%.4f", r.Variance)}
 		if r.Cast != nil {
 			row = append(row, words.Count(*r.Cast))
 		}
-		t.Add(row...)
+		return row
+	})
+}
+
+// planTable prints the first rows of a plan, and the number of the others.
+func planTable[T any](w *printout.Page, t *printout.Table, header []string, plan []T, noun string,
+	row func(T) []string) {
+	if len(plan) == 0 {
+		return
+	}
+	t.Add(header...)
+	for _, r := range plan[:min(len(plan), predict.TableItems)] {
+		t.Add(row(r)...)
 	}
 	w.Table(t)
-	if more := len(l.Plan) - predict.TableItems; more > 0 {
-		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
+	if more := len(plan) - predict.TableItems; more > 0 {
+		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, noun))
 	}
 }

@@ -10,14 +10,13 @@ import (
 	"credence/internal/table"
 	"credence/internal/words"
 	"credence/model"
-	"credence/predict"
 )
 
 // readCosts reads the cost of a vote of each rater. Raters must be known to the model.
 func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cost, error) {
 	if m.RaterModel == nil {
-		return nil, withHint(fmt.Errorf("--raters %s: the model does not know its raters apart", path),
-			"train on votes that name their raters, with --raters on; without --raters, credence next says on which items to ask anybody")
+		return nil, withHint(fmt.Errorf("--raters %s: the model has no rater model", path),
+			"train on votes that name their raters, with --raters on; without --raters, credence next ranks items for any rater")
 	}
 	t, err := table.ReadSheet(ctx, path, nil)
 	if err != nil {
@@ -40,24 +39,20 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 		x, number := t.Number(row[cost])
 		switch {
 		case name == "":
-			return nil, t.Errorf(i, rater, "the rater has no name")
+			return nil, t.Errorf(i, rater, "expected a rater, found an empty cell")
 		case !ok:
-			return nil, withHint(t.Errorf(i, rater, "rater %q is not one of the %s that the model was trained on", name, words.Plural(len(m.Raters), "rater")),
+			return nil, withHint(t.Errorf(i, rater, "unknown rater %q: the model was trained on %s", name, words.Plural(len(m.Raters), "rater")),
 				"credence raters RUN lists them")
 		case twice:
-			return nil, t.Errorf(i, rater, "rater %q has a cost in line %d already", name, line)
-		case row[cost] == "":
-			return nil, t.Errorf(i, cost, "rater %q has no cost", name)
-		case !number:
-			return nil, t.Errorf(i, cost, "%q is not a cost", row[cost])
-		case !(x > 0):
-			return nil, t.Errorf(i, cost, "a cost of %s: expected more than 0", row[cost])
+			return nil, t.Errorf(i, rater, "duplicate rater %q, first in line %d", name, line)
+		case !number || !(x > 0):
+			return nil, t.Errorf(i, cost, "expected a cost above 0 for rater %q, found %q", name, row[cost])
 		}
 		first[name] = t.Line(i)
 		costs = append(costs, evaluate.Cost{Rater: at, Cost: x})
 	}
 	if len(costs) == 0 {
-		return nil, t.Errorf(-1, -1, "there are no rows below the header")
+		return nil, t.Errorf(-1, -1, "expected rows below the header, found none")
 	}
 	return costs, nil
 }
@@ -90,14 +85,6 @@ type askVote struct {
 // defaultRaters is the default of the largest number of raters to ask about one item.
 const defaultRaters = 3
 
-// ratersPerItem returns the largest number of raters to ask about one item.
-func (o *nextOptions) ratersPerItem(m *model.Model) int {
-	if o.most > 0 {
-		return o.most
-	}
-	return min(defaultRaters, evaluate.MostVotes(len(m.Classes)))
-}
-
 // ask allocates a budget to votes of raters.
 func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan, error) {
 	m := c.from.model
@@ -127,7 +114,7 @@ func (c *candidates) voted(item, rater int) bool {
 }
 
 func (l *askPlan) summary() string {
-	return fmt.Sprintf("%s of %s on %s of %s for %s: %s of the variance is expected to go (%.4g of %.4g)",
+	return fmt.Sprintf("%s of %s on %s of %s for %s are expected to remove %s of the variance (%.4g of %.4g)",
 		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
 		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
 }
@@ -137,21 +124,13 @@ func (l *askPlan) warning(int) string {
 	if l.Votes > 0 {
 		return ""
 	}
-	return fmt.Sprintf("a budget of %d pays for no vote of any value", l.Budget)
+	return fmt.Sprintf("a budget of %d buys no vote of any value", l.Budget)
 }
 
 func (l *askPlan) table(w *printout.Page) {
-	if len(l.Plan) == 0 {
-		return
-	}
-	t := printout.NewTable(1, 2)
-	t.Add("rank", "item", "rater", "cost", "gain", "per cost", "variance")
-	for _, v := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
-		t.Add(strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
-			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance))
-	}
-	w.Table(t)
-	if more := len(l.Plan) - predict.TableItems; more > 0 {
-		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "vote"))
-	}
+	header := []string{"rank", "item", "rater", "cost", "gain", "per cost", "variance"}
+	planTable(w, printout.NewTable(1, 2), header, l.Plan, "vote", func(v askVote) []string {
+		return []string{strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
+			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance)}
+	})
 }

@@ -74,8 +74,8 @@ func TestPredictArrow(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ stream, want string }{
-		{string(stream[:len(stream)/2]), "reading standard input: the Arrow stream is damaged, or cut short, after "},
-		{"\xff\xff\xff\xff\x00\x00\x00\x00", "it does not begin with a schema"},
+		{string(stream[:len(stream)/2]), "reading standard input: the Arrow stream is damaged or truncated after "},
+		{"\xff\xff\xff\xff\x00\x00\x00\x00", "expected a schema as the first message"},
 	} {
 		var stderr bytes.Buffer
 		if code := program(strings.Fields("predict run - --format csv"), strings.NewReader(c.stream), io.Discard, &stderr); code != exitError || !strings.Contains(stderr.String(), c.want) {

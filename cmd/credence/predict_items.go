@@ -81,7 +81,7 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	}
 	for _, c := range ds.Classes {
 		if !slices.Contains(p.model.Classes, c) {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
+			return fmt.Errorf("reading %s: unknown class %q: expected one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
 		}
 	}
 	if p.votes, err = predict.MatchVotes(p.model, ds); err != nil {
@@ -104,18 +104,18 @@ func (p *predictor) warn(text string) {
 func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
 	f := p.load.FeatureOptions
 	f.Ignore = nil // columns that the model does not use are skipped anyway
-	parts := p.model.Transform.Schema()
+	features := p.model.Transform.Schema()
 	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.joined, FeatureOptions: f}
 	if p.votes != nil {
 		o.Known = p.votes.Items()
 	}
-	if p.options.format.Name == "table" {
+	if p.options.out.form == "table" {
 		o.Batch = predict.TableItems + 1
 	}
 	if p.input == "-" {
-		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
+		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", features, o)
 	}
-	return dataset.OpenStream(ctx, p.input, parts, o)
+	return dataset.OpenStream(ctx, p.input, features, o)
 }
 
 // batchMeans bounds the class probabilities per batch if there are many classes: a signal takes effect after a batch.
@@ -193,8 +193,8 @@ func (p *predictor) end() error {
 	if p.items == 0 {
 		p.warn(p.input + " has no items")
 	}
-	if d.Unused > 0 && p.options.format.Name != "table" {
-		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
+	if d.Unused > 0 && p.options.out.form != "table" {
+		p.warn(fmt.Sprintf("votes on %s of %s were not used: %s does not have them",
 			words.Plural(d.Unused, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}
 	return p.withoutPrediction()

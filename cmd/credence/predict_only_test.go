@@ -53,8 +53,8 @@ func TestPredictOnlyMean(t *testing.T) {
 	}
 	for line, message := range map[string]string{
 		"predict run items.csv --only sd":                `--only "sd": expected mean`,
-		"predict run items.csv --only mean --level 0.9":  "--only mean leaves out what --level asks for",
-		"predict run items.csv --only mean --min-top .9": "--only mean leaves out what --min-top asks for",
+		"predict run items.csv --only mean --level 0.9":  "--only mean and --level exclude each other",
+		"predict run items.csv --only mean --min-top .9": "--only mean and --min-top exclude each other",
 	} {
 		var stderr bytes.Buffer
 		if code := program(strings.Fields(line), nil, &stderr, &stderr); code != exitUsage || !strings.Contains(stderr.String(), message) {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/internal/words"
 )
@@ -14,7 +16,7 @@ import (
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "credence",
-		Short:         "Classifiers that say how sure they are of each probability",
+		Short:         "Classifiers that report how certain each probability is",
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -99,18 +101,24 @@ func noUnknownVerb(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := usagef("unknown command %q", cmd.CommandPath()+" "+args[0])
-	cmd.SuggestionsMinimumDistance = 2 // letters to change
-	var near []string
-	for _, s := range cmd.SuggestionsFor(args[0]) {
-		near = append(near, fmt.Sprintf("%q", cmd.CommandPath()+" "+s))
+	hint := verbHint(cmd, args[0])
+	if hint == "" {
+		cmd.SuggestionsMinimumDistance = 2 // letters to change
+		hint = didYouMean(cmd, cmd.SuggestionsFor(args[0]))
 	}
-	if hint := verbHint(cmd, args[0]); hint != "" {
-		return withHint(err, hint)
-	}
-	if len(near) == 0 {
+	if hint == "" {
 		return err
 	}
-	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
+	return withHint(err, hint)
+}
+
+// didYouMean returns the hint on commands of cmd with similar names, or "".
+func didYouMean(cmd *cobra.Command, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	quoted := words.Each(names, func(name string) string { return fmt.Sprintf("%q", cmd.CommandPath()+" "+name) })
+	return "did you mean " + strings.Join(quoted, " or ") + "?"
 }
 
 // unknownVerb is noUnknownVerb before flags are parsed. Otherwise the error would be
@@ -204,5 +212,83 @@ func newReproduce() *cobra.Command {
 			}
 			return withHint(usagef("the studies have moved to a program of their own"), "in a clone of the project: "+line)
 		},
+	}
+}
+
+// Sections of a help text that are not shown with the rest: More with --help-all only, Last after the flags.
+const (
+	more = "More"
+	last = "Last"
+)
+
+// helpTemplate is cobra's, with the last section below the usage.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{with index .Annotations "` + last + `"}}
+{{.}}
+{{end}}`
+
+// flagGroup is a group of flags in a short help.
+type flagGroup struct {
+	title string
+	names []string
+}
+
+// shortHelp has --help show the flags of some groups, and adds --help-all, which shows everything.
+func shortHelp(cmd *cobra.Command, groups []flagGroup) {
+	all := &helpAll{cmd: cmd}
+	cmd.Flags().VarPF(all, "help-all", "", "show all flags and details").NoOptDefVal = "true"
+	full := cmd.UsageFunc()
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		if all.given {
+			return full(cmd)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+		for _, g := range groups {
+			set := pflag.NewFlagSet("", pflag.ContinueOnError)
+			set.SortFlags = false
+			for _, name := range g.names {
+				set.AddFlag(cmd.Flags().Lookup(name))
+			}
+			fmt.Fprintf(&b, "\n%s:\n%s", g.title, set.FlagUsagesWrapped(100))
+		}
+		fmt.Fprintf(&b, "\nUse \"%s --help-all\" for all flags and details.\n", cmd.CommandPath())
+		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+		return err
+	})
+}
+
+// helpAll is the value of --help-all: setting it asks for help, with everything.
+type helpAll struct {
+	cmd   *cobra.Command
+	given bool
+}
+
+func (h *helpAll) String() string { return "" }
+func (h *helpAll) Type() string   { return "bool" }
+
+func (h *helpAll) Set(string) error {
+	h.given = true
+	if text := h.cmd.Annotations[more]; text != "" {
+		h.cmd.Long += "\n\n" + text
+		h.cmd.Annotations[more] = ""
+	}
+	return h.cmd.Flags().Set("help", "true")
+}
+
+// renamedFlags are the flags that have another name now. The old one works for one release, with a warning.
+var renamedFlags = map[string]string{"tell": "fields"}
+
+// useRenamed has root take the old names of flags, and warns of those in args.
+func useRenamed(root *cobra.Command, args []string) {
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(renamedFlags[name], name))
+	})
+	for _, arg := range args {
+		old, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if now := renamedFlags[old]; now != "" && strings.HasPrefix(arg, "--") {
+			fmt.Fprintf(root.ErrOrStderr(), "credence: warning: --%s is deprecated: use --%s\n", old, now)
+		}
 	}
 }

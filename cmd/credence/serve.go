@@ -53,20 +53,20 @@ func newServe() *cobra.Command {
 	var o serveOptions
 	cmd := newVerb("serve RUNS", "Serve models over HTTP", "a run, or a folder of runs", o.run)
 	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on: host:port, or unix:PATH")
-	f.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token which clients have to send")
-	f.BoolVar(&o.insecure, "insecure", false, "serve other machines without a token")
-	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the certificate, PEM")
-	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of its key, PEM")
-	f.StringSliceVar(&o.Hosts, "host", nil, "`names` under which the server may be asked for; may be repeated")
-	f.StringVar(&o.BasePath, "base-path", "", "`path` that all routes begin with, such as /credence")
-	f.StringVar(&o.Votes, "votes", "", "`file` that posted votes are added to; without it none are taken")
-	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to look at and vote on; further ones are joined to the first")
-	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of votes on the items that were cast before; may be repeated")
-	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories that the model knows")
-	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
-	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
-	f.Float64Var(&o.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on: host:port or unix:PATH")
+	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that clients must send")
+	f.BoolVar(&o.insecure, "insecure", false, "accept requests from other machines without a token")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the TLS certificate, PEM")
+	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of the TLS key, PEM")
+	f.StringSliceVar(&o.Hosts, "host", nil, "host `names` under which the server accepts requests; may be repeated")
+	f.StringVar(&o.BasePath, "base-path", "", "`path` prefix of all routes, such as /credence")
+	f.StringVar(&o.Votes, "votes", "", "`file` to append posted votes to; without it they are rejected")
+	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to browse and vote on; repeat to join features by item")
+	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of earlier votes on the items; may be repeated")
+	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
+	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals if a request has none")
+	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
+	f.Float64Var(&o.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
 	for _, l := range o.limits() {
 		switch to := l.to.(type) {
 		case *int:
@@ -75,10 +75,10 @@ func newServe() *cobra.Command {
 			f.Int64Var(to, l.name, *to, l.usage)
 		}
 	}
-	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "`time` that a request may take (default 1m0s)")
-	f.StringVar(&o.logForm, "log", "text", "`form` of the log on standard error: text or json")
+	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "maximum `time` of a request (default 1m0s)")
+	f.StringVar(&o.logForm, "log", "text", "`format` of the log on standard error: text or json")
 	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
-	declareThreads(f, 0, "how many `cores` to use (default all)")
+	declareThreads(f, 0)
 	notZero(f, "max-width", "min-top")
 	return cmd
 }
@@ -97,16 +97,16 @@ func (o *serveOptions) limits() []limitFlag {
 		l.Timeout = 0 // the flag has no default, so that 0 can be rejected
 	}
 	return []limitFlag{
-		{"max-body", "`bytes` of a request at most", &l.Body},
-		{"max-rows", "`items` of a request at most", &l.Rows},
-		{"max-columns", "`columns` of a request at most, of a wide answer with several levels, and classes of a mixture", &l.Columns},
-		{"max-levels", "`levels` of intervals in a request at most", &l.Levels},
-		{"max-intervals", "`intervals` of a request at most: items by classes by levels", &l.Intervals},
-		{"max-components", "`components` at most of a mixture at /api/v1/mixture", &l.Components},
-		{"max-points", "`points` at most of a mixture: levels, quantiles and points, by classes", &l.Points},
-		{"max-answer", "`bytes` of an answer at most", &l.Response},
-		{"max-memory", "`bytes` of all requests and answers at work at most", &l.Memory},
-		{"max-requests", "`requests` at work at the same time at most", &l.Concurrency},
+		{"max-body", "maximum `bytes` of a request", &l.Body},
+		{"max-rows", "maximum `items` of a request", &l.Rows},
+		{"max-columns", "maximum `columns` of a request and of a wide response, and classes of a mixture", &l.Columns},
+		{"max-levels", "maximum interval `levels` of a request", &l.Levels},
+		{"max-intervals", "maximum `intervals` of a request: items × classes × levels", &l.Intervals},
+		{"max-components", "maximum `components` of a mixture at /api/v1/mixture", &l.Components},
+		{"max-points", "maximum `points` of a mixture: (levels + quantiles + points) × classes", &l.Points},
+		{"max-answer", "maximum `bytes` of a response", &l.Response},
+		{"max-memory", "maximum `bytes` of all concurrent requests and responses", &l.Memory},
+		{"max-requests", "maximum number of concurrent `requests`", &l.Concurrency},
 	}
 }
 
@@ -128,15 +128,15 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		checkAbstention(o.MaxWidth, o.MinTop),
 		expect(o.Limits.Timeout > 0 || !cmd.Flags().Changed("timeout"),
 			"--timeout %v: expected a time such as 30s", o.Limits.Timeout),
-		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key go together"),
-		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier goes with --items FILE"),
-		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by goes with --items FILE"),
+		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key require each other"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier requires --items"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by requires --items"),
 		oneOf("log", o.logForm, "text", "json"),
 		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
 			"--base-path %q: expected a path that begins with /", o.BasePath))
 	if err == nil && o.tokenFile == "" && !o.insecure && !serve.Loopback(o.addr) {
-		return withHint(usagef("--addr %s can be reached from other machines, and there is no token", o.addr),
-			"--token-file FILE asks clients for the token in FILE; --insecure serves everybody")
+		return withHint(usagef("--addr %s is reachable from other machines: expected a token", o.addr),
+			"--token-file FILE requires clients to send the token in FILE; --insecure serves everyone")
 	}
 	return err
 }
@@ -244,7 +244,7 @@ func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
 			return
 		case <-c:
 			if err := s.Reload(); err != nil {
-				log.Error("models cannot be looked for", "error", err)
+				log.Error("checking for new models failed", "error", err)
 			}
 		}
 	}

@@ -87,37 +87,37 @@ var flagAdvice = eachWord(map[string]string{
 	"sep delimiter separator delim":                           sepAdvice,
 	"tune trials n-trials":                                    tuneAdvice,
 
-	"verbose log-level":           "what was understood and the progress are printed anyway; --quiet prints less",
-	"normalize standardize scale": "features are standardized by the training items, and predictions repeat it",
-	"proba predict-proba":         "probabilities of every class are what credence predict writes",
-	"majority aggregate":          "votes are not put to a majority: the model learns from all of them",
+	"verbose log-level":           "how the data were read and the progress are always printed; --quiet prints less",
+	"normalize standardize scale": "features are always standardized, in predictions as in training",
+	"proba predict-proba":         "credence predict always writes the probabilities of all classes",
+	"majority aggregate":          "votes are not aggregated: the model learns from all of them",
 	"metric metrics eval-metric":  "credence evaluate computes all scores",
-	"max-time time-limit":         "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
+	"max-time time-limit":         "Ctrl-C stops at any time and keeps the result so far; --epochs limits the passes",
 
 	"pdf":         pdfAdvice,
 	"calibration": calibrateAdvice,
 	"encoding":    "text is read as UTF-8; convert other files first, such as with iconv",
-	"header":      "the first line of a table names its columns; there is no other way to read it",
-	"debug":       "what was understood and the progress are printed anyway; --json prints every epoch where there is training",
-	"stratify":    "items are always divided evenly over classes; --group keeps some of them together",
+	"header":      "the first line of a table always names its columns",
+	"debug":       "how the data were read and the progress are always printed; --json prints every epoch of training",
+	"stratify":    "splits are always stratified by class; --group keeps items together",
 	"shuffle":     "items are always shuffled, by --seed",
-	"impute":      "missing values may stay: a number counts as the mean with an indicator, a category as a level",
+	"impute":      "missing values are handled: a number becomes the mean with an indicator, a category a level of its own",
 	"save-model":  "credence train writes the model into --out",
 	"model-file":  "the model is the first argument: credence predict RUN ITEMS",
 	"run":         "the run is the first argument: credence predict RUN ITEMS",
 	"pretrained":  "networks are trained from the data alone",
-	"auto":        "everything that is not given is chosen from the data anyway",
+	"auto":        "options that are not given are always chosen from the data",
 	"dry-run":     "credence config show --config FILE shows what training would do; credence init reads the data without training",
 })
 
 const (
-	cvAdvice        = "the networks of an ensemble hold out one fold each by themselves (--ensemble); --test leaves items alone for credence evaluate"
-	gpuAdvice       = "credence-gpu train and predict --device gpu run on a GPU; --threads says on how many cores of the processor"
-	sepAdvice       = "the separator of a table is found by itself: comma, semicolon, tab or bar"
+	cvAdvice        = "each network of an ensemble holds out one fold (--ensemble); --test holds out items for credence evaluate"
+	gpuAdvice       = "credence-gpu train and predict --device gpu run on a GPU; --threads sets the number of CPU cores"
+	sepAdvice       = "the separator of a table is detected: comma, semicolon, tab or bar"
 	pdfAdvice       = "write .html, open it in a browser and print it to a PDF file"
 	tuneAdvice      = "credence train chooses its settings from the data; credence config show lists them"
 	searchAdvice    = "credence train chooses its settings from the data; credence config show lists what could be set"
-	calibrateAdvice = "credence train calibrates intervals by held-out votes itself; see --calibrate"
+	calibrateAdvice = "credence train always calibrates intervals by held-out votes; see --calibrate"
 )
 
 // verbSynonyms has our commands by their names in other tools.
@@ -148,7 +148,7 @@ var verbAdvice = eachWord(map[string]string{
 	"resume":               "credence train --out FOLDER --resume continues a run",
 	"export":               "the model file is a safetensors file; credence inspect RUN --json lists its content",
 	"merge join":           "--data and --votes may be repeated: files are joined by item",
-	"upgrade":              "credence is one file: replace it by a newer one",
+	"upgrade":              "credence is one file: replace it with a newer one",
 })
 
 // invert converts a map from our names to lists of words into one from words to our names.
@@ -249,10 +249,5 @@ func verbHint(cmd *cobra.Command, word string) string {
 	if advice := verbAdvice[word]; advice != "" {
 		return advice
 	}
-	fits := words.Each(verbSynonyms[word], func(name string) string { return fmt.Sprintf("%q", "credence "+name) })
-	if len(fits) == 0 {
-		return ""
-	}
-	slices.Sort(fits)
-	return "did you mean " + strings.Join(fits, " or ") + "?"
+	return didYouMean(cmd, slices.Sorted(slices.Values(verbSynonyms[word])))
 }

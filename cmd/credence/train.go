@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
 	"credence/internal/config"
-	"credence/internal/par"
+	"credence/internal/kernel"
 	"credence/internal/rank"
 	"credence/internal/words"
 	"credence/run"
@@ -50,9 +52,9 @@ func newTrain() *cobra.Command {
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.resume, "resume", false, "continue the run in --out")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
-	f.StringVar(&o.memberText, "member", "", "train network `I/M` alone, from 0/M, for credence join; auto or auto/M takes I from the environment")
+	f.StringVar(&o.memberText, "member", "", "train only network `I/M`, with I from 0, for credence join; auto or auto/M reads I from the environment")
 	shortHelp(cmd, commonFlags)
 	return cmd
 }
@@ -69,7 +71,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	par.SetThreads(o.Threads)
+	runtime.GOMAXPROCS(o.Threads)
 	if o.member != nil {
 		return o.runMember(cmd)
 	}
@@ -77,7 +79,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case errors.Is(err, run.ErrEnded):
 		if !o.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has ended: there is nothing to resume\n", o.out)
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has finished: nothing to resume\n", o.out)
 		}
 		return nil
 	case errors.Is(err, run.ErrExists):
@@ -143,6 +145,7 @@ func (o *trainOptions) check() error {
 	return nil
 }
 
+// mode returns whether the run is new, continued or replaced.
 func (o *trainOptions) mode() run.Mode {
 	switch {
 	case o.resume:
@@ -166,7 +169,7 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 	}
 	show.data(ds)
 	if o.warmStart != nil && o.warmStart.Gone != nil {
-		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.warmStart.Gone))
+		show.warn(fmt.Sprintf("--from %s: its data are not available: %v", o.From, o.warmStart.Gone))
 	}
 	d, err := o.divide(ds)
 	if err != nil {
@@ -226,11 +229,11 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 }
 
 // forceOneVote is the hint about items with one vote each.
-var forceOneVote = hint{dataset.ErrOneVote, "--force trains nevertheless"}
+var forceOneVote = hint{dataset.ErrOneVote, "--force trains anyway"}
 
 // backTo returns the hint for data or flags that differ from those of the run in a folder.
 func backTo(folder run.Folder) string {
-	return "bring data and flags back to those of " + folder.Path(run.ConfigFile) + ", or begin anew with --overwrite"
+	return "restore the data and flags of " + folder.Path(run.ConfigFile) + ", or start over with --overwrite"
 }
 
 // trainArgs returns an error with a hint if there are arguments: files without their
@@ -243,5 +246,82 @@ func trainArgs(cmd *cobra.Command, args []string) error {
 	if _, stat := os.Stat(args[0]); stat == nil {
 		return withHint(err, "files are given with flags: credence train --data items.csv --votes votes.csv --out runs/first")
 	}
-	return withHint(err, "a list has commas and no blanks, such as --vote-columns r1,r2,r3")
+	return withHint(err, "lists are separated by commas without spaces, such as --vote-columns r1,r2,r3")
+}
+
+func newVerify() *cobra.Command {
+	var quiet bool
+	verify := func(cmd *cobra.Command, args []string) error { return verifyRun(cmd, run.Folder(args[0]), quiet) }
+	cmd := newVerb("verify RUN", "Repeat a run and compare the model bit for bit", "the folder of a run", verify)
+	declareThreads(cmd.Flags(), 0)
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress")
+	return cmd
+}
+
+// verifyRun repeats a run, prints the hashes of both models and returns an error if they differ.
+func verifyRun(cmd *cobra.Command, folder run.Folder, quiet bool) error {
+	recorded, err := loadModel(io.Discard, string(folder))
+	if err != nil {
+		return err
+	}
+	switch {
+	case folder.Unfinished():
+		return withHint(fmt.Errorf("the run in %s has not ended", folder), "continue it with: "+resumeCommand(folder))
+	case !folder.Has(run.ConfigFile):
+		return withHint(fmt.Errorf("%s has no %s to repeat", folder, run.ConfigFile), "give the folder that credence train wrote with --out")
+	}
+	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
+		return err
+	}
+	v, err := repeat(cmd, folder, recorded.Provenance.Kernel, quiet)
+	if d, ok := errors.AsType[*run.DifferenceError](err); ok && d.What == "data" {
+		return withHint(err, "restore the original data, or train a new run on these")
+	}
+	if err != nil {
+		return err
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "recorded  sha256 %s\nrepeated  sha256 %s\n", v.Recorded, v.Repeated)
+	if v.Difference != nil {
+		return v.Difference
+	}
+	_, err = fmt.Fprintln(w, "equal     the run repeats to the bit")
+	return err
+}
+
+// repeat trains the run again by its configuration, on the engine that it has recorded.
+func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) (*run.Verification, error) {
+	t := newTrainOptions()
+	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, quiet
+	if err := t.resolve(); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
+		return nil, withHint(fmt.Errorf("%s cannot be repeated here: %w", folder, err),
+			"run credence-gpu verify on a machine with such a GPU")
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var v *run.Verification
+	err = t.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) (err error) {
+		v, err = run.Verify(ctx, folder, d, t.options(show))
+		show.erase()
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, withHint(err, "run credence verify in the folder where the run was started: its data paths are relative to it")
+	case errors.Is(err, train.ErrStopped):
+		return nil, errors.New("stopped before the end of training: nothing was verified")
+	}
+	return v, err
+}
+
+// useKernel selects the instruction set of a run, unless the user chose one.
+func useKernel(cmd *cobra.Command, name string) error {
+	if name == kernel.Name() || cmd.Flags().Changed("kernel") || os.Getenv(kernel.Env) != "" || !slices.Contains(kernel.Available(), name) {
+		return nil
+	}
+	return kernel.Use(name)
 }

@@ -61,7 +61,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 		}
 	}
 	if !joint {
-		d.note("method    %s, each vote an example of its own", d.options.Method)
+		d.note("method    %s, each vote is a separate example", d.options.Method)
 	}
 	d.note("seed      %d", d.options.Fit.Seed)
 	if d.options.json {
@@ -111,6 +111,7 @@ type trainEvent struct {
 	End     bool     `json:"end"`
 }
 
+// finite returns x for JSON, or nil if it is not finite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -259,6 +260,7 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	return nil
 }
 
+// printMetrics prints the scores of a run, compared with those of simpler models.
 func printMetrics(b *strings.Builder, m *run.Metrics) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
 		words.Plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
@@ -271,7 +273,7 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 	if joint {
 		loss, how = *h.NLL, ""
 	}
-	fmt.Fprintf(b, "\nNegative log-likelihood per vote on held-out items%s, in nats; less is better\n", how)
+	fmt.Fprintf(b, "\nNegative log-likelihood per vote on held-out items%s, in nats; lower is better\n", how)
 	t := printout.NewTable(0)
 	t.Add("this model", fmt.Sprintf("%.4f", loss))
 	for _, r := range []struct {
@@ -290,6 +292,6 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 	}
 	t.Print(b)
 	if h.LogisticNLL == nil && h.ConstantNLL != nil {
-		b.WriteString("logistic regression has too many features to be scored here by folds\n")
+		b.WriteString("logistic regression is not scored: it has too many features for cross-validation here\n")
 	}
 }

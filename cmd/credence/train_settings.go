@@ -75,7 +75,7 @@ func (o *trainOptions) readLayers() error {
 func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	load := o.LoadOptions()
 	if slices.Contains(load.Data, "-") || slices.Contains(load.Votes, "-") {
-		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
+		return nil, usagef("data are read more than once, and standard input (-) cannot be: give a file")
 	}
 	if err := o.checkShares(); err != nil {
 		return nil, err
@@ -109,25 +109,19 @@ func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.choose(ds); err != nil {
-		return nil, errors.Join(err, ds.Close())
+	d, err := o.divide(ds)
+	if err == nil {
+		fit := o.Fit
+		fit.Held = d.Held
+		if fit, err = train.Complete(d.Learn, fit); err == nil {
+			o.Complete(fit)
+			err = o.Recognized(ds)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(withHintOn(err, forceOneVote), ds.Close())
 	}
 	return ds, nil
-}
-
-func (o *trainOptions) choose(ds *dataset.Dataset) error {
-	d, err := o.divide(ds)
-	if err != nil {
-		return err
-	}
-	fit := o.Fit
-	fit.Held = d.Held
-	chosen, err := train.Complete(d.Learn, fit)
-	if err != nil {
-		return withHintOn(err, forceOneVote)
-	}
-	o.Complete(chosen)
-	return o.Recognized(ds)
 }
 
 // checkShares returns an error if --test and --validation do not make a valid split.
@@ -136,23 +130,23 @@ func (o *trainOptions) checkShares() error {
 		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
 	}
 	if o.Load.FeatureOptions.SplitColumn != "" && o.Test+o.Validation > 0 {
-		return usagef("--split follows a split that is given, --test and --validation make one: they exclude each other")
+		return usagef("--split excludes --test and --validation")
 	}
 	return nil
 }
 
 // split prints the number of items in each part of the split, and warnings about it.
-func (d *trainDisplay) split(division *run.Partition) {
-	s := division.Split
+func (d *trainDisplay) split(p *run.Partition) {
+	s := p.Split
 	if s == nil {
 		return
 	}
-	d.note("split     %s to train on, %s for validation, %s for the test left alone",
+	d.note("split     %s for training, %s for validation, %s held out for testing",
 		words.Plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
-	if none := division.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
-		d.warn(words.Plural(none, "item") + " in no part of the split left out")
+	if none := p.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
+		d.warn(words.Plural(none, "item") + " in no part of the split ignored")
 	}
-	for _, w := range s.Check(division.Items) {
+	for _, w := range s.Check(p.Items) {
 		d.warn(w.Error())
 	}
 }
@@ -166,7 +160,7 @@ func (o *trainOptions) inherit() error {
 	folder := run.FolderOf(o.From)
 	if a, err := os.Stat(string(folder)); err == nil && o.out != "" {
 		if b, err := os.Stat(string(o.out)); err == nil && os.SameFile(a, b) {
-			return usagef("--from %s is the folder of --out: what training starts from would be replaced", o.From)
+			return usagef("--from %s is the folder of --out: the run to start from would be replaced", o.From)
 		}
 	}
 	if !folder.Has(run.ConfigFile) { // a model file without a run
@@ -189,9 +183,9 @@ func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 	case o.warmStart == nil:
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
-		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
-	case err != nil && strings.Contains(err.Error(), "is not one of"):
-		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "a model with other classes has to be trained from the beginning, without --from")
+		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "further data need the features of the run; to use other features, train without --from")
+	case err != nil && (strings.Contains(err.Error(), "expected a label among") || strings.Contains(err.Error(), "one of the classes")):
+		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "to use other classes, train without --from")
 	case err != nil:
 		return err
 	}
@@ -205,22 +199,22 @@ func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 		return nil
 	}
 	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, words.Noun(len(names), "column"), words.Few(names)),
-		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
+		"exclude new columns with --ignore "+strings.Join(names, ",")+", or train without --from")
 }
 
 // changes describes what changed since the model that training started from.
 func changes(c *model.Origin) string {
 	if !c.Known {
-		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not at hand", c.Model)
+		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not available", c.Model)
 	}
 	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), words.Plural(c.AddedVotes, "vote"), words.Count(c.RemovedVotes))
 	if c.Items == 0 {
-		return text + "; no held-out item shows what that changed"
+		return text + "; no held-out items to compare on"
 	}
 	text += fmt.Sprintf("\nnats per vote on %s that neither was trained on: %.4f before, %.4f now", words.Plural(c.Items, "item"), c.Before, c.After)
 	if c.RatersBefore || c.RatersNow {
 		how := map[bool]string{true: "modelled", false: "not modelled"}
-		text += fmt.Sprintf("\n(each with what it knows of the raters: %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
+		text += fmt.Sprintf("\n(raters %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
 	}
 	return text
 }
@@ -236,7 +230,7 @@ func (o *trainOptions) readMethod() error {
 			continue
 		}
 		if head.SettingValue(m, flag) == "" {
-			return usagef("--%s is of the mixture, which method %s does not have", flag, o.Method)
+			return usagef("--%s applies to the mixture, not to method %s", flag, o.Method)
 		}
 		if m, err = head.WithSetting(m, flag, value); err != nil {
 			return usagef("--%s: %w", flag, err)
@@ -249,7 +243,7 @@ func (o *trainOptions) readMethod() error {
 			return withHint(usagef("--setting %q: expected name=value", text), settingsHint(m))
 		}
 		if slices.Contains(config.OfMixture, setting) && head.SettingValue(m, setting) != "" {
-			return usagef("--setting %s: give --%s", text, setting)
+			return usagef("--setting %s: use --%s", text, setting)
 		}
 		next, err := head.WithSetting(m, setting, strings.TrimSpace(value))
 		if err != nil {
@@ -297,7 +291,7 @@ func settingsHint(m head.Method) string {
 }
 
 // noInterval follows the description of the uncertainty of a method without distributions.
-const noInterval = "No interval of the class probability is made of it."
+const noInterval = "It does not yield an interval of the class probability."
 
 // writeMeaning describes the uncertainty of a model without distributions, wrapped to a width.
 func writeMeaning(w io.Writer, m *model.Model, width int) error {
@@ -311,12 +305,17 @@ func writeMeaning(w io.Writer, m *model.Model, width int) error {
 	return err
 }
 
+// noDistributions is the error of what requires distributions on a model without them.
+const noDistributions = "%s requires distributions of the class probability: a model of method %s has none"
+
+// trainMixture is the hint for models without distributions.
+var trainMixture = "train with --method " + head.Mixture{}.Name()
+
 // refuseIntervals returns an error if a flag is set that requires distributions and the model has none.
 func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
 	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
 	if m.Traits().Joint || len(given) == 0 {
 		return nil
 	}
-	return withHint(usagef("--%s asks for the distribution of the class probability: the model, by method %s, has none", given[0], m.Method.Name()),
-		"leave it out, or train with --method "+head.Mixture{}.Name())
+	return withHint(usagef(noDistributions, "--"+given[0], m.Method.Name()), "leave it out, or "+trainMixture)
 }

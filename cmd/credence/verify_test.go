@@ -25,7 +25,7 @@ func TestVerifyStopped(t *testing.T) {
 	root.SetContext(ctx)
 	var stdout, stderr bytes.Buffer
 	code := execute(root, []string{"verify", "run", "--quiet"}, nil, &stdout, &stderr)
-	if want := "credence: error: stopped before the end of training: nothing is proved\n"; code != exitError || stderr.String() != want || stdout.Len() > 0 {
+	if want := "credence: error: stopped before the end of training: nothing was verified\n"; code != exitError || stderr.String() != want || stdout.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q, stderr %q, want %q", code, &stdout, &stderr, want)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {

@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	items, err := dataset.OpenStream(ctx, "new-items.csv", m.Transform.Parts(), dataset.StreamOptions{})
+	items, err := dataset.OpenStream(ctx, "new-items.csv", m.Transform.Schema(), dataset.StreamOptions{})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func main() {
 	case err != nil:
 		log.Fatal(err)
 	}
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, 8, 8}}}}
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Features: []dataset.Feature{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, 8, 8}}}}
 	rows := &dataset.Memory{N: 64, W: 64}
 	for i := range 64 {
 		ds.Items = append(ds.Items, fmt.Sprint("image ", i))

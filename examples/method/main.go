@@ -154,7 +154,7 @@ func probabilities(z []float32, t float64) []float64 {
 }
 
 func main() {
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{{Name: "size", Kind: dataset.Numeric}}}
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Features: []dataset.Feature{{Name: "size", Kind: dataset.Numeric}}}
 	rows := &dataset.Memory{N: 60, W: 1}
 	for i := range 60 {
 		ds.Items = append(ds.Items, fmt.Sprint("nodule ", i))

@@ -57,7 +57,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	votes := &rows{name: "the table of votes", header: []string{"item", "rater", "label"}}
-	ds := &dataset.Dataset{Parts: []dataset.Part{{Name: "size", Kind: dataset.Numeric}}}
+	ds := &dataset.Dataset{Features: []dataset.Feature{{Name: "size", Kind: dataset.Numeric}}}
 	values := &dataset.Memory{W: 1}
 	for i := range 60 {
 		id := fmt.Sprint("nodule ", i)
@@ -87,7 +87,7 @@ func run(ctx context.Context) error {
 
 // show predicts the items of a source.
 func show(ctx context.Context, m *model.Model, source dataset.Source) error {
-	items, err := dataset.StreamOf(ctx, source, m.Transform.Parts(), dataset.StreamOptions{})
+	items, err := dataset.StreamOf(ctx, source, m.Transform.Schema(), dataset.StreamOptions{})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func run(ctx context.Context) error {
 
 // trainModel trains a small model and saves it.
 func trainModel(ctx context.Context, path string) error {
-	ds := &dataset.Dataset{Classes: []string{"benign", "malignant"}, Parts: []dataset.Part{{Name: "size", Kind: dataset.Numeric}}}
+	ds := &dataset.Dataset{Classes: []string{"benign", "malignant"}, Features: []dataset.Feature{{Name: "size", Kind: dataset.Numeric}}}
 	rows := &dataset.Memory{N: 40, W: 1}
 	for i := range 40 {
 		ds.Items = append(ds.Items, fmt.Sprint("nodule ", i))

@@ -77,6 +77,16 @@ func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*A
 	return a, nil
 }
 
+// use opens a file, returns the result of read, and closes the file.
+func use[T any](path string, read func(f io.ReaderAt, size int64) (T, error)) (result T, err error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return result, err
+	}
+	defer f.Close()
+	return read(f, size)
+}
+
 // newArray returns the array with elements at the given offset of src, after checking that src is large enough.
 func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Array, error) {
 	need, err := h.bytes(file)
@@ -84,8 +94,8 @@ func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Ar
 		return nil, err
 	}
 	if need > size-offset {
-		return nil, fault.Malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
-			words.Shape(h.shape), h.dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
+		return nil, fault.Malformed(file, "the file is truncated: expected %s bytes for %s of %v, found %s",
+			words.Thousands(int(need)), words.Shape(h.shape), h.dt, words.Thousands(int(max(0, size-offset))))
 	}
 	return &Array{Shape: h.shape, file: file, src: src, offset: offset, dt: h.dt, fortran: h.fortran && len(h.shape) > 1}, nil
 }
@@ -94,23 +104,23 @@ func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Ar
 func (h *header) bytes(file string) (int64, error) {
 	shape := h.shape
 	if len(shape) == 0 {
-		return 0, fault.Malformed(file, "a single number, but an array with one row per item is expected")
+		return 0, fault.Malformed(file, "expected an array with one row per item, found a single number")
 	}
 	if len(shape) > maxDims {
-		return 0, fault.Malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
+		return 0, fault.Malformed(file, "expected at most %d axes, found %d", maxDims, len(shape))
 	}
 	need := int64(h.dt.size)
 	for _, s := range shape {
 		if s < 0 || need > (1<<55)/int64(max(1, s)) {
-			return 0, fault.Malformed(file, "an array of %s elements cannot be", words.Shape(shape))
+			return 0, fault.Malformed(file, "impossible shape %s", words.Shape(shape))
 		}
 		need *= int64(max(1, s))
 	}
 	if slices.Contains(shape, 0) {
-		return 0, fault.Malformed(file, "an array of %s elements holds nothing", words.Shape(shape))
+		return 0, fault.Malformed(file, "expected a nonempty array, found shape %s", words.Shape(shape))
 	}
 	if w := need / int64(h.dt.size) / int64(shape[0]); w > MaxRow {
-		return 0, fault.Malformed(file, "%s values per item: at most %s are read", words.Thousands(int(w)), words.Thousands(MaxRow))
+		return 0, fault.Malformed(file, "expected at most %s values per item, found %s", words.Thousands(MaxRow), words.Thousands(int(w)))
 	}
 	return need, nil
 }
@@ -201,18 +211,12 @@ func (a *Array) writeRows(ctx context.Context, out io.Writer) error {
 	n, w, size := a.Len(), a.Width(), a.dt.size
 	// Position in a row in C order of element j in Fortran order.
 	place := make([]int, w)
-	index := make([]int, len(a.Shape)-1)
 	for j := range place {
-		p := 0
-		for k, s := range a.Shape[1:] {
-			p = p*s + index[k]
-		}
-		place[j] = p
-		for k := range index {
-			if index[k]++; index[k] < a.Shape[1+k] {
-				break
-			}
-			index[k] = 0
+		rest, stride := j, w
+		for _, s := range a.Shape[1:] {
+			stride /= s
+			place[j] += rest % s * stride
+			rest /= s
 		}
 	}
 	block := max(1, min(n, (4<<20)/(w*size)))
@@ -277,7 +281,7 @@ func newSpool(need int64, opts Options) (spool, error) {
 	}
 	f, err := os.CreateTemp(dir, "spool-*.tmp")
 	if err != nil {
-		return nil, fmt.Errorf("making a temporary file for features: %w", err)
+		return nil, fmt.Errorf("creating a temporary file for features: %w", err)
 	}
 	// Where the system allows it the name is removed at once, so that a killed
 	// process leaves nothing behind. Elsewhere Close removes it.
@@ -311,7 +315,7 @@ func (b *rowBlock) read(a *Array, i, n int) ([]byte, error) {
 		k, err := a.src.ReadAt(b.buf[:rows*n], a.offset+int64(i)*int64(n))
 		if k < n {
 			if err == io.EOF {
-				return nil, fault.Malformed(a.file, "row %d is cut short", i)
+				return nil, fault.Malformed(a.file, "row %d is truncated", i)
 			}
 			return nil, fault.Of(a.file, err)
 		}

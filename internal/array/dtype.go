@@ -24,7 +24,7 @@ type dtype struct {
 
 // parseDtype parses numpy's short form, such as <f4 or |u1.
 func parseDtype(s string) (dtype, error) {
-	bad := fmt.Errorf("elements of type %q: only bool, integers and float16, 32 and 64 are read", s)
+	bad := fmt.Errorf("expected elements of type bool, integer, float16, float32 or float64, found %q", s)
 	if len(s) < 2 {
 		return dtype{}, bad
 	}
@@ -34,7 +34,7 @@ func parseDtype(s string) (dtype, error) {
 		s = s[1:]
 	}
 	if s == "O" {
-		return dtype{}, errors.New("objects of Python are not read: save the array with a type of its own, as dtype=str for texts")
+		return dtype{}, errors.New("elements that are Python objects are not supported: save the array with a native type, such as dtype=str for texts")
 	}
 	n, err := strconv.Atoi(s[1:])
 	if err != nil {
@@ -172,10 +172,10 @@ func (a *Array) Lost() error {
 	defer a.lossMu.Unlock()
 	switch l := &a.loss; {
 	case l.rounded > 0:
-		return fmt.Errorf("%s: %s with more digits than the seven that are kept, such as %s: rounded",
+		return fmt.Errorf("%s: %s rounded to seven digits, such as %s",
 			a.file, words.Plural(int(l.rounded), "whole number"), l.whole)
 	case l.vanished > 0:
-		return fmt.Errorf("%s: %s closer to 0 than 1e-45, such as %g: taken as 0", a.file, words.Plural(int(l.vanished), "value"), l.small)
+		return fmt.Errorf("%s: %s closer to 0 than 1e-45 set to 0, such as %g", a.file, words.Plural(int(l.vanished), "value"), l.small)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 			x := math.Float64frombits(order.Uint64(b[8*j:]))
 			switch {
 			case math.IsInf(float64(v), 0) && !math.IsInf(x, 0):
-				return fault.Malformed(a.file, "row %d: %g is too large: values lie within ±3.4e38", i, x)
+				return fault.Malformed(a.file, "row %d: expected values within ±3.4e38, found %g", i, x)
 			case v == 0 && x != 0:
 				if lost.vanished++; lost.vanished == 1 {
 					lost.small = x
@@ -205,10 +205,14 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 		if v >= -1<<24 && v <= 1<<24 && a.dt.size == 4 {
 			continue
 		}
-		if text, exact := a.dt.exact(v, b[a.dt.size*j:], order); !exact {
-			if lost.rounded++; lost.rounded == 1 {
-				lost.whole = text
-			}
+		x := float64(v) // whole, and no larger than 2⁶⁴
+		u := a.dt.whole(b[a.dt.size*j:], order)
+		exact := a.dt.kind == 'u' && x < 1<<64 && uint64(x) == u || a.dt.kind == 'i' && x < 1<<63 && int64(x) == int64(u)
+		if lost.rounded == 0 && !exact {
+			lost.whole = a.dt.digits(u)
+		}
+		if !exact {
+			lost.rounded++
 		}
 	}
 	if lost.rounded+lost.vanished == 0 {
@@ -221,15 +225,4 @@ func (a *Array) checkLoss(i int, row []float32, b []byte) error {
 	l.rounded += lost.rounded
 	l.vanished += lost.vanished
 	return nil
-}
-
-// exact reports whether v equals the integer at the beginning of b. If not, it returns the
-// integer as text.
-func (d dtype) exact(v float32, b []byte, order binary.ByteOrder) (string, bool) {
-	x := float64(v) // whole, and no larger than 2⁶⁴
-	u := d.whole(b, order)
-	if d.kind == 'u' && x < 1<<64 && uint64(x) == u || d.kind == 'i' && x < 1<<63 && int64(x) == int64(u) {
-		return "", true
-	}
-	return d.digits(u), false
 }

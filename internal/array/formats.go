@@ -88,7 +88,7 @@ func readIDXHeader(file string, r io.Reader) (*header, error) {
 	fail := func(format string, args ...any) (*header, error) { return nil, fault.Malformed(file, format, args...) }
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return fail("the file is empty or cut short")
+		return fail("the file is empty or truncated")
 	}
 	if head[0] != 0 || head[1] != 0 {
 		return fail("this is not an IDX file: it begins with %q", head[:])
@@ -99,19 +99,19 @@ func readIDXHeader(file string, r io.Reader) (*header, error) {
 	}
 	h := &header{dt: types[head[2]], shape: make([]int, head[3]), size: 4 + 4*int64(head[3])}
 	if h.dt.size == 0 {
-		return fail("elements of type 0x%02x are unknown", head[2])
+		return fail("unknown element type 0x%02x", head[2])
 	}
 	if n := int(head[3]); n == 0 || n > maxDims {
-		return fail("%d axes: 1 to %d are read", n, maxDims)
+		return fail("expected 1 to %d axes, found %d", maxDims, n)
 	}
 	for i := range h.shape {
 		var b [4]byte
 		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return fail("the header is cut short")
+			return fail("the header is truncated")
 		}
 		n := binary.BigEndian.Uint32(b[:])
 		if n > math.MaxInt32 {
-			return fail("an axis of %d elements", n)
+			return fail("expected an axis of at most %d elements, found %d", math.MaxInt32, n)
 		}
 		h.shape[i] = int(n)
 	}
@@ -164,7 +164,7 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 	e := entries[name]
 	if e == nil {
 		if name == "" {
-			return nil, &fault.Error{File: file, Msg: fmt.Sprintf("which of the arrays [%s]?", words.Few(names)), Err: ErrWhich}
+			return nil, &fault.Error{File: file, Msg: fmt.Sprintf("expected one array, found [%s]", words.Few(names)), Err: ErrWhich}
 		}
 		return nil, &fault.Error{File: file, Msg: fmt.Sprintf("no array %q among [%s]", name, words.Few(names))}
 	}
@@ -175,7 +175,7 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 			return nil, fault.Of(file, err)
 		}
 		if at < 0 || e.UncompressedSize64 > uint64(size) || at+int64(e.UncompressedSize64) > size {
-			return nil, fault.Malformed(file, "the archive is cut short")
+			return nil, fault.Malformed(file, "the archive is truncated")
 		}
 		return npyArray(file, src, at, at+int64(e.UncompressedSize64))
 	}
@@ -237,59 +237,48 @@ type Entry struct {
 // EntriesNPZ returns the arrays of an NPZ file, sorted by name. An array with an invalid
 // header has no shape. Opening it returns the reason.
 func EntriesNPZ(path string) ([]Entry, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, entries, err := npzEntries(path, f, size)
-	if err != nil {
-		return nil, err
-	}
-	var list []Entry
-	for _, name := range names {
-		e := Entry{Name: name}
-		if r, h, err := openEntry(path, entries[name]); err == nil {
-			e.Shape, e.Text = h.shape, h.dt.text()
-			r.Close()
+	return use(path, func(f io.ReaderAt, size int64) (list []Entry, err error) {
+		names, entries, err := npzEntries(path, f, size)
+		for _, name := range names {
+			e := Entry{Name: name}
+			if r, h, err := openEntry(path, entries[name]); err == nil {
+				e.Shape, e.Text = h.shape, h.dt.text()
+				r.Close()
+			}
+			list = append(list, e)
 		}
-		list = append(list, e)
-	}
-	return list, nil
+		return list, err
+	})
 }
 
 // ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts. They may
 // take at most opts.Memory bytes.
 func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	_, entries, err := npzEntries(path, f, size)
-	if err != nil {
-		return nil, err
-	}
-	e := entries[name]
-	file := path + "/" + name + ".npy"
-	if e == nil {
-		return nil, fault.Malformed(path, "no array %q", name)
-	}
-	r, h, err := openEntry(file, e)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return h.texts(ctx, file, r, opts)
+	return use(path, func(f io.ReaderAt, size int64) ([]string, error) {
+		_, entries, err := npzEntries(path, f, size)
+		if err != nil {
+			return nil, err
+		}
+		if entries[name] == nil {
+			return nil, fault.Malformed(path, "no array %q", name)
+		}
+		file := path + "/" + name + ".npy"
+		r, h, err := openEntry(file, entries[name])
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return h.texts(ctx, file, r, opts)
+	})
 }
 
 // texts reads the elements that follow the header.
 func (h *header) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
 	if len(h.shape) != 1 {
-		return nil, fault.Malformed(file, "an array of shape %s, but a vector with one id per item is expected", words.Shape(h.shape))
+		return nil, fault.Malformed(file, "expected a vector with one id per item, found shape %s", words.Shape(h.shape))
 	}
 	if !h.dt.text() && h.dt.kind != 'i' && h.dt.kind != 'u' || h.dt.size == 0 {
-		return nil, fault.Malformed(file, "elements of type %v, but texts or whole numbers are expected as ids", h.dt)
+		return nil, fault.Malformed(file, "expected texts or whole numbers as ids, found elements of type %v", h.dt)
 	}
 	need, err := h.bytes(file)
 	if err != nil {
@@ -305,7 +294,7 @@ func (h *header) texts(ctx context.Context, file string, r io.Reader, opts Optio
 	for i := range h.shape[0] {
 		if _, err := io.ReadFull(in, element); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return nil, fault.Malformed(file, "the file is cut short: %s of %s ids are there", words.Thousands(i), words.Thousands(h.shape[0]))
+				return nil, fault.Malformed(file, "the file is truncated: expected %s ids, found %s", words.Thousands(h.shape[0]), words.Thousands(i))
 			}
 			return nil, fault.Of(file, err)
 		}

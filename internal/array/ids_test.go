@@ -82,11 +82,11 @@ func TestReadTexts(t *testing.T) {
 		}
 	}
 	for descr, want := range map[string]string{
-		"<f4":    "elements of type <f4, but texts or whole numbers are expected as ids",
-		"|O":     "objects of Python are not read: save the array with a type of its own, as dtype=str for texts",
-		"<U0":    "but texts or whole numbers are expected as ids",
-		"<U9999": "the file is cut short: 0 of 2 ids are there",
-		"|S2":    "the file is cut short: 1 of 2 ids are there",
+		"<f4":    "expected texts or whole numbers as ids, found elements of type <f4",
+		"|O":     "elements that are Python objects are not supported: save the array with a native type, such as dtype=str for texts",
+		"<U0":    "expected texts or whole numbers as ids",
+		"<U9999": "the file is truncated: expected 2 ids, found 0",
+		"|S2":    "the file is truncated: expected 2 ids, found 1",
 	} {
 		path := writeNPZ(t, "ids", npyOf(descr, 2, []byte("abc")), zip.Store)
 		if _, err := ReadTexts(t.Context(), path, "ids", Options{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -98,7 +98,7 @@ func TestReadTexts(t *testing.T) {
 		t.Error(err)
 	}
 	texts := writeNPZ(t, "x", npyOf("|S2", 1, []byte("ab")), zip.Store)
-	if _, err := OpenNPZ(t.Context(), texts, "", Options{}); err == nil || !strings.Contains(err.Error(), "an array of texts, but one of numbers is expected") {
+	if _, err := OpenNPZ(t.Context(), texts, "", Options{}); err == nil || !strings.Contains(err.Error(), "expected an array of numbers, found texts") {
 		t.Error(err)
 	}
 }

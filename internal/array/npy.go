@@ -41,7 +41,7 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 // numbers returns an error if the elements are texts.
 func (h *header) numbers(file string) error {
 	if h.dt.text() {
-		return fault.Malformed(file, "an array of texts, but one of numbers is expected")
+		return fault.Malformed(file, "expected an array of numbers, found texts")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 		if n == 0 {
 			return fail("the file is empty")
 		}
-		return fail("the file is cut short: %d bytes of a header", n)
+		return fail("the file is truncated: %d bytes of a header", n)
 	}
 	if string(head[:6]) != npyMagic {
 		return fail("this is not an NPY file: it begins with %q", head[:6])
@@ -64,18 +64,18 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return fail("the header is cut short")
+			return fail("the header is truncated")
 		}
 		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return fail("NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+		return fail("expected NPY version 1 to 3, found %d.%d", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return fail("a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
+		return fail("expected a header of at most %s bytes, found %s", words.Thousands(maxNPYHeader), words.Thousands(int(length)))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return fail("the header is cut short")
+		return fail("the header is truncated")
 	}
 	h := &header{size: size + length}
 	if err := h.parse(string(text), records); err != nil {
@@ -90,24 +90,26 @@ func readNPYHeader(file string, r io.Reader, records bool) (*header, error) {
 func (h *header) parse(s string, records bool) error {
 	p := &literal{s: s}
 	var descr, order, shape bool
-	err := p.each('{', '}', "a dictionary is expected", "brace", func() error {
+	err := p.each('{', '}', func() error {
 		key, err := p.quoted()
 		if err != nil {
 			return err
 		}
 		if !p.skip(':') {
-			return errors.New("a colon is expected")
+			return p.expected("a colon")
 		}
 		switch key {
 		case "descr":
 			var text string
 			descr = true
 			if records {
-				h.fields, err = p.fields()
+				if h.fields, err = p.fields(); err != nil {
+					err = fmt.Errorf("expected an array of records: %w", err)
+				}
 				return err
 			}
 			if text, err = p.quoted(); err != nil {
-				return errors.New("elements are not plain numbers")
+				return fmt.Errorf("expected an array of plain numbers: %w", err)
 			}
 			h.dt, err = parseDtype(text)
 		case "fortran_order":
@@ -125,9 +127,9 @@ func (h *header) parse(s string, records bool) error {
 	case err != nil:
 		return err
 	case strings.TrimSpace(p.s) != "":
-		return errors.New("text after the dictionary")
+		return p.expected("the end")
 	case !descr || !order || !shape:
-		return errors.New("descr, fortran_order and shape are expected")
+		return errors.New("expected descr, fortran_order and shape")
 	}
 	return nil
 }
@@ -157,14 +159,18 @@ func (p *literal) quoted() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("a string is expected")
+	return "", p.expected("a string")
 }
 
-// each parses comma-separated values between two brackets, with an optional comma after the last. none is the
-// error message for a missing first bracket, and closing is the name of the last bracket in messages.
-func (p *literal) each(from, to byte, none, closing string, value func() error) error {
+// expected returns an error about the text that comes next.
+func (p *literal) expected(what string) error {
+	return fmt.Errorf("expected %s, found %.20q", what, p.s)
+}
+
+// each parses comma-separated values between two brackets, with an optional comma after the last.
+func (p *literal) each(from, to byte, value func() error) error {
 	if !p.skip(from) {
-		return errors.New(none)
+		return p.expected(string(from))
 	}
 	for !p.skip(to) {
 		if err := value(); err != nil {
@@ -174,12 +180,13 @@ func (p *literal) each(from, to byte, none, closing string, value func() error) 
 			if p.skip(to) {
 				break
 			}
-			return fmt.Errorf("a comma or %s is expected", closing)
+			return p.expected("a comma or " + string(to))
 		}
 	}
 	return nil
 }
 
+// boolean parses True or False.
 func (p *literal) boolean() (bool, error) {
 	p.blanks()
 	for _, v := range []string{"True", "False"} {
@@ -188,16 +195,17 @@ func (p *literal) boolean() (bool, error) {
 			return v == "True", nil
 		}
 	}
-	return false, errors.New("a truth value is expected")
+	return false, p.expected("True or False")
 }
 
+// tuple parses a shape, such as (3, 4).
 func (p *literal) tuple() (shape []int, err error) {
-	err = p.each('(', ')', "a tuple is expected", "parenthesis", func() error {
+	err = p.each('(', ')', func() error {
 		p.blanks()
 		end := len(p.s) - len(strings.TrimLeft(p.s, "0123456789"))
 		n, err := strconv.ParseInt(p.s[:end], 10, 56)
 		if err != nil || n > math.MaxInt {
-			return errors.New("the shape is not a tuple of whole numbers")
+			return p.expected("a whole number")
 		}
 		p.s = strings.TrimPrefix(p.s[end:], "L") // written by Python 2
 		if shape = append(shape, int(n)); len(shape) > maxDims {
@@ -291,12 +299,7 @@ const maxFields = 64
 
 // ReadRecords reads an NPY file of records whose fields are float64.
 func ReadRecords(path string) (*Records, error) {
-	f, size, err := fault.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readRecords(path, f, size)
+	return use(path, func(f io.ReaderAt, size int64) (*Records, error) { return readRecords(path, f, size) })
 }
 
 func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
@@ -307,7 +310,7 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	}
 	r := &Records{Fields: h.fields}
 	if len(h.shape) != 1 {
-		return nil, fault.Malformed(file, "records of shape %s: expected one after the other", tuple(h.shape))
+		return nil, fault.Malformed(file, "expected a vector of records, found shape %s", tuple(h.shape))
 	}
 	for i := range r.Fields {
 		r.offsets = append(r.offsets, r.size)
@@ -317,10 +320,10 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	}
 	r.N = h.shape[0]
 	if r.size == 0 {
-		return nil, fault.Malformed(file, "records that hold nothing")
+		return nil, fault.Malformed(file, "empty records")
 	}
 	if left := size - h.size; int64(r.N) > left/int64(r.size) {
-		return nil, fault.Malformed(file, "the file is cut short: %s of %s bytes, but %s are there",
+		return nil, fault.Malformed(file, "the file is truncated: expected %s of %s bytes, found %s bytes",
 			words.Plural(r.N, "record"), words.Thousands(r.size), words.Thousands(int(max(0, left))))
 	}
 	r.data = make([]byte, r.N*r.size)
@@ -349,7 +352,7 @@ func (r *Records) Append(dst []float64, i, field int) []float64 {
 //	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
 func (p *literal) fields() ([]Field, error) {
 	var list []Field
-	err := p.each('[', ']', "elements are not records: expected an array whose type has fields", "bracket", func() error {
+	err := p.each('[', ']', func() error {
 		f, err := p.field()
 		if err == nil && len(list) == maxFields {
 			err = fmt.Errorf("more than %d fields", maxFields)
@@ -364,7 +367,7 @@ func (p *literal) fields() ([]Field, error) {
 }
 
 func (p *literal) field() (f Field, err error) {
-	bad := errors.New("a field is expected as ('name', '<f8', (2,))")
+	bad := p.expected("a field such as ('name', '<f8', (2,))")
 	opened := p.skip('(')
 	if f.Name, err = p.quoted(); err != nil || !opened || !p.skip(',') {
 		return f, bad
@@ -374,7 +377,7 @@ func (p *literal) field() (f Field, err error) {
 		return f, bad
 	}
 	if kind != "<f8" {
-		return f, fmt.Errorf("field %q has the type %q: expected float64, <f8", f.Name, kind)
+		return f, fmt.Errorf("field %q: expected type <f8 (float64), found %q", f.Name, kind)
 	}
 	if p.skip(',') {
 		if f.Shape, err = p.tuple(); err != nil {

@@ -64,11 +64,11 @@ numpy.save(sys.argv[1] + '-2.npy', b)`, path)
 
 func TestRecordsRefused(t *testing.T) {
 	for descr, want := range map[string]string{
-		"'<f8'":                                "elements are not records",
-		"[('a', '<f4')]":                       `field "a" has the type "<f4": expected float64`,
-		"[('a', '<f8', (9,))]":                 "the file is cut short: 2 records of 72 bytes",
+		"'<f8'":                                "expected an array of records",
+		"[('a', '<f4')]":                       `field "a": expected type <f8 (float64), found "<f4"`,
+		"[('a', '<f8', (9,))]":                 "the file is truncated: expected 2 records of 72 bytes",
 		"[]":                                   "records without fields",
-		"[('a', [('b', '<f8')])]":              "a field is expected",
+		"[('a', [('b', '<f8')])]":              "expected a field such as",
 		"[('a', '<f8', (99999999, 99999999))]": "has more than",
 	} {
 		text := "{'descr': " + descr + ", 'fortran_order': False, 'shape': (2,), }\n"

@@ -11,6 +11,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -74,14 +75,9 @@ func IsStream(path string) bool {
 	if err != nil || info.IsDir() {
 		return false
 	}
-	return !info.Mode().IsRegular() || isDescriptor(path)
-}
-
-// isDescriptor reports whether a path names an open file of the process.
-func isDescriptor(path string) bool {
 	path = filepath.Clean(path)
 	dir := filepath.Dir(path)
-	return dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
+	return !info.Mode().IsRegular() || dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
 }
 
 // writeThrough writes to a file that cannot be replaced. It appends, so that output that a shell redirects to the end
@@ -202,6 +198,7 @@ type File struct {
 // owner may read it, unless its mode is changed before.
 func Create(path string) (*File, error) { return create(path, 0o600) }
 
+// create is Create with the permissions of the temporary file, which the umask restricts.
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Failure to remove leftovers does not prevent writing a file.
@@ -320,10 +317,7 @@ type HeldError struct {
 
 // Error returns a message with the path and the holder.
 func (e *HeldError) Error() string {
-	if e.Holder == "" {
-		return e.Path + " is held by another process"
-	}
-	return e.Path + " is held by " + e.Holder
+	return e.Path + " is held by " + cmp.Or(e.Holder, "another process")
 }
 
 // patience is the maximum waiting time for a lock. A process that cleans up holds

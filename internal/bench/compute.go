@@ -55,25 +55,15 @@ func Intervals(duration time.Duration, seed uint64) (*IntervalsResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &IntervalsResult{
-		Workload:      "intervals",
-		Threads:       par.Threads(),
-		Components:    intervalComponents,
-		RowsPerSecond: math.Round(best),
-		Kernel:        kernel.Name(),
-		MaxError:      worst,
-	}, nil
+	return &IntervalsResult{Workload: "intervals", Threads: par.Threads(), Components: intervalComponents,
+		RowsPerSecond: math.Round(best), Kernel: kernel.Name(), MaxError: worst}, nil
 }
 
 // drawMixtures draws the rows of the workload.
 func drawMixtures(seed uint64) mixture.BetaBatch {
 	const n = IntervalRows * intervalComponents
-	rows := mixture.BetaBatch{
-		K:       intervalComponents,
-		Weights: make([]float64, n),
-		A:       make([]float64, n),
-		B:       make([]float64, n),
-	}
+	values := func() []float64 { return make([]float64, n) }
+	rows := mixture.BetaBatch{K: intervalComponents, Weights: values(), A: values(), B: values()}
 	r := rand.New(rng.New(seed, "bench.intervals"))
 	for i := 0; i < n; i += intervalComponents {
 		// Exponential variables over their sum are Dirichlet(1, …, 1).
@@ -151,6 +141,7 @@ func Kernels(window time.Duration, show func(KernelResult)) error {
 	return b.convolutions()
 }
 
+// kernelBench times operations of package kernel.
 type kernelBench struct {
 	window time.Duration
 	show   func(KernelResult)

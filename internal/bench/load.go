@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,6 @@ type Load struct {
 	Path        string
 	Kind        string // content type
 	Accept      string // content type of the response; "" for any
-	Token       string // "" for none
 	Body        []byte
 	Connections int
 	Rate        float64 // requests per second, at fixed times; 0 sends the next request after a response
@@ -39,7 +39,6 @@ type Loaded struct {
 	Requests   int
 	Seconds    float64
 	P50, P99   time.Duration
-	Worst      time.Duration
 	CPU        time.Duration // used by the server's process, from its metrics
 	MemoryFrom int64         // resident bytes of the server after a tenth of the requests
 	MemoryTo   int64         // and after the last
@@ -88,12 +87,9 @@ func (l *Load) Run(ctx context.Context) (*Loaded, error) {
 	all := slices.Concat(took...)
 	slices.Sort(all)
 	if len(all) == 0 {
-		return nil, errors.New("there was no time for a request")
+		return nil, errors.New("no request completed in the given time")
 	}
-	out.Requests, out.Worst = len(all), all[len(all)-1]
-	if l.Requests > 0 {
-		out.Requests = l.Requests
-	}
+	out.Requests = cmp.Or(l.Requests, len(all))
 	out.P50, out.P99 = all[len(all)/2], all[min(len(all)-1, int(math.Ceil(0.99*float64(len(all)))))]
 	return out, nil
 }
@@ -104,9 +100,6 @@ func (l *Load) request(u *url.URL) []byte {
 	fmt.Fprintf(&b, "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", strings.TrimSuffix(u.Path, "/"), l.Path, u.Host, l.Kind, len(l.Body))
 	if l.Accept != "" {
 		fmt.Fprintf(&b, "Accept: %s\r\n", l.Accept)
-	}
-	if l.Token != "" {
-		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", l.Token)
 	}
 	b.WriteString("\r\n")
 	b.Write(l.Body)
@@ -130,11 +123,12 @@ func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start
 		if l.Requests == 0 && begun.Sub(start) >= l.Duration {
 			return list, nil
 		}
-		if _, err := c.Write(request); err != nil {
-			return nil, cause(ctx, err)
+		_, err := c.Write(request)
+		if err == nil {
+			err = readResponse(in)
 		}
-		if err := readResponse(in); err != nil {
-			return nil, cause(ctx, err)
+		if err != nil {
+			return nil, cmp.Or(ctx.Err(), err) // a canceled context closes the connection
 		}
 		// With a fixed number of requests memory is measured, which a growing list would distort.
 		if l.Requests == 0 || n%100 == 0 {
@@ -150,14 +144,6 @@ func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start
 	}
 }
 
-// cause returns the reason why a connection failed: the context's error if it has ended.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
-}
-
 // readResponse reads a response and returns an error unless it is successful.
 func readResponse(in *bufio.Reader) error {
 	resp, err := http.ReadResponse(in, nil)
@@ -167,7 +153,7 @@ func readResponse(in *bufio.Reader) error {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
-		return fmt.Errorf("the server answers %s: %s", resp.Status, bytes.TrimSpace(text))
+		return fmt.Errorf("the server responded %s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	return err
@@ -184,9 +170,6 @@ func (l *Load) server(ctx context.Context) (s serverState, err error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(l.URL, "/")+"/metrics", nil)
 	if err != nil {
 		return s, err
-	}
-	if l.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+l.Token)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

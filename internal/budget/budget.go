@@ -69,37 +69,37 @@ func (m *Meter) Keep(n int64, what func() string) error {
 	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, "%s", what())
 }
 
-// Pool is a memory limit shared by concurrent goroutines.
+// Shared is a memory limit shared by concurrent goroutines.
 type Shared struct {
 	limit, free int64
 	mu          sync.Mutex
 	freed       sync.Cond
 }
 
-// NewPool returns a pool of limit bytes.
+// NewShared returns a limit in bytes to share.
 func NewShared(limit int64) *Shared {
-	p := &Shared{limit: limit, free: limit}
-	p.freed.L = &p.mu
-	return p
+	s := &Shared{limit: limit, free: limit}
+	s.freed.L = &s.mu
+	return s
 }
 
-// Take waits until n bytes are free and takes them out of the pool. It returns a function
-// that gives them back. More bytes than the limit are an error, as in [Check].
-func (p *Shared) Take(n int64, file, format string, args ...any) (release func(), err error) {
-	if err := Check(p.limit, n, file, format, args...); err != nil {
+// Take waits until n bytes are free and takes them. It returns a function that
+// releases them. More bytes than the limit are an error, as in [Check].
+func (s *Shared) Take(n int64, file, format string, args ...any) (release func(), err error) {
+	if err := Check(s.limit, n, file, format, args...); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.free < n {
-		p.freed.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.free < n {
+		s.freed.Wait()
 	}
-	p.free -= n
+	s.free -= n
 	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.free += n
-		p.freed.Broadcast()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.free += n
+		s.freed.Broadcast()
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package calculator
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ type (
 // CheckLevel returns an error unless level is in (0, 1).
 func CheckLevel(level float64) error {
 	if !(level > 0 && level < 1) {
-		return errors.New("a level lies between 0 and 1")
+		return errors.New("expected a level between 0 and 1")
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func CheckLevel(level float64) error {
 // CheckQuantile returns an error unless q is in [0, 1].
 func CheckQuantile(q float64) error {
 	if !(q >= 0 && q <= 1) {
-		return errors.New("a quantile's probability lies between 0 and 1")
+		return errors.New("expected a probability between 0 and 1")
 	}
 	return nil
 }
@@ -107,17 +108,17 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 			return nil, fmt.Errorf("votes: %w", err)
 		}
 	}
-	for i, l := range q.Levels {
-		if err := CheckLevel(l); err != nil {
-			return nil, fmt.Errorf("levels[%d] is %v: %w", i, l, err)
+	return m, cmp.Or(checkEach("levels", q.Levels, CheckLevel), checkEach("quantiles", q.Quantiles, CheckQuantile))
+}
+
+// checkEach returns the first error of check about the values of a key.
+func checkEach(key string, values []float64, check func(float64) error) error {
+	for i, x := range values {
+		if err := check(x); err != nil {
+			return fmt.Errorf("%s[%d] %v: %w", key, i, x, err)
 		}
 	}
-	for i, p := range q.Quantiles {
-		if err := CheckQuantile(p); err != nil {
-			return nil, fmt.Errorf("quantiles[%d] is %v: %w", i, p, err)
-		}
-	}
-	return m, nil
+	return nil
 }
 
 // Describe evaluates q for m and returns the result as a line of JSON, without a line end. When ctx is done it stops
@@ -191,7 +192,7 @@ func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classResult
 }
 
 // errNaN does not occur for mixtures with parameters in the documented range.
-var errNaN = errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
+var errNaN = errors.New("a result is not a number: expected parameters from 1e-3 to 1e7")
 
 // marshalLine returns v as JSON on one line, without a line end.
 func marshalLine(v any) ([]byte, error) {
@@ -238,7 +239,7 @@ func Evaluate(in io.Reader, w io.Writer) (lines, bad int, err error) {
 		}
 		if results.Len() > 0 {
 			if _, err := w.Write(results.Bytes()); err != nil {
-				return lines, bad, fmt.Errorf("writing answers: %w", err)
+				return lines, bad, fmt.Errorf("writing results: %w", err)
 			}
 		}
 		if readErr == io.EOF {
@@ -302,7 +303,7 @@ func (r *lineReader) ready() bool {
 	return bytes.IndexByte(arrived, '\n') >= 0
 }
 
-var errLongLine = errors.New("the line is too long")
+var errLongLine = errors.New("line too long")
 
 // line returns a copy of the next line. One that is too long is skipped to its
 // end, so that the next can be read. The last line may lack its end: it comes
@@ -312,18 +313,18 @@ func (r *lineReader) line() ([]byte, error) {
 	var line []byte
 	long := false
 	for {
-		part, err := r.r.ReadSlice('\n')
-		if len(line)+len(part) > longestLine {
+		chunk, err := r.r.ReadSlice('\n')
+		if len(line)+len(chunk) > longestLine {
 			long, line = true, nil
 		}
 		if !long {
-			line = append(line, part...)
+			line = append(line, chunk...)
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
 		case long && (err == nil || err == io.EOF):
 			// At the end of input the next call reports it.
-			return nil, fmt.Errorf("%w: at most %d bytes are read", errLongLine, longestLine)
+			return nil, fmt.Errorf("%w: expected at most %d bytes", errLongLine, longestLine)
 		default:
 			return line, err
 		}

@@ -77,7 +77,7 @@ func TestBlankAndLongLines(t *testing.T) {
 		t.Errorf("%d lines, %d bad, %v; want 3 lines, 1 bad", lines, bad, err)
 	}
 	got := strings.Split(out.String(), "\n")
-	if len(got) != 4 || got[1] != `{"line":5,"error":"the line is too long: at most 67108864 bytes are read"}` || got[0] != got[2] {
+	if len(got) != 4 || got[1] != `{"line":5,"error":"line too long: expected at most 67108864 bytes"}` || got[0] != got[2] {
 		t.Errorf("answers %q", got)
 	}
 	// A long line may be the last, and lines just short enough are evaluated.
@@ -109,7 +109,7 @@ func TestReadAndWriteErrors(t *testing.T) {
 		t.Errorf("%d lines were answered, want the whole one", n)
 	}
 	_, _, err = Evaluate(strings.NewReader(good), fullDisk{})
-	if err == nil || err.Error() != "writing answers: no space left" {
+	if err == nil || err.Error() != "writing results: no space left" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -26,14 +26,12 @@ type Query struct {
 func parseQuery(line []byte) (*Query, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, fmt.Errorf("malformed JSON at byte %d: %w", syntax.Offset, err)
-		}
-		return nil, fmt.Errorf("malformed JSON: %w", err)
+		syntax, _ := errors.AsType[*json.SyntaxError](err) // no other error is possible
+		return nil, fmt.Errorf("malformed JSON at byte %d: %w", syntax.Offset, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha",
+	if t, _ := dec.Token(); t != json.Delim('{') {
+		return nil, fmt.Errorf("expected an object with the keys weights and alpha, found %s",
 			kindOf(bytes.TrimSpace(line)))
 	}
 	q := &Query{}
@@ -43,15 +41,13 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	seen := map[string]bool{}
 	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("malformed JSON: %w", err)
-		}
+		t, _ := dec.Token()
 		key, _ := t.(string)
 		if seen[key] {
-			return nil, fmt.Errorf("key %q occurs twice", key)
+			return nil, fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
+		var err error
 		switch field := fields[key].(type) {
 		case *[]float64:
 			var list []number
@@ -64,8 +60,8 @@ func parseQuery(line []byte) (*Query, error) {
 				*field = append(*field, floats(row))
 			}
 		default:
-			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, "+
-				"logpdf and votes", key)
+			return nil, fmt.Errorf("unknown key %q: expected weights, alpha, levels, quantiles, cdf, "+
+				"logpdf or votes", key)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -73,7 +69,7 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	for _, key := range []string{"weights", "alpha"} {
 		if !seen[key] {
-			return nil, fmt.Errorf("no key %q: weights and alpha are needed", key)
+			return nil, fmt.Errorf("missing key %q: weights and alpha are required", key)
 		}
 	}
 	return q, nil
@@ -82,7 +78,7 @@ func parseQuery(line []byte) (*Query, error) {
 // typeError rewrites a type error of encoding/json in terms of JSON instead of Go types.
 func typeError(err error, expected string) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("found a value of the type %s, expected %s", e.Value, expected)
+		return fmt.Errorf("expected %s, found a value of type %s", expected, e.Value)
 	}
 	return err
 }
@@ -116,7 +112,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 
 func (x *number) UnmarshalJSON(raw []byte) error {
 	if kind := kindOf(raw); kind != "a number" {
-		return fmt.Errorf("found %s, expected a number", kind)
+		return fmt.Errorf("expected a number, found %s", kind)
 	}
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil { // the syntax has been checked, so it is the range

@@ -197,14 +197,14 @@ func formatDensity(x float64) string {
 
 // cutLegend describes the mass in the columns at a pole.
 func cutLegend(f *mixture.Beta, a axis) string {
-	var parts []string
+	var texts []string
 	if x := a.at(1); a.lo == 0 && math.IsInf(f.PDF(0), 1) {
-		parts = append(parts, fmt.Sprintf("%.0f%% below %.2g", 100*f.CDF(x), x))
+		texts = append(texts, fmt.Sprintf("%.0f%% below %.2g", 100*f.CDF(x), x))
 	}
 	if x := a.at(a.n - 1); a.hi == 1 && math.IsInf(f.PDF(1), 1) {
-		parts = append(parts, fmt.Sprintf("%.0f%% above %.3g", 100*f.Survival(x), x))
+		texts = append(texts, fmt.Sprintf("%.0f%% above %.3g", 100*f.Survival(x), x))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // span draws intervals as brackets under an axis.

@@ -115,7 +115,7 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	}
 	at := t.Column(names...)
 	if at < 0 {
-		return nil, t.Errorf(-1, -1, "no column of items: expected %s among [%s]", anyOf(names), strings.Join(t.Header, ", "))
+		return nil, t.Errorf(-1, -1, "no item column: expected %s, found [%s]", anyOf(names), strings.Join(t.Header, ", "))
 	}
 	levels := r.Levels()
 	res := &Result{ItemName: t.Header[at], Items: len(t.Rows), Missing: make([]int, len(r.Voters))}
@@ -123,7 +123,7 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	for v, voter := range r.Voters {
 		columns[v] = t.Column(voter.From...)
 		if columns[v] < 0 {
-			return nil, t.Errorf(-1, -1, "no column for %s: expected %s among [%s]", voter.Name, anyOf(voter.From), strings.Join(t.Header, ", "))
+			return nil, t.Errorf(-1, -1, "no column for %s: expected %s, found [%s]", voter.Name, anyOf(voter.From), strings.Join(t.Header, ", "))
 		}
 		res.Columns = append(res.Columns, t.Header[columns[v]])
 		res.Counts = append(res.Counts, make([]int, len(levels)))
@@ -136,10 +136,10 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	for i, row := range t.Rows {
 		id := row[at]
 		if id == "" {
-			return nil, t.Errorf(i, at, "the item has no name")
+			return nil, t.Errorf(i, at, "expected an item name, found an empty cell")
 		}
 		if first, ok := seen[id]; ok {
-			return nil, t.Errorf(i, at, "item %q is there already, on line %d", id, first)
+			return nil, t.Errorf(i, at, "duplicate item %q, first on line %d", id, first)
 		}
 		seen[id] = t.Line(i)
 		before := len(res.Votes)
@@ -149,7 +149,7 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 			x, isNumber := t.Number(text)
 			l, ok := voter.Level(text, x, isNumber)
 			if !ok {
-				return nil, t.Errorf(i, columns[v], "%q is none of %s", text, voter.describe(levels))
+				return nil, t.Errorf(i, columns[v], "expected one of %s, found %q", voter.describe(levels), text)
 			}
 			if l < 0 {
 				res.Missing[v]++

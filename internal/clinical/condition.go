@@ -23,33 +23,24 @@ import (
 //	                a comma
 //	otherwise       all values that match no other condition of the column
 type Condition struct {
+	text      string
 	ranges    []span
 	names     []string
 	otherwise bool
 }
 
-// span is a range of numbers.
-type span struct {
-	lo, hi         float64
-	loOpen, hiOpen bool // the end itself is excluded
-}
+// String returns the condition as it was written.
+func (c *Condition) String() string { return c.text }
 
-func (s span) contains(x float64) bool {
-	return (x > s.lo || x == s.lo && !s.loOpen) && (x < s.hi || x == s.hi && !s.hiOpen)
-}
+// span is a range of numbers with both ends. An end that a comparison excludes is the adjacent float64.
+type span struct{ lo, hi float64 }
+
+func (s span) contains(x float64) bool { return s.lo <= x && x <= s.hi }
 
 // intersect returns the range of numbers in both a and b.
-func (a span) intersect(b span) span {
-	if b.lo > a.lo || b.lo == a.lo && b.loOpen {
-		a.lo, a.loOpen = b.lo, b.loOpen
-	}
-	if b.hi < a.hi || b.hi == a.hi && b.hiOpen {
-		a.hi, a.hiOpen = b.hi, b.hiOpen
-	}
-	return a
-}
+func (a span) intersect(b span) span { return span{max(a.lo, b.lo), min(a.hi, b.hi)} }
 
-func (s span) empty() bool { return s.lo > s.hi || s.lo == s.hi && (s.loOpen || s.hiOpen) }
+func (s span) empty() bool { return s.lo > s.hi }
 
 // Matches reports whether a value meets the condition: text is the cell of the
 // table, and x its value if isNumber is true.
@@ -73,31 +64,23 @@ func (c *Condition) overlap(d *Condition) (string, bool) {
 	for _, a := range c.ranges {
 		for _, b := range d.ranges {
 			if m := a.intersect(b); !m.empty() {
-				return formatNumber(m.example()), true
+				return strconv.FormatFloat(m.example(), 'g', -1, 64), true
 			}
 		}
 	}
 	return "", false
 }
 
-// example returns a number in a range that is not empty.
+// example returns a number in a range that is not empty, as small as possible and whole if there is such a number.
 func (s span) example() float64 {
-	switch {
-	case !s.loOpen && !math.IsInf(s.lo, 0):
-		return s.lo
-	case !s.hiOpen && !math.IsInf(s.hi, 0):
-		return s.hi
-	case math.IsInf(s.lo, -1) && math.IsInf(s.hi, 1):
-		return 0
-	case math.IsInf(s.lo, -1):
-		return s.hi - 1
-	case math.IsInf(s.hi, 1):
-		return s.lo + 1
+	x := min(max(0, s.lo), s.hi)
+	for _, whole := range []float64{math.Ceil(x), math.Floor(x)} {
+		if s.contains(whole) {
+			return whole
+		}
 	}
-	return s.lo + (s.hi-s.lo)/2
+	return x
 }
-
-func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // SyntaxError describes an error in the text of a condition, and its position.
 type SyntaxError struct {
@@ -118,7 +101,7 @@ func (e *SyntaxError) Error() string {
 // ParseCondition parses the text of a condition.
 func ParseCondition(text string) (*Condition, error) {
 	p := &conditionParser{text: text}
-	c := &Condition{}
+	c := &Condition{text: strings.TrimSpace(text)}
 	for {
 		p.blanks()
 		if err := p.term(c); err != nil {
@@ -200,7 +183,7 @@ func (p *conditionParser) term(c *Condition) error {
 		}
 		if err == nil && s.empty() {
 			p.at = start
-			err = p.errorf("no number is meant")
+			err = p.errorf("the range is empty")
 		}
 		c.ranges = append(c.ranges, s)
 		return err
@@ -210,17 +193,13 @@ func (p *conditionParser) term(c *Condition) error {
 		c.ranges = append(c.ranges, s)
 		return err
 	}
-	end := strings.IndexByte(p.rest(), ',')
-	if end < 0 {
-		end = len(p.rest())
-	}
-	name := strings.TrimSpace(p.rest()[:end])
-	p.at += end
-	if strings.EqualFold(name, "otherwise") {
+	name, _, _ := strings.Cut(p.rest(), ",")
+	p.at += len(name)
+	if name = strings.TrimSpace(name); strings.EqualFold(name, "otherwise") {
 		c.otherwise = true
-		return nil
+	} else {
+		c.names = append(c.names, name)
 	}
-	c.names = append(c.names, name)
 	return nil
 }
 
@@ -234,11 +213,11 @@ func (p *conditionParser) numeric() bool {
 func (p *conditionParser) quoted(c *Condition, q byte) error {
 	end := strings.IndexByte(p.rest()[1:], q)
 	if end < 0 {
-		return p.errorf("the quote is not closed")
+		return p.errorf("unclosed quote")
 	}
 	name := strings.TrimSpace(p.rest()[1 : end+1])
 	if name == "" {
-		return p.errorf("the name is empty")
+		return p.errorf("empty name")
 	}
 	p.at += end + 2
 	c.names = append(c.names, name)
@@ -253,18 +232,16 @@ func (p *conditionParser) comparison() (span, bool, error) {
 		}
 		p.blanks()
 		x, err := p.number()
-		s := span{lo: math.Inf(-1), hi: math.Inf(1), loOpen: true, hiOpen: true}
+		s := span{x, x}
 		switch op {
 		case ">":
-			s.lo = x
+			s = span{math.Nextafter(x, math.Inf(1)), math.Inf(1)}
 		case ">=", "≥":
-			s.lo, s.loOpen = x, false
+			s.hi = math.Inf(1)
 		case "<":
-			s.hi = x
+			s = span{math.Inf(-1), math.Nextafter(x, math.Inf(-1))}
 		case "<=", "≤":
-			s.hi, s.hiOpen = x, false
-		case "=":
-			s = span{lo: x, hi: x}
+			s.lo = math.Inf(-1)
 		}
 		return s, true, err
 	}
@@ -307,44 +284,4 @@ func (p *conditionParser) number() (float64, error) {
 	}
 	p.at += len(text)
 	return x, nil
-}
-
-// String returns the range as the text of a condition.
-func (s span) String() string {
-	lo, hi := formatPlain(s.lo), formatPlain(s.hi)
-	switch {
-	case s.lo == s.hi:
-		return lo
-	case !s.loOpen && !s.hiOpen:
-		return lo + " to " + hi
-	}
-	var parts []string
-	if !math.IsInf(s.lo, -1) {
-		parts = append(parts, map[bool]string{true: "> ", false: ">= "}[s.loOpen]+lo)
-	}
-	if !math.IsInf(s.hi, 1) {
-		parts = append(parts, map[bool]string{true: "< ", false: "<= "}[s.hiOpen]+hi)
-	}
-	return strings.Join(parts, " and ")
-}
-
-// formatPlain formats a number without an exponent, which conditions do not support.
-func formatPlain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-// quoteName quotes a name if it would be parsed as something else. A name that
-// needs quotes was read in quotes, so it does not contain both kinds.
-func quoteName(n string) string {
-	p := &conditionParser{text: n}
-	plain := !p.numeric() && !strings.Contains(n, ",") && !strings.EqualFold(n, "otherwise")
-	plain = plain && !strings.HasPrefix(n, "'") && !strings.HasPrefix(n, `"`)
-	for _, op := range operators {
-		plain = plain && !strings.HasPrefix(n, op)
-	}
-	switch {
-	case plain:
-		return n
-	case strings.Contains(n, "'"):
-		return `"` + n + `"`
-	}
-	return "'" + n + "'"
 }

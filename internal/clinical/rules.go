@@ -9,7 +9,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"credence/internal/words"
 	"credence/internal/yamltext"
 )
 
@@ -46,7 +45,6 @@ func Parse(name string, text []byte) (r *Rules, err error) {
 type reader struct {
 	name   string
 	levels []string // of all classes
-	class  map[string]string
 }
 
 // errorAt returns an error at the position of a node, plus an offset in bytes.
@@ -106,15 +104,15 @@ func (r *reader) names(n ast.Node, what string) ([]string, error) {
 			return nil, err
 		}
 		if s = strings.TrimSpace(s); s == "" {
-			return nil, r.errorAt(v, 0, "%s without a name", what)
+			return nil, r.errorAt(v, 0, "expected a %s, found an empty name", what)
 		}
 		if slices.Contains(names, s) {
-			return nil, r.errorAt(v, 0, "%s %q is there already", what, s)
+			return nil, r.errorAt(v, 0, "duplicate %s %q", what, s)
 		}
 		names = append(names, s)
 	}
 	if len(names) == 0 {
-		return nil, r.errorAt(n, 0, "expected %s or a list of them", what)
+		return nil, r.errorAt(n, 0, "expected a %s or a list of them", what)
 	}
 	return names, nil
 }
@@ -125,7 +123,7 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 	err := r.entries(n, "the keys classes and votes", func(key string, k *ast.MappingValueNode) (err error) {
 		switch key {
 		case "item":
-			rules.Items, err = r.names(k.Value, "a column")
+			rules.Items, err = r.names(k.Value, "column")
 		case "classes":
 			rules.Classes, err = r.classes(k.Value)
 		case "votes":
@@ -151,7 +149,7 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(rules.Voters, func(o Voter) bool { return o.Name == voter.Name }) {
-			return nil, r.errorAt(v, 0, "votes by %q are there already: give others a name with \"as\"", voter.Name)
+			return nil, r.errorAt(v, 0, "duplicate votes by %q: name the others with \"as\"", voter.Name)
 		}
 		rules.Voters = append(rules.Voters, *voter)
 	}
@@ -163,25 +161,25 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 
 // classes reads a list of classes, or a mapping from class to levels.
 func (r *reader) classes(n ast.Node) (classes []Class, err error) {
-	r.class = map[string]string{}
+	classOf := map[string]string{} // by level
 	add := func(n ast.Node, class string, levels []string) error {
 		if slices.ContainsFunc(classes, func(c Class) bool { return c.Name == class }) {
-			return r.errorAt(n, 0, "class %q is there already", class)
+			return r.errorAt(n, 0, "duplicate class %q", class)
 		}
 		for _, l := range levels {
 			if slices.Contains([]string{"from", "as", "missing"}, l) {
-				return r.errorAt(n, 0, "a level cannot be called %q, which is a key of votes", l)
+				return r.errorAt(n, 0, "level %q has the name of a key of votes", l)
 			}
-			if other, ok := r.class[l]; ok {
-				return r.errorAt(n, 0, "level %q belongs to class %q already", l, other)
+			if other, ok := classOf[l]; ok {
+				return r.errorAt(n, 0, "level %q already belongs to class %q", l, other)
 			}
-			r.class[l] = class
+			classOf[l] = class
 		}
 		classes = append(classes, Class{class, levels})
 		return nil
 	}
 	if s, ok := n.(*ast.SequenceNode); ok {
-		names, err := r.names(s, "a class")
+		names, err := r.names(s, "class")
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +191,7 @@ func (r *reader) classes(n ast.Node) (classes []Class, err error) {
 	} else {
 		what := "classes, such as [NC, MCI, AD], or each with its levels"
 		err := r.entries(n, what, func(class string, k *ast.MappingValueNode) error {
-			levels, err := r.names(k.Value, "a level")
+			levels, err := r.names(k.Value, "level")
 			if err != nil {
 				return err
 			}
@@ -204,7 +202,7 @@ func (r *reader) classes(n ast.Node) (classes []Class, err error) {
 		}
 	}
 	if len(classes) < 2 {
-		return nil, r.errorAt(n, 0, "expected two classes or more")
+		return nil, r.errorAt(n, 0, "expected at least two classes")
 	}
 	return classes, nil
 }
@@ -217,12 +215,12 @@ func (r *reader) voter(n ast.Node) (*Voter, error) {
 	err := r.entries(n, what, func(key string, k *ast.MappingValueNode) (err error) {
 		switch l := slices.Index(r.levels, key); {
 		case key == "from":
-			v.From, err = r.names(k.Value, "a column")
+			v.From, err = r.names(k.Value, "column")
 		case key == "as":
 			v.Name, err = r.scalar(k.Value)
 		case key == "missing":
 			if v.Missing, err = r.condition(k.Value); err == nil && v.Missing.otherwise {
-				err = r.errorAt(k.Value, 0, "missing values are named, not what is left: otherwise has no place here")
+				err = r.errorAt(k.Value, 0, "expected the values that count as missing, found otherwise")
 			}
 		case l < 0:
 			err = r.errorAt(k.Key, 0, "unknown key %q: expected from, as, missing or a level of the classes [%s]",
@@ -254,15 +252,15 @@ func (r *reader) condition(n ast.Node) (*Condition, error) {
 		c, err := ParseCondition(text)
 		if err != nil {
 			offset := 0
-			se, ok := errors.AsType[*SyntaxError](err)
-			if ok && !strings.Contains(text, "\n") {
+			if se, ok := errors.AsType[*SyntaxError](err); ok && !strings.Contains(text, "\n") {
 				offset = se.Offset
-				if origin := v.GetToken().Origin; strings.ContainsAny(strings.TrimSpace(origin)[:min(1, len(strings.TrimSpace(origin)))], `'"`) {
+				if q := strings.TrimSpace(v.GetToken().Origin); strings.HasPrefix(q, "'") || strings.HasPrefix(q, `"`) {
 					offset++
 				}
 			}
 			return nil, r.errorAt(v, offset, "%v", err)
 		}
+		all.text = strings.TrimPrefix(all.text+", "+c.text, ", ")
 		all.names = append(all.names, c.names...)
 		all.ranges = append(all.ranges, c.ranges...)
 		all.otherwise = all.otherwise || c.otherwise
@@ -275,28 +273,19 @@ func (r *reader) condition(n ast.Node) (*Condition, error) {
 
 // disjoint returns an error if a score meets two conditions, or if there is no condition.
 func (r *reader) disjoint(v *Voter, n ast.Node, places []ast.Node) error {
-	given := 0
-	for l, c := range v.Levels {
-		if c == nil {
-			continue
-		}
-		given++
-		for k, d := range v.Levels[:l] {
-			if d == nil {
+	if !slices.ContainsFunc(v.Levels, func(c *Condition) bool { return c != nil }) {
+		return r.errorAt(n, 0, "%s: no level has a condition: expected a key such as \"%s: 0-23\"", v.Name, r.levels[0])
+	}
+	all, names := append([]*Condition{v.Missing}, v.Levels...), append([]string{"missing"}, r.levels...)
+	for l, c := range all {
+		for k, d := range all[:l] {
+			if c == nil || d == nil {
 				continue
 			}
 			if value, both := d.overlap(c); both {
-				return r.errorAt(places[l], 0, "%s: %q is both %s and %s", v.Name, value, r.levels[k], r.levels[l])
+				return r.errorAt(places[l-1], 0, "%s: %q is both %s and %s", v.Name, value, names[k], names[l])
 			}
 		}
-		if v.Missing != nil {
-			if value, both := v.Missing.overlap(c); both {
-				return r.errorAt(places[l], 0, "%s: %q is both %s and missing", v.Name, value, r.levels[l])
-			}
-		}
-	}
-	if given == 0 {
-		return r.errorAt(n, 0, "%s: no level has a condition: expected a key such as \"%s: 0-23\"", v.Name, r.levels[0])
 	}
 	return nil
 }
@@ -331,13 +320,4 @@ func (v *Voter) describe(levels []string) string {
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-// String returns the text of the condition, which ParseCondition accepts.
-func (c *Condition) String() string {
-	parts := append(words.Each(c.ranges, span.String), words.Each(c.names, quoteName)...)
-	if c.otherwise {
-		parts = append(parts, "otherwise")
-	}
-	return strings.Join(parts, ", ")
 }

@@ -76,10 +76,10 @@ func TestParseErrors(t *testing.T) {
 		{"classes: [a, b]", "r:1:8: no votes"},
 		{"votes: [{from: a}]", "no classes"},
 		{"clases: [a, b]", `r:1:1: unknown key "clases": expected item, classes or votes`},
-		{"classes: [a]\nvotes: []", "r:1:10: expected two classes or more"},
-		{"classes: [a, a]\nvotes: []", `r:1:14: a class "a" is there already`},
-		{"classes: {x: [a, b], y: [b]}\nvotes: []", `level "b" belongs to class "x" already`},
-		{"classes: {x: [a], y: [from]}", `r:1:19: a level cannot be called "from"`},
+		{"classes: [a]\nvotes: []", "r:1:10: expected at least two classes"},
+		{"classes: [a, a]\nvotes: []", `r:1:14: duplicate class "a"`},
+		{"classes: {x: [a, b], y: [b]}\nvotes: []", `level "b" already belongs to class "x"`},
+		{"classes: {x: [a], y: [from]}", `r:1:19: level "from" has the name of a key`},
 		{classes + "votes: []", "no votes: expected a list of columns"},
 		{classes + "votes: [3]", "r:2:9: expected a column and its levels"},
 		{classes + "votes:\n  - AD: 1", `no column: expected a key such as "from: MMSE"`},
@@ -91,15 +91,15 @@ func TestParseErrors(t *testing.T) {
 		{classes + "votes:\n  - from: a\n    AD: 0-23\n    NC: 23-30", `r:4:9: a: "23" is both NC and AD`},
 		{classes + "votes:\n  - from: a\n    AD: x\n    NC: [y, X]", `"X" is both NC and AD`},
 		{classes + "votes:\n  - from: a\n    AD: otherwise\n    NC: otherwise", `"otherwise" is both NC and AD`},
-		{classes + "votes:\n  - from: a\n    AD: 1\n    missing: \"< 2\"", `"1" is both AD and missing`},
-		{classes + "votes:\n  - from: a\n    AD: 1\n    missing: otherwise", `otherwise has no place here`},
-		{classes + "votes:\n  - {from: a, AD: 1}\n  - {from: a, AD: 1}", `votes by "a" are there already`},
+		{classes + "votes:\n  - from: a\n    AD: 1\n    missing: \"< 2\"", `"1" is both missing and AD`},
+		{classes + "votes:\n  - from: a\n    AD: 1\n    missing: otherwise", `found otherwise`},
+		{classes + "votes:\n  - {from: a, AD: 1}\n  - {from: a, AD: 1}", `duplicate votes by "a"`},
 		{classes + "votes:\n  - {from: [], AD: 1}", `expected a column or a list of them`},
 		{classes + "votes:\n  - {from: {a: b}, AD: 1}", `r:3:12: expected a plain value`},
 		{classes + "votes:\n  - {from: a, AD: }", `expected a plain value`},
 		{classes + "votes:\n  - {from: a, from: b}", `r:3:15: `},
 		{classes + "votes:\n  - from: a\n    AD: >= 1", "r:4:"},
-		{strings.Repeat("[", 200), "nest deeper"},
+		{strings.Repeat("[", 200), "nested deeper"},
 		{strings.Repeat(" ", 1<<21), "more than"},
 	} {
 		_, err := Parse("r", []byte(c.text))
@@ -165,12 +165,12 @@ func TestApply(t *testing.T) {
 		t.Errorf("unvoted %v, columns %v", res.Unvoted, res.Columns)
 	}
 	for _, c := range []struct{ text, item, want string }{
-		{"scan,DX,CDR,MMSE\na,CN,0,29\nb,CN,0,31\n", "", `line 3, column 4 (MMSE): "31" is none of NC: 28 to 30; MCI: 24 to 27; AD: 0 to 23`},
-		{"scan,DX,CDR,MMSE\na,CN,0,29\na,CN,0,30\n", "", `line 3, column 1 (scan): item "a" is there already, on line 2`},
-		{"scan,DX,CDR,MMSE\n,CN,0,29\n", "", "line 2, column 1 (scan): the item has no name"},
-		{"scan,DX,CDR\na,CN,0\n", "", `no column for MMSE: expected one of [MMSE, MMSCORE] among [scan, DX, CDR]`},
-		{"who,DX,CDR,MMSE\na,CN,0,29\n", "", "no column of items: expected one of [scan, item"},
-		{"who,DX,CDR,MMSE\na,CN,0,29\n", "whom", `no column of items: expected "whom" among [who, DX, CDR, MMSE]`},
+		{"scan,DX,CDR,MMSE\na,CN,0,29\nb,CN,0,31\n", "", `line 3, column 4 (MMSE): expected one of NC: 28-30; MCI: 24-27; AD: 0-23, found "31"`},
+		{"scan,DX,CDR,MMSE\na,CN,0,29\na,CN,0,30\n", "", `line 3, column 1 (scan): duplicate item "a", first on line 2`},
+		{"scan,DX,CDR,MMSE\n,CN,0,29\n", "", "line 2, column 1 (scan): expected an item name, found an empty cell"},
+		{"scan,DX,CDR\na,CN,0\n", "", `no column for MMSE: expected one of [MMSE, MMSCORE], found [scan, DX, CDR]`},
+		{"who,DX,CDR,MMSE\na,CN,0,29\n", "", "no item column: expected one of [scan, item"},
+		{"who,DX,CDR,MMSE\na,CN,0,29\n", "whom", `no item column: expected "whom", found [who, DX, CDR, MMSE]`},
 	} {
 		if _, err := Default().Apply(read(c.text), c.item); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %s", c.text, err, c.want)

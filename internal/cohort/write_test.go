@@ -6,11 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"credence/internal/nifti"
-	"credence/internal/par"
 )
 
 var tiny = Size{14, 16, 12}
@@ -56,11 +56,11 @@ func sameFiles(t *testing.T, what string, a, b map[string][]byte) {
 }
 
 func TestWriteOnAnyNumberOfCores(t *testing.T) {
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	c := mustNew(t, Options{Scans: 5, Fresh: 2, Seed: 1})
 	var files [2]map[string][]byte
 	for i := range files {
-		par.SetThreads(i + 1)
+		runtime.GOMAXPROCS(i + 1)
 		dir := filepath.Join(t.TempDir(), "cohort")
 		mustWrite(t, dir, c, WriteOptions{Size: tiny})
 		files[i] = content(t, dir)

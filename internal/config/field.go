@@ -145,46 +145,50 @@ func split(texts []string) (parts []string) {
 	return parts
 }
 
-// putOne sets a variable of a plain type.
-func (o *Option) putOne(v reflect.Value, text string) error {
-	invalid := fmt.Errorf("%q: expected %s", text, o.expected())
-	x, err := 0.0, error(nil)
-	switch v.Kind() {
-	case reflect.Bool:
-		var b bool
-		b, err = strconv.ParseBool(text)
-		v.SetBool(b)
-	case reflect.Int:
-		var n int64
-		n, err = strconv.ParseInt(strings.TrimSpace(text), 0, 64)
-		v.SetInt(n)
-		x = float64(n)
-	case reflect.Uint64:
-		var n uint64
-		n, err = strconv.ParseUint(text, 0, 64)
-		v.SetUint(n)
-	case reflect.Float64:
-		if o.typ == fractionType {
-			x, err = ParseNumber(text)
-		} else if x, err = strconv.ParseFloat(text, 64); math.IsInf(x, 0) || math.IsNaN(x) {
+// parse returns the value of a text by the option's type: a bool, int64, uint64, float64 or string.
+func (o *Option) parse(text string) (any, error) {
+	switch o.typ {
+	case boolType:
+		return strconv.ParseBool(text)
+	case wholeType:
+		return strconv.ParseInt(strings.TrimSpace(text), 0, 64)
+	case naturalType:
+		return strconv.ParseUint(text, 0, 64)
+	case numberType:
+		x, err := strconv.ParseFloat(text, 64)
+		if math.IsInf(x, 0) || math.IsNaN(x) {
 			err = strconv.ErrRange
 		}
-		v.SetFloat(x)
-	case reflect.Uint8: // an enum: the index of the choice
-		i := slices.Index(o.Choices, text)
-		v.SetUint(uint64(max(i, 0)))
-	default:
-		v.SetString(text)
+		return x, err
+	case fractionType:
+		return ParseNumber(text)
+	}
+	return text, nil
+}
+
+// putOne sets a variable of a plain type.
+func (o *Option) putOne(v reflect.Value, text string) error {
+	value, err := o.parse(text)
+	if v.Kind() == reflect.Uint8 { // an enum: the index of the choice
+		value = max(0, slices.Index(o.Choices, text))
+	}
+	x := 0.0 // the value to compare with the range
+	switch n := value.(type) {
+	case int64:
+		x = float64(n)
+	case float64:
+		x = n
 	}
 	// Without a default, an empty text means unset.
 	chosen := o.Choices == nil || slices.Contains(o.Choices, text) || text == "" && o.fallback == nil
-	if err != nil || !chosen || o.valid != nil && !o.valid(x) {
+	if err != nil || !chosen || o.valid.contains != nil && !o.valid.contains(x) {
 		v.SetZero()
-		return invalid
+		return fmt.Errorf("%q: expected %s", text, o.expected())
 	}
 	if o.none && x == 0 {
-		v.Set(reflect.ValueOf(-1).Convert(v.Type()))
+		value = -1
 	}
+	v.Set(reflect.ValueOf(value).Convert(v.Type()))
 	return nil
 }
 
@@ -208,24 +212,13 @@ func (o *Option) texts(s *Settings) []string {
 	return list
 }
 
+// text returns a plain value as text; -1 stands for none.
 func (o *Option) text(v reflect.Value) string {
-	switch v.Kind() {
-	case reflect.Float64:
-		x := v.Float()
-		if o.none {
-			x = max(0, x)
-		}
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	case reflect.Int:
-		n := v.Int()
-		if o.none {
-			n = max(0, n)
-		}
-		return strconv.FormatInt(n, 10)
-	case reflect.Uint8:
+	switch {
+	case v.Kind() == reflect.Uint8:
 		return o.Choices[v.Uint()]
-	case reflect.String:
-		return v.String()
+	case o.none && (v.CanInt() && v.Int() < 0 || v.CanFloat() && v.Float() < 0):
+		return "0"
 	}
 	return fmt.Sprint(v)
 }

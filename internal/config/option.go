@@ -42,10 +42,22 @@ const (
 	sizeType               // a number of bytes, also as text like 2GB
 )
 
-// String describes the expected value, with an article, for error messages.
-func (t valueType) String() string {
-	return [...]string{"a text", "true or false", "a whole number", "a whole number from 0", "a number",
-		"a number or a fraction such as 1/3", "a size such as 500MB or 2GB"}[t]
+// types describes each type: the expected value for error messages, the JSON Schema name that [Option.TypeName]
+// returns, the JSON types of a value and further keywords. Texts may look like numbers: classes 1 to 5.
+var types = [...]struct {
+	expected, name string
+	json           []string
+	more           ordered
+}{
+	textType:    {"a text", "string", []string{"string", "number", "boolean"}, nil},
+	boolType:    {"true or false", "boolean", []string{"boolean"}, nil},
+	wholeType:   {"a whole number", "integer", []string{"integer"}, nil},
+	naturalType: {"a whole number of at least 0", "integer", []string{"integer"}, ordered{{"minimum", 0}}},
+	numberType:  {"a number", "number", []string{"number"}, nil},
+	fractionType: {"a number or a fraction such as 1/3", "number", []string{"number", "string"},
+		ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}},
+	sizeType: {"a size such as 500MB or 2GB", "size", []string{"integer", "string"},
+		ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}},
 }
 
 // Verb is a set of command-line verbs.
@@ -70,8 +82,8 @@ type Option struct {
 	fit   bool                // a field of train.Options, where zero leaves the choice to the fit
 	open  bool                // if unset, it is chosen from the data
 	none  bool                // 0 means none, which the field stores as -1
-	valid func(float64) bool  // reports whether a number is in range; nil accepts all
-	want  string              // the expected value for error messages, if the type does not describe it
+	valid domain              // the range of a number
+	want  string              // the expected value for error messages, if nothing else describes it
 
 	// Derived from the field and from its value in new settings.
 	typ      valueType
@@ -85,7 +97,7 @@ func (o *Option) Of(verbs Verb) bool { return o.verbs&verbs != 0 }
 // TypeName returns the type of the value, or of the elements of a list, as JSON Schema names it, or
 // size for a number of bytes.
 func (o *Option) TypeName() (name string, list bool) {
-	return [...]string{"string", "boolean", "integer", "integer", "number", "number", "size"}[o.typ], o.list
+	return types[o.typ].name, o.list
 }
 
 // Default returns the default value, or "" if there is none or it is chosen from
@@ -97,19 +109,16 @@ func (o *Option) about() string { return strings.ReplaceAll(o.Help, "`", "") }
 
 // expected describes the valid values.
 func (o *Option) expected() string {
-	switch {
-	case o.want != "":
-		return o.want
-	case o.Choices != nil:
+	if o.Choices != nil {
 		return "one of " + strings.Join(o.Choices, ", ")
 	}
-	return o.typ.String()
+	return cmp.Or(o.want, o.valid.want, types[o.typ].expected)
 }
 
 // left describes what applies if the option is unset.
 func (o *Option) left() string {
 	if o.fallback == nil {
-		return "left out, it is chosen from the data"
+		return "by default, chosen from the data"
 	}
 	return "default " + o.Default()
 }
@@ -314,11 +323,11 @@ func ParseNumber(s string) (float64, error) {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is beyond the range of float64", s)
+		return 0, fmt.Errorf("%s is out of the range of float64", s)
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a number: expected numbers separated by commas, such as 0.5,0.5", s)
+		return 0, fmt.Errorf("expected numbers separated by commas, such as 0.5,0.5, found %q", s)
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s is not finite", s)
+		return 0, fmt.Errorf("expected a finite number, found %s", s)
 	}
 	return v, nil
 }

@@ -40,22 +40,13 @@ type entry struct {
 // errorf returns an error at the value. The message is prefixed with the key.
 func (e *entry) errorf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{File: e.origin.name, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
+	return &Error{File: e.origin.name, Line: e.line, Column: e.column, Msg: e.Name + err.Error()}
 }
 
 // commandLineOnly lists the flags that cannot be keys of a configuration file.
 var commandLineOnly = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
 
-// read reads a configuration file. Keys without a value count as unset.
-func read(path string) ([]entry, error) {
-	text, err := yamltext.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parse(path, text)
-}
-
-// parse parses the text of a file; name is the file name in errors.
+// parse parses the text of a file; name is the file name in errors. Keys without a value count as unset.
 func parse(name string, text []byte) (entries []entry, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*yamltext.Error](err); ok {
@@ -76,14 +67,14 @@ func parse(name string, text []byte) (entries []entry, err error) {
 		line, twice := lines[word]
 		switch {
 		case slices.Contains(commandLineOnly, word):
-			bad.Msg = word + " has its place on the command line, not in a file"
+			bad.Msg = word + " is a command-line flag, not a key of a configuration file"
 		case option == nil:
 			bad.Msg = fmt.Sprintf("unknown key %q", word)
 			if near := lookup(words.Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
 				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
 			}
 		case twice:
-			bad.Msg = fmt.Sprintf("%s is given twice, first in line %d", word, line)
+			bad.Msg = fmt.Sprintf("duplicate key %s, first in line %d", word, line)
 		}
 		if bad.Msg != "" {
 			return nil, bad
@@ -130,12 +121,12 @@ func (e *entry) read(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
 		if !e.list {
-			return e.errorf("is a list: expected one value")
+			return e.errorf(": expected one value, found a list")
 		}
 		e.Texts = []string{}
 		for _, v := range n.Values {
 			if _, ok := v.(ast.ScalarNode); !ok {
-				return e.errorf("holds more than plain values: expected a list of them")
+				return e.errorf(": expected a list of plain values")
 			}
 			e.Texts = append(e.Texts, scalar(v))
 		}
@@ -145,10 +136,10 @@ func (e *entry) read(n ast.Node) error {
 			e.Texts = []string{} // as for a flag, an empty text is an empty list
 		}
 	default:
-		return e.errorf("is not a plain value")
+		return e.errorf(": expected a plain value")
 	}
 	if err := e.put(&Settings{}, e.Texts, false); err != nil {
-		bad := e.errorf("%w", err)
+		bad := e.errorf(" %w", err)
 		if near := words.Nearest(e.Texts[0], e.Choices); near != "" {
 			bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.left())
 		}

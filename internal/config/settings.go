@@ -8,6 +8,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/yamltext"
 	"credence/train"
 )
 
@@ -100,7 +101,11 @@ func (s *Settings) Environment() error {
 // File sets options that neither flags nor the environment have set from a
 // configuration file, except for the named ones.
 func (s *Settings) File(path string, except ...string) error {
-	entries, err := read(path)
+	text, err := yamltext.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	entries, err := parse(path, text)
 	if err != nil {
 		return err
 	}
@@ -109,7 +114,7 @@ func (s *Settings) File(path string, except ...string) error {
 			continue
 		}
 		if err := e.put(s, e.Texts, false); err != nil {
-			return e.errorf("%w", err)
+			return e.errorf(" %w", err)
 		}
 		s.from(e.Name, e.origin)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,8 +46,8 @@ func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
 		comment(text)
 	}
 	b.WriteString("#\n")
-	comment("Flags and the environment go before this file. A key behind a \"#\" shows what holds if it " +
-		"is left there: a default, what was chosen for these data, or nothing.")
+	comment("Flags and environment variables override this file. A key after \"#\" shows the value " +
+		"that applies while it is commented out: a default, the choice for these data, or none.")
 	values := map[string]setting{}
 	for _, v := range s.effective(false) {
 		values[v.Name] = v
@@ -148,23 +147,8 @@ func quote(text string) string {
 // typed returns the value of a text by the option's type, or the text itself if
 // it cannot be parsed as one.
 func (o *Option) typed(text string) any {
-	switch o.typ {
-	case boolType:
-		if v, err := strconv.ParseBool(text); err == nil {
-			return v
-		}
-	case wholeType:
-		if v, err := strconv.ParseInt(text, 0, 64); err == nil {
-			return v
-		}
-	case naturalType:
-		if v, err := strconv.ParseUint(text, 0, 64); err == nil {
-			return v
-		}
-	case numberType, fractionType:
-		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			return v
-		}
+	if value, err := o.parse(text); err == nil {
+		return value
 	}
 	return text
 }
@@ -252,7 +236,7 @@ func WriteSchema(w io.Writer) error {
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "Configuration of credence train"},
 		{"description", "Keys are the long flags of credence train. " +
-			"What is left out is chosen from the data, or has the default named here."},
+			"Keys that are left out are chosen from the data, or have the default shown here."},
 		{"type", "object"},
 		{"additionalProperties", false},
 		{"properties", properties},
@@ -277,23 +261,9 @@ func (o *Option) property() ordered {
 	return append(p, member{"default", o.value(o.fallback)})
 }
 
-// elements has the JSON types of plain values and further keywords. Texts may look like numbers: classes 1 to 5.
-var elements = [...]struct {
-	types []string
-	more  ordered
-}{
-	textType:     {types: []string{"string", "number", "boolean"}},
-	boolType:     {types: []string{"boolean"}},
-	wholeType:    {types: []string{"integer"}},
-	naturalType:  {[]string{"integer"}, ordered{{"minimum", 0}}},
-	numberType:   {types: []string{"number"}},
-	fractionType: {[]string{"number", "string"}, ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}},
-	sizeType:     {[]string{"integer", "string"}, ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}},
-}
-
 // element describes one plain value.
 func (o *Option) element(null bool) ordered {
-	types, more := slices.Clone(elements[o.typ].types), elements[o.typ].more
+	names, more := slices.Clone(types[o.typ].json), types[o.typ].more
 	if o.Choices != nil {
 		choices := o.values(o.Choices)
 		if null {
@@ -302,10 +272,10 @@ func (o *Option) element(null bool) ordered {
 		return append(ordered{{"enum", choices}}, more...)
 	}
 	if null {
-		types = append(types, "null")
+		names = append(names, "null")
 	}
-	if len(types) == 1 {
-		return append(ordered{{"type", types[0]}}, more...)
+	if len(names) == 1 {
+		return append(ordered{{"type", names[0]}}, more...)
 	}
-	return append(ordered{{"type", types}}, more...)
+	return append(ordered{{"type", names}}, more...)
 }

@@ -96,6 +96,7 @@ func (d *Device) alloc(bytes int) (Memory, error) {
 	return d.allocNew(bytes)
 }
 
+// reuse returns a spare block of a size, if there is one.
 func (d *Device) reuse(bytes int) (Memory, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,6 +108,7 @@ func (d *Device) reuse(bytes int) (Memory, bool) {
 	return list[len(list)-1], true
 }
 
+// allocNew allocates a block.
 func (d *Device) allocNew(bytes int) (at Memory, err error) {
 	err = d.call(fnMemAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes))
 	return at, err
@@ -245,9 +247,6 @@ func (s *Stream) Mark(e *Event) error { return s.device.call(fnEventRecord, e.ha
 
 // Wait makes later work in the stream wait for e.
 func (s *Stream) Wait(e *Event) error { return s.device.call(fnStreamWaitEvent, s.handle, e.handle, 0) }
-
-// Synchronize waits for the event.
-func (e *Event) Synchronize() error { return e.device.call(fnEventSynchronize, e.handle) }
 
 // Since returns the milliseconds from an earlier event, both of which have passed.
 func (e *Event) Since(before *Event) (ms float32, err error) {

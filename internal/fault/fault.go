@@ -71,7 +71,7 @@ func (r *reader) Read(b []byte) (int, error) {
 
 // errPipe is the reason why a pipe or device is not opened. Opening a pipe blocks
 // until another process writes to it, and data from it cannot be read twice.
-var errPipe = errors.New("it is a pipe or a device: expected a file; standard input, which may be a pipe, is called -")
+var errPipe = errors.New("expected a file, found a pipe or device; for standard input, which may be a pipe, use -")
 
 // OpenFile opens a file for reading. Pipes, sockets and devices are an error, except
 // for paths under /dev and /proc, by which a shell or the system passes files that

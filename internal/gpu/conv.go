@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -26,14 +27,10 @@ type conv struct {
 // maxBlocks is the largest second and third size of a grid.
 const maxBlocks = 65535
 
-// poolKernels are those for windows of some sizes; conv_pool is for any.
-var poolKernels = map[[3]int]string{
-	{1, 1, 2}: "conv_pool_1x1x2", {1, 2, 1}: "conv_pool_1x2x1", {1, 2, 2}: "conv_pool_1x2x2", {2, 2, 2}: "conv_pool_2x2x2",
-}
-
-// narrowKernels are the output channels per thread of kernel variants for fewer threads than
-// manyThreads, which would not fill a GPU.
-var narrowKernels = map[[3]int]int{{1, 2, 2}: 2, {2, 2, 2}: 4}
+// poolKernels are the windows with a kernel of their own, conv_pool_DxHxW; conv_pool is for any. The values are
+// the output channels per thread of a variant for fewer threads than manyThreads, which would not fill a GPU;
+// 0 if there is none.
+var poolKernels = map[[3]int]int{{1, 1, 2}: 0, {1, 2, 1}: 0, {1, 2, 2}: 2, {2, 2, 2}: 4}
 
 const manyThreads = 16 * 1024
 
@@ -48,14 +45,13 @@ func newConv(b *builder, op *nn.Op) node {
 	if l.pooled {
 		l.args.q, l.args.z = threeOf(op.Pool.Window), threeOf(op.Pool.OutSize())
 		if slices.Max(op.Pool.Window[:]) > 255 {
-			b.fail(fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
+			b.err = cmp.Or(b.err,
+				fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
 		}
 		one := [3]int{1, 1, 1}
 		five := [3]int{5, 5, 5}
 		l.volume = c.In == 1 && c.Kernel == five && op.Pool.Window == five && c.Stride == one && c.Dilation == one && c.Pad == [3]int{}
-		if b.train {
-			l.arg = b.perItem(op.Out)
-		}
+		l.arg = b.training(op.Out)
 	}
 	if b.train {
 		l.chunks = l.chunksOf(b.network.batch)
@@ -85,11 +81,11 @@ func (l *conv) chunksOf(items int) int {
 func (l *conv) forEach(r *recorder, a convArgs, blocks int, f func(a *convArgs)) {
 	step := max(1, maxBlocks/blocks)
 	for lo := 0; lo < r.items; lo += step {
-		part := a
-		part.n = int32(min(step, r.items-lo))
-		part.x, part.dx = a.x.At(lo*l.op.In), a.dx.At(lo*l.op.In)
-		part.y, part.arg, part.dy = a.y.At(lo*l.op.Out), a.arg.At(lo*l.op.Out), a.dy.At(lo*l.op.Out)
-		f(&part)
+		some := a
+		some.n = int32(min(step, r.items-lo))
+		some.x, some.dx = a.x.At(lo*l.op.In), a.dx.At(lo*l.op.In)
+		some.y, some.arg, some.dy = a.y.At(lo*l.op.Out), a.arg.At(lo*l.op.Out), a.dy.At(lo*l.op.Out)
+		f(&some)
 	}
 }
 
@@ -99,7 +95,8 @@ func (l *conv) forward(r *recorder, y, x cuda.Memory) {
 	if r.mode == training {
 		a.arg = l.arg
 	}
-	o := int(a.o)
+	o, window := int(a.o), l.op.Pool.Window
+	narrow, special := poolKernels[window]
 	switch {
 	case l.volume:
 		groups := pieces(o, 16)
@@ -107,14 +104,14 @@ func (l *conv) forward(r *recorder, y, x cuda.Memory) {
 			grid := [3]int{pieces(int(a.z.w), 15) * pieces(int(a.z.h), 2), int(a.z.d), int(a.n) * groups}
 			r.launch("volume_pool", grid, 128, unsafe.Pointer(a))
 		})
-	case l.pooled && poolKernels[l.op.Pool.Window] == "":
+	case l.pooled && !special:
 		l.forEach(r, a, pieces(o, 4), func(a *convArgs) {
 			r.launch("conv_pool", [3]int{pieces(a.z.size(), 128), pieces(o, 4) * int(a.n), 1}, 128, unsafe.Pointer(a))
 		})
 	case l.pooled:
 		a.n = int32(r.items)
-		name, wide := poolKernels[l.op.Pool.Window], 8
-		if narrow := narrowKernels[l.op.Pool.Window]; narrow > 0 && r.items*a.z.size()*pieces(o, 8) < manyThreads {
+		name, wide := fmt.Sprintf("conv_pool_%dx%dx%d", window[0], window[1], window[2]), 8
+		if narrow > 0 && r.items*a.z.size()*pieces(o, 8) < manyThreads {
 			name, wide = name+"_narrow", narrow
 		}
 		r.launch(name, [3]int{pieces(r.items*a.z.size(), 128), pieces(o, wide), 1}, 128, unsafe.Pointer(&a))

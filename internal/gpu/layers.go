@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"cmp"
+	"fmt"
 	"unsafe"
 
 	"credence/internal/cuda"
@@ -11,7 +13,7 @@ import (
 type dense struct {
 	op           nn.Op
 	weight, bias tensor
-	part         cuda.Memory // sums of parts of a product
+	part         cuda.Memory // sums over slices of a product
 }
 
 func newDense(b *builder, op *nn.Op) node {
@@ -20,44 +22,31 @@ func newDense(b *builder, op *nn.Op) node {
 	return node{l.forward, l.backward}
 }
 
-// product describes how a matrix product [m, n] over k is cut: a kernel, its tiles, and slices of k.
-type product struct {
-	tile, parts int
-	kernel      string
-}
-
 // productBlocks is the number of blocks that fills a GPU. A product that is cut has no more tiles of 16² in all.
 const productBlocks = 132
 
-// cutProduct chooses the largest tiles that still fill a GPU, and cuts k where even small ones do not.
-func cutProduct(m, n, k int) product {
-	p := product{tile: 16, parts: 1, kernel: "gemm_16"}
-	for _, t := range []struct {
-		tile   int
-		kernel string
-	}{{64, "gemm_64"}, {32, "gemm_32"}} {
-		if pieces(m, t.tile)*pieces(n, t.tile) >= productBlocks {
-			p.tile, p.kernel = t.tile, t.kernel
-			return p
+// cutProduct returns how a matrix product [m, n] over k is cut: the largest tiles that still fill a GPU and,
+// where even the smallest do not, the number of slices of k.
+func cutProduct(m, n, k int) (tile, slices int) {
+	for _, tile := range []int{64, 32} {
+		if pieces(m, tile)*pieces(n, tile) >= productBlocks {
+			return tile, 1
 		}
 	}
-	tiles := pieces(m, 16) * pieces(n, 16)
-	p.parts = max(1, min(productBlocks/tiles, k/64))
-	return p
+	return 16, max(1, min(productBlocks/(pieces(m, 16)*pieces(n, 16)), k/64))
 }
 
 // multiply computes c = a·b with the strides in g, adds a bias and applies a ReLU.
 func (l *dense) multiply(r *recorder, c cuda.Memory, m, n, k int, g gemmArgs) {
-	p := cutProduct(m, n, k)
-	g.m, g.n, g.k, g.parts = int32(m), int32(n), int32(k), int32(p.parts)
-	to, bias, relu := c, g.bias, g.relu
-	if p.parts > 1 {
-		to, g.bias, g.relu = l.part, 0, 0
+	tile, slices := cutProduct(m, n, k)
+	g.m, g.n, g.k, g.c, g.parts = int32(m), int32(n), int32(k), c, int32(slices)
+	bias, relu := g.bias, g.relu
+	if slices > 1 {
+		g.c, g.bias, g.relu = l.part, 0, 0
 	}
-	g.c = to
-	r.launch(p.kernel, [3]int{pieces(n, p.tile), pieces(m, p.tile), p.parts}, 256, unsafe.Pointer(&g))
-	if p.parts > 1 {
-		sums := sumArgs{part: l.part, a: c, bias: bias, na: int32(m * n), chunks: int32(p.parts), width: int32(n), relu: relu}
+	r.launch(fmt.Sprintf("gemm_%d", tile), [3]int{pieces(n, tile), pieces(m, tile), slices}, 256, unsafe.Pointer(&g))
+	if slices > 1 {
+		sums := sumArgs{part: l.part, a: c, bias: bias, na: int32(m * n), chunks: int32(slices), width: int32(n), relu: relu}
 		r.launch("sum_chunks", [3]int{pieces(m*n, 32), 1, 1}, 512, unsafe.Pointer(&sums))
 	}
 }
@@ -247,9 +236,7 @@ func newEmbedding(b *builder, op *nn.Op) node {
 	args.first = b.values(len(first))
 	if b.err == nil {
 		bits := unsafe.Slice((*float32)(unsafe.Pointer(&first[0])), len(first))
-		if b.err = b.network.stream.Upload(args.first, bits); b.err == nil {
-			b.err = b.network.stream.Synchronize()
-		}
+		b.err = cmp.Or(b.network.stream.Upload(args.first, bits), b.network.stream.Synchronize())
 	}
 	return node{
 		forward: func(r *recorder, y, x cuda.Memory) {

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -36,7 +37,7 @@ type network struct {
 	mu     sync.Mutex
 	slots  map[uintptr]*slot // of inputs that were loaded ahead, by their address in host memory
 	staged *slot
-	graphs map[graphKey]*graphs
+	graphs map[graphKey]*cuda.Graph
 	steps  *stepping // nil for a predictor
 
 	scoring *scoring // of the loss that was last computed here
@@ -59,15 +60,15 @@ const (
 	training
 )
 
+// graphKey identifies a graph: one of a forward pass, one of the other half of a step, or one of a whole step
+// with a loss that is computed here.
 type graphKey struct {
 	x     cuda.Memory
 	items int
 	mode  mode
+	back  bool              // the half of a step after the loss
 	loss  head.MixtureShape // of a whole step; else zero
 }
-
-// graphs are the two halves of a step, or with a loss computed here all of it, the first.
-type graphs struct{ forward, backward *cuda.Graph }
 
 func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	ops, err := net.Ops()
@@ -76,7 +77,7 @@ func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptio
 	}
 	n := &network{
 		net: net, device: d, batch: batch, ops: ops, arena: d.NewArena(),
-		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*graphs{},
+		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*cuda.Graph{},
 	}
 	if err := n.allocate(ops, o); err != nil {
 		n.arena.Free()
@@ -92,7 +93,7 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 	if n.copies, err = n.device.NewStream(); err != nil {
 		return err
 	}
-	b := &builder{network: n, arena: n.arena, train: o != nil}
+	b := &builder{network: n, train: o != nil}
 	n.values = b.values(len(n.net.Values))
 	if o != nil {
 		n.steps = newStepping(b, n.net, *o)
@@ -116,14 +117,11 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 
 func (n *network) newSlot(values int) (s *slot, err error) {
 	s = &slot{values: values}
-	if s.at, err = n.arena.Values(values); err != nil {
-		return nil, err
-	}
-	if s.ready, err = n.device.NewEvent(); err != nil {
-		return nil, err
-	}
-	s.done, err = n.device.NewEvent()
-	return s, err
+	var errs [3]error
+	s.at, errs[0] = n.arena.Values(values)
+	s.ready, errs[1] = n.device.NewEvent()
+	s.done, errs[2] = n.device.NewEvent()
+	return s, cmp.Or(errs[:]...)
 }
 
 // close frees everything once the device is done with it.
@@ -131,10 +129,7 @@ func (n *network) close() {
 	_ = n.stream.Synchronize()
 	_ = n.copies.Synchronize()
 	for _, g := range n.graphs {
-		g.forward.Close()
-		if g.backward != nil {
-			g.backward.Close()
-		}
+		g.Close()
 	}
 	n.stream.Close()
 	n.copies.Close()
@@ -182,11 +177,11 @@ func (n *network) Forward(x []float32, p nn.Pass) ([]float32, error) {
 		n.all = make([]float32, items*out)
 	}
 	for lo := 0; lo < items; lo += n.batch {
-		hi, part := min(lo+n.batch, items), p
+		hi, pass := min(lo+n.batch, items), p
 		if p.Sample != nil {
-			part.Sample = p.Sample[lo:hi]
+			pass.Sample = p.Sample[lo:hi]
 		}
-		y, err := n.forward(x[lo*in:hi*in], part, m)
+		y, err := n.forward(x[lo*in:hi*in], pass, m)
 		if err != nil {
 			return nil, err
 		}
@@ -212,14 +207,10 @@ func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape)
 	if at, err = n.place(x); err != nil {
 		return nil, err
 	}
-	g, err := n.graphsOf(graphKey{x: at.at, items: p.Items, mode: m, loss: loss})
-	if err != nil {
-		return nil, err
-	}
 	if m != predicting {
 		n.drawKeys(p)
 	}
-	return at, n.stream.Run(g.forward)
+	return at, n.run(graphKey{x: at.at, items: p.Items, mode: m, loss: loss})
 }
 
 // place returns the slot of inputs that were loaded ahead, or copies them.
@@ -273,29 +264,23 @@ func (n *network) drawKeys(p nn.Pass) {
 	}
 }
 
-// graphsOf returns the graphs for some inputs, which are recorded on first use.
-func (n *network) graphsOf(k graphKey) (*graphs, error) {
-	if g := n.graphs[k]; g != nil {
-		return g, nil
-	}
-	g := &graphs{}
-	var err error
-	if g.forward, err = n.stream.Record(func() error { return n.record(k, false) }); err != nil {
-		return nil, err
-	}
-	if k.mode == training && k.loss == (head.MixtureShape{}) {
-		if g.backward, err = n.stream.Record(func() error { return n.record(k, true) }); err != nil {
-			return nil, err
+// run starts a graph, which is recorded on first use.
+func (n *network) run(k graphKey) error {
+	g := n.graphs[k]
+	if g == nil {
+		var err error
+		if g, err = n.stream.Record(func() error { return n.record(k) }); err != nil {
+			return err
 		}
+		n.graphs[k] = g
 	}
-	n.graphs[k] = g
-	return g, nil
+	return n.stream.Run(g)
 }
 
-// record submits the kernels of a pass to the stream.
-func (n *network) record(k graphKey, back bool) error {
+// record submits the kernels of a graph to the stream.
+func (n *network) record(k graphKey) error {
 	r := &recorder{stream: n.stream, items: k.items, mode: k.mode}
-	if back {
+	if k.back {
 		n.steps.backward(r, n, k.x)
 		return r.err
 	}

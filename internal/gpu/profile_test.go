@@ -72,7 +72,7 @@ func TestProfile(t *testing.T) {
 				if err := n.stream.Mark(end); err != nil {
 					return err
 				}
-				if err := end.Synchronize(); err != nil {
+				if err := n.stream.Synchronize(); err != nil {
 					return err
 				}
 				ms, err := end.Since(begin)

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"unsafe"
 
 	"credence/internal/cuda"
@@ -25,11 +26,8 @@ type recorder struct {
 	err    error
 }
 
-func (r *recorder) check(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
+// check records an error unless it is nil.
+func (r *recorder) check(err error) { r.err = cmp.Or(r.err, err) }
 
 // launch runs a kernel on a grid of blocks.
 func (r *recorder) launch(kernel string, grid [3]int, threads int, args unsafe.Pointer) {
@@ -53,34 +51,24 @@ func pieces(n, size int) int { return (n + size - 1) / size }
 // builder builds the nodes of a network and allocates their memory, until the first error.
 type builder struct {
 	network *network
-	arena   *cuda.Arena
 	train   bool
 	err     error
 }
 
-func (b *builder) fail(err error) {
-	if b.err == nil {
-		b.err = err
-	}
-}
-
 // values returns memory for n values.
-func (b *builder) values(n int) cuda.Memory {
-	if b.err != nil {
-		return 0
+func (b *builder) values(n int) (m cuda.Memory) {
+	if b.err == nil {
+		m, b.err = b.network.arena.Values(n)
 	}
-	var m cuda.Memory
-	m, b.err = b.arena.Values(n)
 	return m
 }
 
-// pinned returns pinned host memory for n values.
-func (b *builder) pinned(n int) []float32 {
-	if b.err != nil {
-		return make([]float32, n)
+// pinned returns pinned host memory for n values, or ordinary memory after an error.
+func (b *builder) pinned(n int) (x []float32) {
+	if b.err == nil {
+		x, b.err = b.network.arena.Pinned(n)
 	}
-	var x []float32
-	if x, b.err = b.arena.Pinned(n); b.err != nil {
+	if b.err != nil {
 		return make([]float32, n)
 	}
 	return x
@@ -107,10 +95,9 @@ func (b *builder) tensor(p *nn.Param) tensor {
 	if p == nil {
 		return tensor{}
 	}
-	at := p.Offset
-	t := tensor{value: b.network.values.At(at), size: p.Size()}
+	t := tensor{value: b.network.values.At(p.Offset), size: p.Size()}
 	if b.train {
-		t.grad = b.network.steps.grads.At(at)
+		t.grad = b.network.steps.grads.At(p.Offset)
 	}
 	return t
 }

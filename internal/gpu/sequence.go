@@ -51,30 +51,13 @@ func trained(op nn.Op) bool {
 	return op.Weight != nil || slices.ContainsFunc(op.Branches, inside)
 }
 
+// newNode returns the node of an operation of any kind.
 func newNode(b *builder, op *nn.Op) node {
-	switch op.Kind {
-	case nn.OpConv:
-		return newConv(b, op)
-	case nn.OpDense:
-		return newDense(b, op)
-	case nn.OpActivation:
-		return newActivation(b, op)
-	case nn.OpPool:
-		return newPool(b, op)
-	case nn.OpGlobalPool:
-		return newGlobalPool(b, op)
-	case nn.OpBatchNorm:
-		return newBatchNorm(b, op)
-	case nn.OpLayerNorm:
-		return newLayerNorm(b, op)
-	case nn.OpDropout:
-		return newDropout(b, op)
-	case nn.OpEmbedding:
-		return newEmbedding(b, op)
-	case nn.OpResidual:
-		return newResidual(b, op)
-	}
-	return newConcat(b, op)
+	return [...]func(*builder, *nn.Op) node{
+		nn.OpConv: newConv, nn.OpDense: newDense, nn.OpActivation: newActivation, nn.OpPool: newPool,
+		nn.OpGlobalPool: newGlobalPool, nn.OpBatchNorm: newBatchNorm, nn.OpLayerNorm: newLayerNorm,
+		nn.OpDropout: newDropout, nn.OpEmbedding: newEmbedding, nn.OpResidual: newResidual, nn.OpConcat: newConcat,
+	}[op.Kind](b, op)
 }
 
 // output returns where stage i writes.

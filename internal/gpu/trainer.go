@@ -33,7 +33,7 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 		s.fetch()
 		loss(s.grad[:size], t.outHost[:size])
 		s.send()
-		if err := t.stream.Run(t.graphs[graphKey{x: from.at, items: items, mode: training}].backward); err != nil {
+		if err := t.run(graphKey{x: from.at, items: items, mode: training, back: true}); err != nil {
 			return err
 		}
 		return t.stream.Mark(from.done)
@@ -68,7 +68,7 @@ type stepping struct {
 	own      []*nn.Param // those of the loss that are trained
 	ownHost  []float32   // pinned: their values
 	host     []float32   // pinned, the data of the transfer
-	numbers  []float32   // parts of host
+	numbers  []float32   // slices of host, with the next two
 	ownGrads []float32
 	grad     []float32
 	device   cuda.Memory
@@ -99,9 +99,7 @@ func newStepping(b *builder, net *nn.Network, o nn.OptimizerOptions) *stepping {
 	s.ownHost = b.pinned(values)
 	s.host = b.pinned(stepNumbers + values + b.network.batch*net.Out.Size())
 	s.device = b.values(len(s.host))
-	if b.err == nil {
-		s.numbers, s.ownGrads, s.grad = s.host[:3], s.host[stepNumbers:][:values], s.host[stepNumbers+values:]
-	}
+	s.numbers, s.ownGrads, s.grad = s.host[:3], s.host[stepNumbers:][:values], s.host[stepNumbers+values:]
 	return s
 }
 
@@ -155,7 +153,7 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 	s.move(r, n)
 }
 
-// stepArgs returns the arguments of the kernels of optimizers; see recorder.go.
+// stepArgs has the arguments of the kernels of optimizers; see recorder.go.
 type stepArgs struct {
 	w, m, v, d, numbers, squares                 cuda.Memory
 	count, sgd, decoupled, nesterov, parts       int32
@@ -197,7 +195,7 @@ const (
 type scoring struct {
 	loss    head.MixtureShape
 	host    []float32 // [lossNumbers, batch·d votes, batch weights, batch clamped]
-	numbers []float32 // parts of host
+	numbers []float32 // slices of host, with the next three
 	counts  []float32
 	weights []float32
 	clamped []float32
@@ -208,7 +206,7 @@ type scoring struct {
 }
 
 func (n *network) newScoring(l head.MixtureShape) (*scoring, error) {
-	b := &builder{network: n, arena: n.arena, train: true}
+	b := &builder{network: n, train: true}
 	s := &scoring{loss: l, grad: b.perItem(n.net.Out.Size())}
 	s.host = b.pinned(lossNumbers + n.batch*(l.Classes+2))
 	s.sums = b.pinned(2 * n.batch)

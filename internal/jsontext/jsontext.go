@@ -129,31 +129,29 @@ func wordLen(text []byte) int {
 	return len(text)
 }
 
+// skipDigits returns text without its leading digits, and reports whether there are any.
+func skipDigits(text string) (rest string, ok bool) {
+	rest = strings.TrimLeft(text, "0123456789")
+	return rest, len(rest) < len(text)
+}
+
 // IsNumber reports whether text is a valid JSON number.
 func IsNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
-	rest := strings.TrimLeft(text, "0123456789")
-	whole := text[:len(text)-len(rest)]
-	if whole == "" || len(whole) > 1 && whole[0] == '0' {
+	rest, ok := skipDigits(text)
+	if !ok || text[0] == '0' && len(rest) < len(text)-1 {
 		return false
 	}
-	if after, ok := strings.CutPrefix(rest, "."); ok {
-		rest = strings.TrimLeft(after, "0123456789")
-		if len(rest) == len(after) {
-			return false
+	if rest != "" && rest[0] == '.' {
+		rest, ok = skipDigits(rest[1:])
+	}
+	if ok && rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		if rest = rest[1:]; rest != "" && (rest[0] == '+' || rest[0] == '-') {
+			rest = rest[1:]
 		}
+		rest, ok = skipDigits(rest)
 	}
-	if rest == "" {
-		return true
-	}
-	if rest[0] != 'e' && rest[0] != 'E' {
-		return false
-	}
-	rest = rest[1:]
-	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-		rest = rest[1:]
-	}
-	return rest != "" && strings.Trim(rest, "0123456789") == ""
+	return ok && rest == ""
 }
 
 // Scanner reads JSON text token by token without building values. The text may be only partly in memory:

@@ -85,7 +85,8 @@ func (c *Conv) planInput() *inputPlan {
 	}
 	f.dyLo = lo
 	f.dySize = [3]int{c.out[0], c.out[1], lo + c.out[2] + hi}
-	each3(s.Stride, func(r [3]int) {
+	for i := range volume(s.Stride) { // residues in scan order
+		r := [3]int{i / (s.Stride[1] * s.Stride[2]), i / s.Stride[2] % s.Stride[1], i % s.Stride[2]}
 		for _, d := range s.spans(0, r[0], c.out[0], true) {
 			for _, h := range s.spans(1, r[1], c.out[1], true) {
 				for _, w := range s.spans(2, r[2], c.out[2], false) {
@@ -93,7 +94,7 @@ func (c *Conv) planInput() *inputPlan {
 				}
 			}
 		}
-	})
+	}
 	return f
 }
 
@@ -155,17 +156,6 @@ func (c *Conv) addBox(f *inputPlan, r [3]int, sp [3]span, rows int) {
 		f.packed += packedLen(s.In, len(b.off))
 	}
 	f.boxes = append(f.boxes, b)
-}
-
-// each3 calls f for every index of a box in scan order.
-func each3(n [3]int, f func([3]int)) {
-	for a := range n[0] {
-		for b := range n[1] {
-			for c := range n[2] {
-				f([3]int{a, b, c})
-			}
-		}
-	}
 }
 
 // inputByRows reports whether GradInput holds positions rather than input

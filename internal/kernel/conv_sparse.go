@@ -10,22 +10,13 @@ const sparseSlack = 16
 type sparseScratch struct {
 	pos []int32   // [Out, n] where the winners' windows begin, in scan order; 8 more
 	g   []float32 // [Out, n] their gradients; 8 more
-	end []int32   // [Out, slabs] end of each slab in the lists
+	end []int32   // [Out, slabs] end of each slab in pos and g
 
 	dx []float32 // padded input gradient
 
 	// For the pass by channels: blocks of cb input channels, each block
 	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
 	xc, dxc, wc, dwc []float32
-}
-
-func (c *Conv) newSparseScratch() *sparseScratch {
-	n := c.shape.Out*volume(c.pooled) + 8
-	return &sparseScratch{
-		pos: make([]int32, n),
-		g:   make([]float32, n),
-		end: make([]int32, c.shape.Out*c.pooled[0]),
-	}
 }
 
 // GradSparse is the backward pass of ForwardPool for n items. g [n, Out,
@@ -54,7 +45,8 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
 	}
 	if s.sparse == nil {
-		s.sparse = c.newSparseScratch()
+		m := c.shape.Out*volume(c.pooled) + 8
+		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
 	blocks := c.byChannels()
 	if blocks {
@@ -77,14 +69,6 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 	}
 	if blocks {
 		c.unblockSparse(dw, s.sparse)
-	}
-}
-
-// listWinners lists the winners of all channels of one item.
-func (c *Conv) listWinners(g []float32, arg []int32, s *sparseScratch) {
-	plane := volume(c.pooled)
-	for o := range c.shape.Out {
-		c.winners(o, g[o*plane:(o+1)*plane], arg[o*plane:(o+1)*plane], s)
 	}
 }
 
@@ -125,21 +109,22 @@ func addAll(sum float32, x []float32) float32 {
 	return sum
 }
 
-// winners lists the positions of channel o through which a gradient passes, in
-// scan order: for each output row in order it looks through the windows that
+// listWinners lists the positions of one item through which a gradient passes, of each
+// channel in scan order: for each output row in order it looks through the windows that
 // cover it. The windows of a pooled row come in the order of their positions.
-func (c *Conv) winners(o int, g []float32, arg []int32, s *sparseScratch) {
-	n, slab := len(g), len(g)/c.pooled[0]
-	pos, gs := s.pos[o*n:], s.g[o*n:]
-	m := 0
-	for z := range c.pooled[0] {
-		gz, az := g[z*slab:(z+1)*slab], arg[z*slab:(z+1)*slab]
-		for d := z * c.pool[0]; d < (z+1)*c.pool[0]; d++ {
-			row := d * c.out[1]
-			m += active.winners(pos[m:], gs[m:], gz, az, c.pooled[2], c.pooled[1], c.pool[1],
-				c.rowPos[row:], row*c.out[2], c.out[2], c.shape.Stride[2])
+func (c *Conv) listWinners(g []float32, arg []int32, s *sparseScratch) {
+	slab := c.pooled[1] * c.pooled[2]
+	for o := range c.shape.Out {
+		m := o * volume(c.pooled)
+		for z := range c.pooled[0] {
+			at := (o*c.pooled[0] + z) * slab
+			for d := z * c.pool[0]; d < (z+1)*c.pool[0]; d++ {
+				row := d * c.out[1]
+				m += active.winners(s.pos[m:], s.g[m:], g[at:at+slab], arg[at:at+slab], c.pooled[2], c.pooled[1], c.pool[1],
+					c.rowPos[row:], row*c.out[2], c.out[2], c.shape.Stride[2])
+			}
+			s.end[o*c.pooled[0]+z] = int32(m)
 		}
-		s.end[o*c.pooled[0]+z] = int32(m)
 	}
 }
 
@@ -179,19 +164,17 @@ func inRange(l, n int32) int32 { return int32(uint32(^l&(l-n)) >> 31) }
 
 // slab returns the winners of channel o in slab z.
 func (c *Conv) slab(s *sparseScratch, o, z int) (pos []int32, g []float32) {
-	n, end := volume(c.pooled), s.end[o*c.pooled[0]:(o+1)*c.pooled[0]]
-	lo, hi := o*n, o*n+int(end[z])
+	lo, end := o*volume(c.pooled), s.end[o*c.pooled[0]:]
 	if z > 0 {
-		lo += int(end[z-1])
+		lo = int(end[z-1])
 	}
-	return s.pos[lo:hi], s.g[lo:hi]
+	return s.pos[lo:end[z]], s.g[lo:end[z]]
 }
 
 // all returns the winners of channel o.
 func (c *Conv) all(s *sparseScratch, o int) (pos []int32, g []float32) {
-	n := volume(c.pooled)
-	m := int(s.end[(o+1)*c.pooled[0]-1])
-	return s.pos[o*n : o*n+m], s.g[o*n : o*n+m]
+	lo, end := o*volume(c.pooled), s.end[(o+1)*c.pooled[0]-1]
+	return s.pos[lo:end], s.g[lo:end]
 }
 
 // byChannels reports whether input channels fill vectors of 8 better than the

@@ -312,3 +312,14 @@ func TestGradSparseItems(t *testing.T) {
 		}
 	})
 }
+
+// each3 calls f for every index of a box in scan order.
+func each3(n [3]int, f func([3]int)) {
+	for a := range n[0] {
+		for b := range n[1] {
+			for c := range n[2] {
+				f([3]int{a, b, c})
+			}
+		}
+	}
+}

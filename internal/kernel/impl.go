@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ type impl struct {
 	exp func(dst, x []float32)
 	act activations
 
-	optimizers
+	sgd  func(w, v, g []float32, p *SGD)
+	adam func(w, m, v, g []float32, p *Adam)
 }
 
 var generic = impl{
@@ -106,7 +108,7 @@ var generic = impl{
 	prefetch: func([]float32) {}, mask: maskGeneric,
 	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,
 	norm: normGeneric, normGrad: normGradGeneric, centredDot: centredDotGeneric,
-	exp: expGeneric, act: activationsGeneric, optimizers: optimizersGeneric,
+	exp: eachGeneric(math.Exp), act: activationsGeneric, sgd: sgdGeneric, adam: adamGeneric,
 
 	dots64: dots64Generic, addRows64: addRows64Generic,
 	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric,

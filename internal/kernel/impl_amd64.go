@@ -68,7 +68,7 @@ func newAVX2() *impl {
 	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
 	im.act[Sigmoid].forward, im.act[Sigmoid].backward = sigmoid8, sigmoidGrad8
 	im.act[GELU].forward, im.act[GELU].backward = gelu8, geluGrad8
-	im.optimizers = optimizersAVX2
+	im.sgd, im.adam = sgd8, adam8
 	return &im
 }
 

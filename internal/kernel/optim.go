@@ -52,14 +52,6 @@ func (p *Adam) Update(w, m, v, d []float32) {
 	active.adam(w, m, v, d, p)
 }
 
-// optimizers are the updates of an implementation.
-type optimizers struct {
-	sgd  func(w, v, g []float32, p *SGD)
-	adam func(w, m, v, g []float32, p *Adam)
-}
-
-var optimizersGeneric = optimizers{sgdGeneric, adamGeneric}
-
 // sgdFactors are the constants of the inner loop of SGD:
 //
 //	g = s·d + λ·w

@@ -2,8 +2,6 @@
 
 package kernel
 
-var optimizersAVX2 = optimizers{sgd8, adam8}
-
 func sgd8(w, v, d []float32, p *SGD) {
 	f := p.factors()
 	sgdAVX2(first(w), first(v), first(d), &f.scale, len(w))

@@ -9,6 +9,7 @@ package logistic
 import (
 	"context"
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -59,11 +60,7 @@ func CrossEntropy(y, z []float64) float64 {
 	if len(z) == 1 {
 		return special.Softplus(z[0]) - y[1]*z[0]
 	}
-	top := z[0]
-	for _, v := range z {
-		top = max(top, v)
-	}
-	sum, dot := 0.0, 0.0
+	top, sum, dot := slices.Max(z), 0.0, 0.0
 	for k, v := range z {
 		sum += math.Exp(v - top)
 		dot += y[k] * v
@@ -73,10 +70,7 @@ func CrossEntropy(y, z []float64) float64 {
 
 // Softmax sets p to exp(z)/Σ exp(z). No probability is smaller than 1e-300.
 func Softmax(p, z []float64) {
-	top, sum := z[0], 0.0
-	for _, v := range z {
-		top = max(top, v)
-	}
+	top, sum := slices.Max(z), 0.0
 	for k, v := range z {
 		p[k] = math.Exp(v - top)
 		sum += p[k]
@@ -301,30 +295,30 @@ func (x *Dense) Size() (examples, features int) { return len(x.Values) / x.Colum
 
 // Multiply sets z [n × c] to the products Wx_j.
 func (x *Dense) Multiply(z, w []float64, c int) {
-	n := len(x.Values) / x.Columns
-	x.cores(c).For(pieces, func(p int) {
-		for j := p * n / pieces; j < (p+1)*n/pieces; j++ {
+	x.each(c, func(_, lo, hi int) {
+		for j := lo; j < hi; j++ {
 			kernel.Dots64(z[j*c:(j+1)*c], w, x.Row(j))
 		}
 	})
 }
 
-// cores returns the cores for a product with c outputs: one if it takes no longer than to wake the others.
-func (x *Dense) cores(c int) par.Limit {
+// each calls body with every piece of the rows, on all cores, or on one if a product with c outputs
+// takes no longer than to wake the others.
+func (x *Dense) each(c int, body func(piece, lo, hi int)) {
+	n, cores := len(x.Values)/x.Columns, par.Limit(0)
 	if len(x.Values)*c < 1<<15 {
-		return 1
+		cores = 1
 	}
-	return 0
+	cores.For(pieces, func(p int) { body(p, p*n/pieces, (p+1)*n/pieces) })
 }
 
 // MultiplyTransposed sets w to the sum over rows of r_j ⊗ x_j.
 func (x *Dense) MultiplyTransposed(w, r []float64, c int) {
-	n := len(x.Values) / x.Columns
-	x.cores(c).For(pieces, func(p int) {
+	x.each(c, func(p, lo, hi int) {
 		if len(x.sums[p]) != len(w) {
 			x.sums[p] = make([]float64, len(w))
 		}
-		x.addRows(x.sums[p], r, c, p*n/pieces, (p+1)*n/pieces)
+		x.addRows(x.sums[p], r, c, lo, hi)
 	})
 	clear(w)
 	for _, s := range x.sums {

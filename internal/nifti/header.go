@@ -24,7 +24,7 @@ type Type int16
 
 // Types that can be read. Those with a ✓ can also be written.
 const (
-	Uint8   Type = 2 // ✓
+	Uint8   Type = 2
 	Int16   Type = 4 // ✓
 	Int32   Type = 8
 	Float32 Type = 16 // ✓
@@ -96,9 +96,9 @@ const (
 
 // Header describes the volume in a file.
 type Header struct {
-	Version int   // 1 or 2, of NIfTI
-	Pair    bool  // the voxels are in an .img file
-	Dim     []int // lengths of the file's axes
+	Version int    // 1 or 2, of NIfTI
+	Pair    bool   // the voxels are in an .img file
+	Dim     [3]int // of the first volume, along the axes of the file
 	Type    Type
 	Offset  int64 // of the first voxel, in its file
 	// Slope and Inter define the values: slope·voxel + inter. They are 1 and 0 if
@@ -134,13 +134,13 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 			return int(n), order, nil
 		}
 	}
-	return 0, nil, fmt.Errorf("this is not a NIfTI file: it begins with the bytes % x, but a header of 348 (NIfTI-1) or 540 bytes (NIfTI-2) is expected", b[:4])
+	return 0, nil, fmt.Errorf("expected a NIfTI header of 348 (NIfTI-1) or 540 bytes (NIfTI-2), found the bytes % x", b[:4])
 }
 
 // parseHeader parses a header of the size that headerSize returned.
 func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	f := fields{b, order}
-	h := &Header{order: order, Version: 1}
+	h := &Header{order: order, Version: 1, Dim: [3]int{1, 1, 1}}
 	// In version 2 fields have other offsets, and numbers are twice as wide.
 	at := func(one, _ int) int { return one }
 	whole, real, code, width := f.i16, f.f32, f.i16, 1
@@ -152,6 +152,7 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		offset = float64(f.i64(168))
 	}
 	magic := string(b[at(344, 4):at(348, 12)])
+	// dim[0] is the number of axes, and the sign of pixdim[0] that of the third axis.
 	var dim [8]int64
 	var pixdim [8]float64
 	for i := range dim {
@@ -175,9 +176,9 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		h.Pair = true
 	default:
 		if h.Version == 1 && magic[:2] != "n+" && magic[:2] != "ni" {
-			return nil, errors.New("an Analyze 7.5 header, which does not say where left and right are: convert the volume to NIfTI")
+			return nil, errors.New("an Analyze 7.5 header does not define left and right: convert the volume to NIfTI")
 		}
-		return nil, fmt.Errorf("the magic bytes of its header are %q: the file is damaged", magic)
+		return nil, fmt.Errorf("unknown magic bytes %q in the header: the file is damaged", magic)
 	}
 	if err := h.size(dim); err != nil {
 		return nil, err
@@ -202,38 +203,36 @@ func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 		}
 	}
 	var err error
-	h.Affine, h.Oriented, err = place.affine(h.first())
+	h.Affine, h.Oriented, err = place.affine(h.Dim)
 	return h, err
 }
 
+// notFinite reports whether x is NaN or infinite.
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // size checks the dimensions and the type.
 func (h *Header) size(dim [8]int64) error {
 	if dim[0] < 1 || dim[0] > 7 {
-		return fmt.Errorf("its header says that it has %d axes, but 1 to 7 are possible: the file is damaged", dim[0])
+		return fmt.Errorf("expected 1 to 7 axes, found %d: the file is damaged", dim[0])
 	}
 	n := int64(1)
 	for i := 1; i <= int(dim[0]); i++ {
-		if dim[i] < 1 {
-			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
+		if dim[i] < 1 || dim[i] > math.MaxInt32 {
+			return fmt.Errorf("according to its header axis %d has %d voxels: the file is damaged", i, dim[i])
 		}
 		if i > 4 && dim[i] > 1 {
-			return fmt.Errorf("a volume with %d values along axis %d: volumes with one value a voxel are read", dim[i], i)
+			return fmt.Errorf("expected one value per voxel, found %d values along axis %d", dim[i], i)
 		}
 		if i <= 3 {
 			if n > volume.MaxVoxels/dim[i] {
-				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], volume.MaxVoxels)
+				return fmt.Errorf("expected at most %d voxels, found %v", volume.MaxVoxels, dim[1:4])
 			}
 			n *= dim[i]
+			h.Dim[i-1] = int(dim[i])
 		}
-		if dim[i] > math.MaxInt32 {
-			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
-		}
-		h.Dim = append(h.Dim, int(dim[i]))
 	}
 	if h.Type.size() == 0 {
-		return fmt.Errorf("voxels of type %v: only integers of 8 to 64 bits, float32 and float64 are read", h.Type)
+		return fmt.Errorf("expected voxels that are integers of 8 to 64 bits, float32 or float64, found %v", h.Type)
 	}
 	return nil
 }
@@ -241,7 +240,7 @@ func (h *Header) size(dim [8]int64) error {
 // place sets the offset of the voxels, after checking it.
 func (h *Header) place(offset float64, header int) error {
 	if notFinite(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
-		return fmt.Errorf("its header says that voxels begin at byte %v: the file is damaged", offset)
+		return fmt.Errorf("according to its header voxels begin at byte %v: the file is damaged", offset)
 	}
 	h.Offset = int64(offset)
 	if h.Pair {
@@ -250,16 +249,9 @@ func (h *Header) place(offset float64, header int) error {
 	least := int64(header + 4)
 	h.Offset = cmp.Or(h.Offset, least)
 	if h.Offset < least {
-		return fmt.Errorf("its header says that voxels begin at byte %d, within the header: the file is damaged", h.Offset)
+		return fmt.Errorf("according to its header voxels begin at byte %d, within the header: the file is damaged", h.Offset)
 	}
 	return nil
-}
-
-// first returns the dimensions of the first volume.
-func (h *Header) first() [3]int {
-	d := [3]int{1, 1, 1}
-	copy(d[:], h.Dim)
-	return d
 }
 
 // orientation is the position of a volume in space, as given in a header.
@@ -295,7 +287,7 @@ func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err er
 	for _, row := range m {
 		for _, x := range row {
 			if notFinite(x) {
-				return m, oriented, fmt.Errorf("the matrix of its orientation has the element %v: the file is damaged", x)
+				return m, oriented, fmt.Errorf("the orientation matrix has the element %v: the file is damaged", x)
 			}
 		}
 	}

@@ -87,9 +87,9 @@ func TestNibabelReads(t *testing.T) {
 	v := &Volume{Dim: [3]int{2, 3, 4}, Spacing: [3]float64{1, 2, 3},
 		Affine: [3][4]float64{{c, -2 * s, 0, 5}, {s, 2 * c, 0, -6}, {0, 0, -3, 7}}, Data: make([]float32, 24)}
 	for i := range v.Data {
-		v.Data[i] = float32(i) / 4
+		v.Data[i] = float32(i)
 	}
-	for typ, name := range map[Type]string{Float32: "f.nii", Int16: "i.nii.gz", Uint8: "u.nii"} {
+	for typ, name := range map[Type]string{Float32: "f.nii", Int16: "i.nii.gz"} {
 		path := filepath.Join(dir, name)
 		if err := WriteFile(path, v, WriteOptions{Type: typ, Description: "made for a test"}); err != nil {
 			t.Fatal(err)
@@ -99,8 +99,8 @@ import sys, numpy as np, nibabel as nib
 img = nib.load(sys.argv[1])
 assert img.get_data_dtype() == np.dtype(sys.argv[2]), img.get_data_dtype()
 assert img.shape == (2, 3, 4)
-want = np.arange(24).reshape((2, 3, 4), order="F") / 4
-assert np.abs(img.get_fdata() - want).max() < float(sys.argv[3])
+want = np.arange(24).reshape((2, 3, 4), order="F")
+assert (img.get_fdata() == want).all()
 s, c = np.sin(np.pi / 6), np.cos(np.pi / 6)
 affine = np.array([[c, -2*s, 0, 5], [s, 2*c, 0, -6], [0, 0, -3, 7], [0, 0, 0, 1]])
 assert np.allclose(img.get_sform(), affine, atol=1e-6)
@@ -108,7 +108,7 @@ assert np.allclose(img.get_qform(), affine, atol=1e-6)
 assert np.allclose(img.header.get_zooms(), (1, 2, 3))
 assert img.header["descrip"].item() == b"made for a test"
 assert img.header.get_xyzt_units()[0] == "mm"
-`, path, typ.String(), map[Type]string{Float32: "1e-9", Int16: "1e-4", Uint8: "0.013"}[typ]).CombinedOutput()
+`, path, typ.String()).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}

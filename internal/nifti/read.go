@@ -20,13 +20,7 @@ var extensions = []string{".nii", ".hdr", ".img"}
 
 // Format is the volume format NIfTI.
 var Format = volume.Format{Name: "NIfTI", Extensions: extensions, Voxels: ".img", Read: Read, Files: files,
-	Header: func(path string) (volume.Header, error) {
-		h, err := ReadHeader(path)
-		if err != nil {
-			return volume.Header{}, err
-		}
-		return volume.Header{Dim: h.first(), Oriented: h.Oriented}, nil
-	}}
+	Header: readHeader}
 
 // files returns the files of a volume: one, or header and voxels.
 func files(path string) ([]string, error) {
@@ -49,17 +43,21 @@ func files(path string) ([]string, error) {
 			return pair, nil
 		}
 	}
-	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
+	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("expected %s next to it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
 }
 
-// ReadHeader reads the header of the volume at path.
-func ReadHeader(path string) (*Header, error) {
+// readHeader reads the header of the volume at path.
+func readHeader(path string) (volume.Header, error) {
 	_, src, err := openFirst(context.Background(), path)
 	if err != nil {
-		return nil, err
+		return volume.Header{}, err
 	}
 	defer src.Close()
-	return src.header()
+	h, err := src.header()
+	if err != nil {
+		return volume.Header{}, err
+	}
+	return volume.Header{Dim: h.Dim, Oriented: h.Oriented}, nil
 }
 
 // openFirst opens the header file of the volume at path, and returns the names of
@@ -90,7 +88,7 @@ func Read(ctx context.Context, path string) (*Volume, error) {
 		return src.volume(h)
 	}
 	if len(files) == 1 {
-		return nil, fault.Malformed(path, "its header says that the voxels are in an .img file, but its name is not that of a pair")
+		return nil, fault.Malformed(path, "according to its header the voxels are in an .img file, but its name is not that of a pair")
 	}
 	img, err := open(ctx, files[1])
 	if err != nil {
@@ -110,6 +108,7 @@ type source struct {
 	io.Closer
 }
 
+// open opens a file. The source closes it.
 func open(ctx context.Context, path string) (*source, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
@@ -142,15 +141,6 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	return s, nil
 }
 
-// maxBytes returns the largest possible number of bytes after decompression. Deflate
-// expands one byte to at most 1,032.
-func (s *source) maxBytes() int64 {
-	if s.packed {
-		return 1032*s.size + 1032
-	}
-	return s.size
-}
-
 // read fills b. Errors mention what is read and its size need.
 func (s *source) read(b []byte, what string, need int64) error {
 	n, err := io.ReadFull(s.r, b)
@@ -164,7 +154,7 @@ func (s *source) advance(n int64, err error, what string, need int64) error {
 	case err == nil:
 		return nil
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %d", what, need, s.at)
+		return fault.Malformed(s.file, "the file is truncated: expected %d bytes for %s, found %d", need, what, s.at)
 	}
 	return s.damaged(err)
 }
@@ -202,16 +192,17 @@ func (s *source) header() (*Header, error) {
 
 // volume reads the first volume, from the present position.
 func (s *source) volume(h *Header) (*Volume, error) {
-	dim := h.first()
+	dim := h.Dim
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
 	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
-	if need > s.maxBytes() {
-		found := fmt.Sprint(s.size)
-		if s.packed {
-			found += " compressed ones"
-		}
-		return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %s", what, need, found)
+	most, found := s.size, fmt.Sprint(s.size)
+	if s.packed {
+		// Deflate expands one byte to at most 1,032.
+		most, found = 1032*s.size+1032, found+" compressed ones"
+	}
+	if need > most {
+		return nil, fault.Malformed(s.file, "the file is truncated: expected %d bytes for %s, found %s", need, what, found)
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)

@@ -179,27 +179,27 @@ func TestOrientation(t *testing.T) {
 func TestRefused(t *testing.T) {
 	nan := float32(math.NaN())
 	for want, change := range map[string]func(*handmade){
-		"voxels of type RGB24: only integers of 8 to 64 bits, float32 and float64 are read":               func(m *handmade) { m.typ = 128 },
-		"voxels of type RGBA32: only integers of 8 to 64 bits, float32 and float64 are read":              func(m *handmade) { m.typ = 2304 },
-		"voxels of type complex64: only integers of 8 to 64 bits, float32 and float64 are read":           func(m *handmade) { m.typ = 32 },
-		"voxels of type float128: only integers of 8 to 64 bits, float32 and float64 are read":            func(m *handmade) { m.typ = 1536 },
-		"voxels of type code 77: only integers of 8 to 64 bits, float32 and float64 are read":             func(m *handmade) { m.typ = 77 },
-		"an Analyze 7.5 header, which does not say where left and right are: convert the volume to NIfTI": func(m *handmade) { m.magic = "" },
-		`the magic bytes of its header are "ni3\x00": the file is damaged`:                                func(m *handmade) { m.magic = "ni3\x00" },
-		"its header says that it has 0 axes, but 1 to 7 are possible: the file is damaged":                func(m *handmade) { m.dim[0] = 0 },
-		"its header says that it has 9 axes, but 1 to 7 are possible: the file is damaged":                func(m *handmade) { m.dim[0] = 9 },
-		"its header says that axis 2 has -3 voxels: the file is damaged":                                  func(m *handmade) { m.dim[2] = -3 },
-		"its header says that a volume has [32767 32767 32767] voxels: at most 536870912 are read":        func(m *handmade) { m.dim = []int16{3, 32767, 32767, 32767} },
-		"a volume with 3 values along axis 5: volumes with one value a voxel are read":                    func(m *handmade) { m.dim = []int16{5, 2, 1, 2, 1, 3} },
-		"its header says that voxels begin at byte NaN: the file is damaged":                              func(m *handmade) { m.offset = nan },
-		"its header says that voxels begin at byte -1: the file is damaged":                               func(m *handmade) { m.offset = -1 },
-		"its header says that voxels begin at byte 100, within the header: the file is damaged":           func(m *handmade) { m.offset = 100 },
-		"the file is cut short: 2×1×2 voxels of uint8 after byte 352 take 356 bytes, but it has 355":      func(m *handmade) { m.voxels = m.voxels[:3] },
-		"the file is cut short: 800×800×800 voxels of float64 after byte 352 take 4096000352 bytes, but it has 356": func(m *handmade) {
+		"expected voxels that are integers of 8 to 64 bits, float32 or float64, found RGB24":            func(m *handmade) { m.typ = 128 },
+		"expected voxels that are integers of 8 to 64 bits, float32 or float64, found RGBA32":           func(m *handmade) { m.typ = 2304 },
+		"expected voxels that are integers of 8 to 64 bits, float32 or float64, found complex64":        func(m *handmade) { m.typ = 32 },
+		"expected voxels that are integers of 8 to 64 bits, float32 or float64, found float128":         func(m *handmade) { m.typ = 1536 },
+		"expected voxels that are integers of 8 to 64 bits, float32 or float64, found code 77":          func(m *handmade) { m.typ = 77 },
+		"an Analyze 7.5 header does not define left and right: convert the volume to NIfTI":             func(m *handmade) { m.magic = "" },
+		`unknown magic bytes "ni3\x00" in the header: the file is damaged`:                              func(m *handmade) { m.magic = "ni3\x00" },
+		"expected 1 to 7 axes, found 0: the file is damaged":                                            func(m *handmade) { m.dim[0] = 0 },
+		"expected 1 to 7 axes, found 9: the file is damaged":                                            func(m *handmade) { m.dim[0] = 9 },
+		"according to its header axis 2 has -3 voxels: the file is damaged":                             func(m *handmade) { m.dim[2] = -3 },
+		"expected at most 536870912 voxels, found [32767 32767 32767]":                                  func(m *handmade) { m.dim = []int16{3, 32767, 32767, 32767} },
+		"expected one value per voxel, found 3 values along axis 5":                                     func(m *handmade) { m.dim = []int16{5, 2, 1, 2, 1, 3} },
+		"according to its header voxels begin at byte NaN: the file is damaged":                         func(m *handmade) { m.offset = nan },
+		"according to its header voxels begin at byte -1: the file is damaged":                          func(m *handmade) { m.offset = -1 },
+		"according to its header voxels begin at byte 100, within the header: the file is damaged":      func(m *handmade) { m.offset = 100 },
+		"the file is truncated: expected 356 bytes for 2×1×2 voxels of uint8 after byte 352, found 355": func(m *handmade) { m.voxels = m.voxels[:3] },
+		"the file is truncated: expected 4096000352 bytes for 800×800×800 voxels of float64 after byte 352, found 356": func(m *handmade) {
 			m.dim, m.typ = []int16{3, 800, 800, 800}, Float64
 		},
-		"the matrix of its orientation is singular":                              func(m *handmade) { m.rows = make([]float32, 12) },
-		"the matrix of its orientation has the element NaN: the file is damaged": func(m *handmade) { m.rows[5] = nan },
+		"the orientation matrix is singular":                              func(m *handmade) { m.rows = make([]float32, 12) },
+		"the orientation matrix has the element NaN: the file is damaged": func(m *handmade) { m.rows[5] = nan },
 	} {
 		m := plain([]byte{1, 2, 3, 4})
 		change(&m)
@@ -257,8 +257,8 @@ func TestFiles(t *testing.T) {
 		if err != nil || !slices.Equal(v.Data, []float32{1, 2, 3, 4}) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
-		h, err := ReadHeader(filepath.Join(dir, name))
-		if err != nil || h.Type != Uint8 || !slices.Equal(h.Dim, []int{2, 1, 2}) {
+		h, err := Format.Header(filepath.Join(dir, name))
+		if err != nil || h.Dim != [3]int{2, 1, 2} || !h.Oriented {
 			t.Errorf("%s: %+v, %v", name, h, err)
 		}
 	}
@@ -268,8 +268,8 @@ func TestFiles(t *testing.T) {
 	put("sum.nii.gz", bad)
 	t.Chdir(dir)
 	for name, want := range map[string]string{
-		"alone.hdr":  "reading alone.hdr: no alone.img next to it: header and voxels are a pair of files",
-		"odd.nii":    "reading odd.nii: its header says that the voxels are in an .img file, but its name is not that of a pair",
+		"alone.hdr":  "reading alone.hdr: expected alone.img next to it: header and voxels are a pair of files",
+		"odd.nii":    "reading odd.nii: according to its header the voxels are in an .img file, but its name is not that of a pair",
 		"none.nii":   "reading none.nii: no such file or directory",
 		"sum.nii.gz": "reading sum.nii.gz: its compressed data are damaged after 356 bytes: gzip: invalid checksum",
 	} {
@@ -374,7 +374,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d := h.first()
+		d := h.Dim
 		if d[0]*d[1]*d[2] < 1 || d[0]*d[1]*d[2] > volume.MaxVoxels || h.Type.size() == 0 || h.Offset < 0 || h.Slope == 0 {
 			t.Fatalf("accepted: %+v", h)
 		}

@@ -17,9 +17,8 @@ import (
 // WriteOptions configures how a volume is written. The zero value writes
 // uncompressed float32.
 type WriteOptions struct {
-	// Type is Float32 (also 0), Int16 or Uint8. If all values are whole numbers in
-	// the range of the type, they are written unchanged. Otherwise they are scaled
-	// to its range, and scl_slope and scl_inter reverse the scaling.
+	// Type is Float32 (also 0), or Int16, for which all values must be whole numbers
+	// in the range of the type. Values are written unchanged, with a slope of 1.
 	Type Type
 	// Gzip compresses, without a name or a time, so that equal volumes result in
 	// equal bytes.
@@ -38,8 +37,8 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	if err := check(v); err != nil {
 		return fmt.Errorf("writing a volume: %w", err)
 	}
-	if o.Type != Float32 && o.Type != Int16 && o.Type != Uint8 {
-		return fmt.Errorf("writing a volume: voxels of type %v: float32, int16 and uint8 are written", o.Type)
+	if o.Type != Float32 && o.Type != Int16 {
+		return fmt.Errorf("writing a volume: expected voxels of type float32 or int16, found %v", o.Type)
 	}
 	for _, d := range v.Dim {
 		if d > math.MaxInt16 {
@@ -47,7 +46,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 		}
 	}
 	if len(o.Description) > 79 {
-		return fmt.Errorf("writing a volume: a description of %d bytes: at most 79 fit", len(o.Description))
+		return fmt.Errorf("writing a volume: expected a description of at most 79 bytes, found %d", len(o.Description))
 	}
 	if !o.Gzip {
 		return write(w, v, o)
@@ -71,7 +70,7 @@ func check(v *Volume) error {
 		}
 		n *= d
 		if !(v.Spacing[axis] > 0) || math.IsInf(v.Spacing[axis], 0) {
-			return fmt.Errorf("voxels of %v: sizes are positive", v.Spacing)
+			return fmt.Errorf("expected positive sizes of voxels, found %v", v.Spacing)
 		}
 	}
 	if len(v.Data) != n {
@@ -92,71 +91,37 @@ func check(v *Volume) error {
 func WriteFile(path string, v *Volume, o WriteOptions) error {
 	low := strings.ToLower(path)
 	if !strings.HasSuffix(low, ".nii") && !strings.HasSuffix(low, ".nii.gz") {
-		return fmt.Errorf("writing %s: the name of a volume ends in .nii or .nii.gz", path)
+		return fmt.Errorf("writing %s: expected a name that ends in .nii or .nii.gz", path)
 	}
 	o.Gzip = strings.HasSuffix(low, ".gz")
 	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, v, o) })
 }
 
+// write writes the header and the voxels of a volume that was checked. An int16 that
+// differs from its value after conversion is an error.
 func write(to io.Writer, v *Volume, o WriteOptions) error {
-	slope, inter := scaling(v.Data, o.Type)
 	w := bufio.NewWriterSize(to, 1<<16)
-	w.Write(headerBytes(v, o, float32(slope), float32(inter)))
+	w.Write(headerBytes(v, o))
 	w.Write([]byte{0, 0, 0, 0}) // no extensions
-	slope, inter = float64(float32(slope)), float64(float32(inter))
 	var b [4]byte
-	for _, x := range v.Data {
-		if o.Type != Float32 && notFinite(float64(x)) {
-			x = 0
-		}
-		switch o.Type {
-		case Float32:
+	for i, x := range v.Data {
+		if o.Type == Float32 {
 			binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
 			w.Write(b[:4])
-		case Int16:
-			k := math.RoundToEven((float64(x) - inter) / slope)
-			binary.LittleEndian.PutUint16(b[:], uint16(int16(min(max(k, math.MinInt16), math.MaxInt16))))
-			w.Write(b[:2])
-		case Uint8:
-			k := math.RoundToEven((float64(x) - inter) / slope)
-			w.WriteByte(uint8(min(max(k, 0), math.MaxUint8)))
+			continue
 		}
+		k := int16(x)
+		if float32(k) != x {
+			return fmt.Errorf("writing a volume: expected a whole number within int16, found %v in voxel %d", x, i)
+		}
+		binary.LittleEndian.PutUint16(b[:], uint16(k))
+		w.Write(b[:2])
 	}
 	return w.Flush() // a bufio.Writer keeps the first error
 }
 
-// scaling returns slope and inter such that slope·k + inter covers the data,
-// for integers k of the type. For integer types, values that are not finite count
-// as 0.
-func scaling(data []float32, t Type) (slope, inter float64) {
-	if t == Float32 {
-		return 1, 0
-	}
-	least, most := 0.0, 255.0
-	if t == Int16 {
-		least, most = math.MinInt16, math.MaxInt16
-	}
-	lo, hi, whole := math.Inf(1), math.Inf(-1), true
-	for _, x := range data {
-		y := float64(x)
-		if notFinite(y) {
-			y = 0
-		}
-		lo, hi = min(lo, y), max(hi, y)
-		whole = whole && y == math.Trunc(y)
-	}
-	if whole && lo >= least && hi <= most {
-		return 1, 0
-	}
-	if lo == hi {
-		return 1, lo - least
-	}
-	slope = (hi - lo) / (most - least)
-	return slope, lo - slope*least
-}
-
-// headerBytes returns the header of a volume with the given scaling.
-func headerBytes(v *Volume, o WriteOptions, slope, inter float32) []byte {
+// headerBytes returns the header of a volume.
+func headerBytes(v *Volume, o WriteOptions) []byte {
 	h := make([]byte, headerSize1)
 	le := binary.LittleEndian
 	f32 := func(at int, x float64) { le.PutUint32(h[at:], math.Float32bits(float32(x))) }
@@ -178,9 +143,8 @@ func headerBytes(v *Volume, o WriteOptions, slope, inter float32) []byte {
 		f32(80+4*i, v.Spacing[i])
 	}
 	f32(108, headerSize1+4)
-	f32(112, float64(slope))
-	f32(116, float64(inter))
-	h[123] = 2 // millimeters
+	f32(112, 1) // the slope of values; they have no offset
+	h[123] = 2  // millimeters
 	copy(h[148:148+79], o.Description)
 	if q, ok := quaternionOf(affine); ok {
 		le.PutUint16(h[252:], 1) // scanner coordinates

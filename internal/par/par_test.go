@@ -2,6 +2,7 @@ package par
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,9 +10,9 @@ import (
 )
 
 func TestForVisitsEachOnce(t *testing.T) {
-	defer SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, th := range []int{1, 2, 7} {
-		SetThreads(th)
+		runtime.GOMAXPROCS(th)
 		for _, n := range []int{0, 1, 2, 3, 100, 1001} {
 			counts := make([]atomic.Int32, n)
 			For(n, func(i int) { counts[i].Add(1) })
@@ -26,8 +27,8 @@ func TestForVisitsEachOnce(t *testing.T) {
 
 // TestLimit: a caller's own limit holds, below that of the process.
 func TestLimit(t *testing.T) {
-	defer SetThreads(0)
-	SetThreads(4)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(4)
 	for limit, want := range map[Limit]int{0: 4, -1: 4, 1: 1, 3: 3, 9: 4} {
 		if got := limit.Workers(); got != want {
 			t.Errorf("limit %d: %d workers, want %d", limit, got, want)
@@ -58,9 +59,9 @@ func TestLimit(t *testing.T) {
 }
 
 func TestForPassesPanicOn(t *testing.T) {
-	defer SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, th := range []int{1, 4} {
-		SetThreads(th)
+		runtime.GOMAXPROCS(th)
 		func() {
 			defer func() {
 				if p := recover(); p != "here" {
@@ -78,8 +79,8 @@ func TestForPassesPanicOn(t *testing.T) {
 }
 
 func TestForNested(t *testing.T) {
-	defer SetThreads(0)
-	SetThreads(4)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(4)
 	var sum atomic.Int64
 	For(10, func(i int) {
 		For(10, func(j int) { sum.Add(int64(10*i + j)) })
@@ -92,8 +93,8 @@ func TestForNested(t *testing.T) {
 // TestForManyCallers runs loops from several goroutines at once, with pauses
 // of all lengths in between, so that helpers are met awake and asleep.
 func TestForManyCallers(t *testing.T) {
-	defer SetThreads(0)
-	SetThreads(3)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(3)
 	var wg sync.WaitGroup
 	for g := range 3 {
 		wg.Go(func() {
@@ -114,21 +115,27 @@ func TestForManyCallers(t *testing.T) {
 }
 
 func TestForDoesNotAllocate(t *testing.T) {
-	defer SetThreads(0)
-	SetThreads(2)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(2)
 	var sum atomic.Int64
 	body := func(i int) { sum.Add(1) }
 	For(8, body)
-	if n := testing.AllocsPerRun(100, func() { For(8, body) }); n != 0 {
+	var before, after runtime.MemStats // testing.AllocsPerRun uses one core
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		For(8, body)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.Mallocs - before.Mallocs) / 100; n != 0 {
 		t.Errorf("%v allocations per call", n)
 	}
 }
 
 func BenchmarkFor(b *testing.B) {
-	defer SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, th := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", th), func(b *testing.B) {
-			SetThreads(th)
+			runtime.GOMAXPROCS(th)
 			var sink [64]struct {
 				x float64
 				_ [56]byte
@@ -148,9 +155,9 @@ func BenchmarkFor(b *testing.B) {
 }
 
 func TestForWorker(t *testing.T) {
-	defer SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, th := range []int{1, 3} {
-		SetThreads(th)
+		runtime.GOMAXPROCS(th)
 		busy := make([]atomic.Bool, th)
 		var done atomic.Int64
 		ForWorker(500, func(w, i int) {

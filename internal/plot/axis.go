@@ -99,7 +99,8 @@ func (a Axis) format(v float64, more int) string {
 	case v == 0:
 		return "0"
 	}
-	return strconv.FormatFloat(v*math.Pow(10, -float64(e)), 'f', max(0, d+e), 64) + "×10" + superscript(e)
+	digits := strconv.FormatFloat(v*math.Pow(10, -float64(e)), 'f', max(0, d+e), 64)
+	return digits + "×10" + superscripts.Replace(strconv.Itoa(e))
 }
 
 // probability returns v, a number between 0 and 1, with one more decimal than a
@@ -133,10 +134,9 @@ func (a Axis) labelWidth() float64 {
 	return widest
 }
 
+// superscripts writes the digits of an exponent.
 var superscripts = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
 	"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
-
-func superscript(n int) string { return superscripts.Replace(strconv.Itoa(n)) }
 
 // lineGap is the room between lines of the name of an axis.
 const lineGap = 3

@@ -116,10 +116,7 @@ func (c *Canvas) openAt(y float64) {
 }
 
 // Line draws a straight line.
-func (c *Canvas) Line(class string, from, to Point) {
-	fmt.Fprintf(&c.body, "<path class=%q d=\"M%s %sL%s %s\"/>\n", class,
-		c.number(from.X), c.number(from.Y), c.number(to.X), c.number(to.Y))
-}
+func (c *Canvas) Line(class string, from, to Point) { c.Curve(class, []Point{from, to}) }
 
 // Rect draws a rectangle, given its upper left corner.
 func (c *Canvas) Rect(class string, x, y, width, height float64) {

@@ -62,13 +62,9 @@ func (d Forest) Draw(c *Canvas) error {
 	shown = slices.Clone(shown)
 	slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
 
-	side := make([]int, len(d.Panels)) // panels side by side
-	for p := range side {
-		side[p] = p
-	}
-	rows := [][]int{side}
+	side := len(d.Panels) // panels side by side
 	if c.width < FigureWidth {
-		rows = slices.Collect(slices.Chunk(side, 1))
+		side = 1
 	}
 	above := 0.0 // the panels
 	if d.Notes != "" {
@@ -76,17 +72,17 @@ func (d Forest) Draw(c *Canvas) error {
 	}
 	c.Begin(d.Title, d.legend(), HeaderGap+above)
 	end := 0.0
-	for i, panels := range rows {
-		if i > 0 {
+	for first := 0; first < len(d.Panels); first += side {
+		if first > 0 {
 			c.next(end + intervalRow + above)
 		}
-		end = d.panels(c, panels, shown, rest)
+		end = d.panels(c, first, side, shown, rest)
 	}
 	return c.Finish(end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
 }
 
-// panels draws the rows in some panels side by side, and returns the height at which they end.
-func (d Forest) panels(c *Canvas, panels []int, shown, rest []ForestRow) float64 {
+// panels draws the rows in n panels side by side, from the first, and returns the height at which they end.
+func (d Forest) panels(c *Canvas, first, n int, shown, rest []ForestRow) float64 {
 	names, notes := 0.0, TextWidth(d.Notes, TickSize)
 	for _, r := range shown {
 		names = max(names, TextWidth(r.Name, TickSize))
@@ -94,15 +90,15 @@ func (d Forest) panels(c *Canvas, panels []int, shown, rest []ForestRow) float64
 	}
 	names = min(names, forestNames, 0.25*c.width)
 	left := Margin + max(names+notes+16, TextWidth(d.others(rest), TickSize)) + 10
-	wide := (c.width - Margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
+	wide := (c.width - Margin - 10 - left - forestGap*float64(n-1)) / float64(n)
 	height := float64(len(shown))*intervalRow + 8
 	if rest != nil {
 		height += forestStrip + 8
 	}
 	end := 0.0
-	for i, p := range panels {
+	for p := first; p < first+n; p++ {
 		panel, x := d.Panels[p], d.span(p, shown)
-		from := left + float64(i)*(wide+forestGap)
+		from := left + float64(p-first)*(wide+forestGap)
 		a := Horizontal(x.lo, x.hi, from, from+wide)
 		end = max(end, a.drawX(c, panel.Label, 0, height))
 		c.dashed(Point{a.Pixel(panel.Reference), 0}, Point{a.Pixel(panel.Reference), height})
@@ -163,12 +159,8 @@ func (d Forest) others(rest []ForestRow) string {
 
 // legend has an entry for every group that has rows.
 func (d Forest) legend() (list []key) {
-	have := map[int]bool{}
-	for _, r := range d.Rows {
-		have[r.Group] = true
-	}
 	for i, g := range d.Groups {
-		if have[i] {
+		if slices.ContainsFunc(d.Rows, func(r ForestRow) bool { return r.Group == i }) {
 			list = append(list, rowKey(g, Series(i)))
 		}
 	}

@@ -58,10 +58,9 @@ func (f Frame) Place(x, y float64) Point { return Point{f.X.Pixel(x), f.Y.Pixel(
 // panel.
 func (f Frame) diagonal(c *Canvas) {
 	lo, hi := max(f.X.Lo, f.Y.Lo), min(f.X.Hi, f.Y.Hi)
-	if lo >= hi {
-		return
+	if lo < hi {
+		c.dashed(f.Place(lo, lo), f.Place(hi, hi))
 	}
-	c.dashed(f.Place(lo, lo), f.Place(hi, hi))
 }
 
 // level draws a dashed line at a height.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Rank is the index of one process among Count, from 0.
@@ -23,8 +25,10 @@ var ErrRank = errors.New("expected INDEX/COUNT, such as 0/5 for the first of fiv
 // most is the maximum number of processes.
 const most = 1_000_000
 
-// sources are the variables that launchers set: the index, and the number of processes if there is one.
-var sources = []struct{ index, count string }{
+// variables are the environment variables that a launcher sets: the index, and the number of processes if there is one.
+type variables struct{ index, count string }
+
+var sources = []variables{
 	{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"},
 	{"JOB_COMPLETION_INDEX", ""},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -57,7 +61,7 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 		}
 		i, err := number(text)
 		if err != nil {
-			return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 0", s.index, text)
+			return Rank{}, fmt.Errorf("%s: expected a whole number from 0, found %q", s.index, text)
 		}
 		n, size := 0, getenv(s.count)
 		switch {
@@ -66,15 +70,15 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 				return Rank{}, fmt.Errorf("%q: %w", "auto/"+count, ErrRank)
 			}
 		case s.count == "":
-			return Rank{}, fmt.Errorf("%s is %d, but no variable says of how many: give the number, such as auto/5", s.index, i)
+			return Rank{}, fmt.Errorf("%s is %d, but no variable gives the number of processes: specify it, such as auto/5", s.index, i)
 		case size == "":
-			return Rank{}, fmt.Errorf("%s is %d, but %s is not set: give the number, such as auto/5", s.index, i, s.count)
+			return Rank{}, fmt.Errorf("%s is %d, but %s is not set: specify the number of processes, such as auto/5", s.index, i, s.count)
 		default:
 			if n, err = number(size); err != nil {
-				return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 1", s.count, size)
+				return Rank{}, fmt.Errorf("%s: expected a whole number from 1, found %q", s.count, size)
 			}
 			if least := getenv("SLURM_ARRAY_TASK_MIN"); s.count == "SLURM_ARRAY_TASK_COUNT" && least != "" && least != "0" {
-				return Rank{}, fmt.Errorf("the array of Slurm starts at %s: expected 0, as in --array=0-%d, or the number of processes as well, such as auto/5", least, n-1)
+				return Rank{}, fmt.Errorf("the Slurm array starts at %s: expected 0, as in --array=0-%d; otherwise specify the number of processes, such as auto/5", least, n-1)
 			}
 		}
 		r, err := check(i, n, fmt.Sprintf("%s is %d of %d", s.index, i, n))
@@ -82,16 +86,13 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 		case err != nil:
 			return Rank{}, err
 		case from != "" && r != found:
-			return Rank{}, fmt.Errorf("%s says %v, %s says %v: give the rank itself", from, found, s.index, r)
+			return Rank{}, fmt.Errorf("%s gives %v, but %s gives %v: specify the rank", from, found, s.index, r)
 		}
 		found, from = r, s.index
 	}
 	if from == "" {
-		var names []string
-		for _, s := range sources {
-			names = append(names, s.index)
-		}
-		return Rank{}, fmt.Errorf("none of %s is set: give the rank itself, such as 0/5", strings.Join(names, ", "))
+		names := words.Each(sources, func(s variables) string { return s.index })
+		return Rank{}, fmt.Errorf("none of %s is set: specify the rank, such as 0/5", strings.Join(names, ", "))
 	}
 	return found, nil
 }
@@ -108,9 +109,9 @@ func number(text string) (int, error) {
 func check(i, n int, what string) (Rank, error) {
 	switch {
 	case n < 1 || n > most:
-		return Rank{}, fmt.Errorf("%s: expected from 1 to %d processes", what, most)
+		return Rank{}, fmt.Errorf("%s: expected 1 to %d processes", what, most)
 	case i >= n:
-		return Rank{}, fmt.Errorf("%s: the first of %d is 0, the last %d", what, n, n-1)
+		return Rank{}, fmt.Errorf("%s: expected an index from 0 to %d", what, n-1)
 	}
 	return Rank{i, n}, nil
 }

@@ -79,20 +79,18 @@ func (f *File) header(data string) ([]byte, error) {
 	meta := map[string]string{dataSum: data, headerSum: ""}
 	for k, v := range f.Metadata {
 		if _, ours := meta[k]; ours {
-			return nil, fmt.Errorf("safetensors: metadata key %q is taken", k)
+			return nil, fmt.Errorf("safetensors: metadata key %q is reserved", k)
 		}
 		meta[k] = v
 	}
 	var b bytes.Buffer
 	b.WriteString(`{"__metadata__":`)
-	if err := writeJSON(&b, meta); err != nil {
-		return nil, err
-	}
+	writeJSON(&b, meta)
 	seen := map[string]bool{"__metadata__": true}
 	at := 0
 	for _, t := range f.Tensors {
 		if seen[t.Name] {
-			return nil, fmt.Errorf("safetensors: two tensors are called %q", t.Name)
+			return nil, fmt.Errorf("safetensors: duplicate tensor %q", t.Name)
 		}
 		seen[t.Name] = true
 		if n, ok := product(t.Shape); !ok || n != len(t.Values) {
@@ -100,14 +98,10 @@ func (f *File) header(data string) ([]byte, error) {
 		}
 		end := at + 4*len(t.Values)
 		b.WriteByte(',')
-		if err := writeJSON(&b, t.Name); err != nil {
-			return nil, err
-		}
+		writeJSON(&b, t.Name)
 		b.WriteByte(':')
 		shape := append([]int{}, t.Shape...) // never null
-		if err := writeJSON(&b, entry{"F32", shape, []int64{int64(at), int64(end)}}); err != nil {
-			return nil, err
-		}
+		writeJSON(&b, entry{"F32", shape, []int64{int64(at), int64(end)}})
 		at = end
 	}
 	b.WriteByte('}')
@@ -133,15 +127,13 @@ func seal(header []byte) []byte {
 	return bytes.Replace(header, []byte(empty), []byte(full), 1)
 }
 
-// writeJSON writes v without escaping HTML.
-func writeJSON(b *bytes.Buffer, v any) error {
+// writeJSON writes v without escaping HTML. Strings and numbers, of which v consists, always have an
+// encoding.
+func writeJSON(b *bytes.Buffer, v any) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("safetensors: %w", err)
-	}
+	_ = enc.Encode(v)
 	b.Truncate(b.Len() - 1) // the line feed
-	return nil
 }
 
 func writeValues(w io.Writer, tensors []Tensor) error {
@@ -178,7 +170,7 @@ var (
 	ErrCorrupt = errors.New("the file is corrupt")
 	// ErrForeign means that the file has another format, or was written by
 	// another program.
-	ErrForeign = errors.New("the file is of another kind")
+	ErrForeign = errors.New("the file has another format")
 )
 
 // ReadFile reads the file at path. Its errors contain the path.
@@ -215,7 +207,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 	n := binary.LittleEndian.Uint64(head[:])
 	switch {
 	case n < 2 || n > 100<<20: // the limit of the format
-		return nil, fmt.Errorf("%w: it begins with %q, and a safetensors file with the length of its header", ErrForeign, head)
+		return nil, fmt.Errorf("%w: expected the length of a header, found %q", ErrForeign, head)
 	case int64(n) > size-8:
 		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d, or not a safetensors file", ErrTruncated, n, size)
 	}
@@ -223,7 +215,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 	if _, err := io.ReadFull(r, header); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
 	}
-	meta, parts, want, err := parse(header, size-8-int64(n))
+	meta, tensors, want, err := parse(header, size-8-int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -232,20 +224,18 @@ func Read(r io.Reader, size int64) (*File, error) {
 		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-		return nil, fmt.Errorf("%w: the checksum of the values is %x, not %s", ErrCorrupt, sum, want)
+		return nil, fmt.Errorf("%w: expected checksum %s of the values, found %x", ErrCorrupt, want, sum)
 	}
 	f := &File{Metadata: meta}
-	for _, p := range parts {
-		p.Values = make([]float32, (p.end-p.begin)/4)
-		if _, err := binary.Decode(data[p.begin:p.end], binary.LittleEndian, p.Values); err != nil {
-			return nil, err
-		}
-		f.Tensors = append(f.Tensors, p.Tensor)
+	for _, t := range tensors {
+		t.Values = make([]float32, (t.end-t.begin)/4)
+		_, _ = binary.Decode(data[t.begin:t.end], binary.LittleEndian, t.Values) // they have the same size
+		f.Tensors = append(f.Tensors, t.Tensor)
 	}
 	return f, nil
 }
 
-// part is a tensor without its values, and the range of its bytes in the data of
+// tensor is a tensor without its values, and the range of its bytes in the data of
 // all tensors.
 type tensor struct {
 	Tensor
@@ -255,10 +245,10 @@ type tensor struct {
 // parse parses a header for a data section of the given size. It returns the
 // metadata, the tensors in the order of their data, and the stated checksum of the
 // data.
-func parse(header []byte, size int64) (meta map[string]string, parts []tensor, sum string, err error) {
+func parse(header []byte, size int64) (meta map[string]string, tensors []tensor, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil, nil, "", fmt.Errorf("%w: no JSON object at byte 8 where a safetensors file has one", ErrForeign)
+		return nil, nil, "", fmt.Errorf("%w: expected a JSON object at byte 8", ErrForeign)
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -281,16 +271,16 @@ func parse(header []byte, size int64) (meta map[string]string, parts []tensor, s
 	delete(meta, headerSum)
 	delete(meta, dataSum)
 	for name, text := range raw {
-		p, err := newTensor(name, text, size)
+		t, err := newTensor(name, text, size)
 		if err != nil {
 			return nil, nil, "", err
 		}
-		parts = append(parts, p)
+		tensors = append(tensors, t)
 	}
-	return meta, parts, sum, arrange(parts, size)
+	return meta, tensors, sum, arrange(tensors, size)
 }
 
-// newPart parses the header entry of one tensor.
+// newTensor parses the header entry of one tensor.
 func newTensor(name string, text []byte, size int64) (tensor, error) {
 	var e entry
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -309,17 +299,17 @@ func newTensor(name string, text []byte, size int64) (tensor, error) {
 
 // arrange sorts tensors by position, and returns an error if there are gaps,
 // overlaps or bytes after the last.
-func arrange(parts []tensor, size int64) error {
-	slices.SortFunc(parts, func(a, b tensor) int {
+func arrange(tensors []tensor, size int64) error {
+	slices.SortFunc(tensors, func(a, b tensor) int {
 		// An empty tensor precedes a nonempty one.
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
 	})
 	end := int64(0)
-	for _, p := range parts {
-		if p.begin != end {
-			return fmt.Errorf("%w: tensor %q begins at byte %d, not %d", ErrCorrupt, p.Name, p.begin, end)
+	for _, t := range tensors {
+		if t.begin != end {
+			return fmt.Errorf("%w: tensor %q begins at byte %d, not %d", ErrCorrupt, t.Name, t.begin, end)
 		}
-		end = p.end
+		end = t.end
 	}
 	if end != size {
 		return fmt.Errorf("%w: %d bytes after the last tensor", ErrCorrupt, size-end)
@@ -332,7 +322,7 @@ func checkSeal(text []byte, sum string) error {
 	full, _ := json.Marshal(sum)
 	open := bytes.Replace(text, append([]byte(`"`+headerSum+`":`), full...), []byte(empty), 1)
 	if got := sha256.Sum256(open); hex.EncodeToString(got[:]) != sum {
-		return fmt.Errorf("%w: the checksum of the header is %x, not %s", ErrCorrupt, got, sum)
+		return fmt.Errorf("%w: expected checksum %s of the header, found %x", ErrCorrupt, sum, got)
 	}
 	return nil
 }

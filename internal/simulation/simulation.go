@@ -3,12 +3,16 @@
 package simulation
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 
 	"credence/dataset"
+	"credence/internal/atomicfile"
 	"credence/internal/rng"
 	"credence/mixture"
 )
@@ -51,10 +55,7 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 	s := &Simulation{Design: d}
 	for i := range items {
 		r := rand.New(rng.New(seed, "study."+string(d), uint64(i)))
-		x, err := d.place(r)
-		if err != nil {
-			return nil, err
-		}
+		x := d.place(r)
 		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, err
@@ -74,19 +75,17 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 	return s, nil
 }
 
+// PaperVariance is the variance of each of the Gaussians of Paper.
 const PaperVariance = 0.7
 
 // place draws where an item lies.
-func (d Design) place(r *rand.Rand) ([2]float64, error) {
-	switch d {
-	case Paper:
-		c := [4][2]float64{{-2, 2}, {2, -2}, {2, 2}, {-2, -2}}[r.IntN(4)]
-		sd := math.Sqrt(PaperVariance)
-		return [2]float64{c[0] + sd*r.NormFloat64(), c[1] + sd*r.NormFloat64()}, nil
-	case Spread:
-		return [2]float64{r.NormFloat64(), r.NormFloat64()}, nil
+func (d Design) place(r *rand.Rand) [2]float64 {
+	center, sd := [2]float64{}, 1.0
+	if d == Paper {
+		center = [4][2]float64{{-2, 2}, {2, -2}, {2, 2}, {-2, -2}}[r.IntN(4)]
+		sd = math.Sqrt(PaperVariance)
 	}
-	return [2]float64{}, fmt.Errorf("design %q is not one of %v", d, Designs)
+	return [2]float64{center[0] + sd*r.NormFloat64(), center[1] + sd*r.NormFloat64()}
 }
 
 // Dist returns the true distribution of the probability of class 0 at x.
@@ -104,7 +103,7 @@ func (d Design) Dist(x [2]float64) (*mixture.Beta, error) {
 		total := math.Exp(1 + 1.5*x[1])
 		a, b = mean*total, total/(1+math.Exp(1.5*x[0]))
 	default:
-		return nil, fmt.Errorf("design %q is not one of %v", d, Designs)
+		return nil, fmt.Errorf("expected one of the designs %v, found %q", Designs, d)
 	}
 	return mixture.NewBeta([]float64{1}, []float64{a}, []float64{b})
 }
@@ -123,11 +122,8 @@ func logBump(x, c [2]float64) float64 {
 // Dataset returns the sample as data, with the probabilities as truth.
 func (s *Simulation) Dataset() *dataset.Dataset {
 	ds := &dataset.Dataset{
-		Classes: []string{"0", "1"},
-		Features: []dataset.Feature{
-			{Name: "x1", Kind: dataset.Numeric},
-			{Name: "x2", Kind: dataset.Numeric},
-		},
+		Classes:  []string{"0", "1"},
+		Features: []dataset.Feature{{Name: "x1", Kind: dataset.Numeric}, {Name: "x2", Kind: dataset.Numeric}},
 	}
 	rows := &dataset.Memory{N: len(s.X), W: 2}
 	for i, x := range s.X {
@@ -146,4 +142,37 @@ func (s *Simulation) Truth() []float64 {
 		t = append(t, p, s.Q[i])
 	}
 	return t
+}
+
+// WriteFiles writes a sample as the CSV files that credence reads, items, votes
+// and, if requested, the truth, with names that begin with prefix.
+func (s *Simulation) WriteFiles(folder, prefix string, truth bool) error {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	items, votes, p := [][]string{{"item", "x1", "x2"}}, [][]string{{"item", "label"}}, [][]string{{"item", "0", "1"}}
+	for i, x := range s.X {
+		id := strconv.Itoa(i)
+		items = append(items, []string{id, number(float64(float32(x[0]))), number(float64(float32(x[1])))})
+		p = append(p, []string{id, number(s.P[i]), number(1 - s.P[i])})
+		for class, n := range s.Votes[i] {
+			for range n {
+				votes = append(votes, []string{id, strconv.Itoa(class)})
+			}
+		}
+	}
+	files := []struct {
+		name string
+		rows [][]string
+	}{{"items", items}, {"votes", votes}, {"truth", p}}
+	if !truth {
+		files = files[:2]
+	}
+	for _, f := range files {
+		err := atomicfile.Write(filepath.Join(folder, prefix+f.name+".csv"), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(f.rows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

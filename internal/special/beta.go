@@ -54,21 +54,13 @@ const quadratureMin = 20000
 
 // NewBeta prepares Beta(a, b), a, b > 0 and finite.
 func NewBeta(a, b float64) Beta {
-	var d Beta
-	d.Init(a, b)
-	return d
-}
-
-// Init sets d to the distribution Beta(a, b).
-func (d *Beta) Init(a, b float64) {
-	d.A, d.B = a, b
-	d.sum = a + b
+	d := Beta{A: a, B: b, sum: a + b}
 	t := d.sum - a
 	d.sumLow = (a - (d.sum - t)) + (b - t)
 	d.atPeak = d.sum > peakSum && min(a, b) >= stirlingMin
 	if d.atPeak {
 		d.peak = 0.5*math.Log(a*(b/d.sum)) - halfLog2Pi - (stirling(a) + stirling(b) - stirling(d.sum))
-		return
+		return d
 	}
 	d.logBeta = LogBeta(a, b)
 	if a < 1 {
@@ -77,6 +69,7 @@ func (d *Beta) Init(a, b float64) {
 	if b < 1 {
 		d.logBBeta = logABeta(b, a, d.logBeta)
 	}
+	return d
 }
 
 // logABeta returns ln(a B(a, b)) = ln Γ(1+a) + ln Γ(b) − ln Γ(a+b), which is of

@@ -74,15 +74,12 @@ func point(x, y float64) Point {
 // AtLogit returns the point whose logit, ln(x/(1−x)), is z. Far out in the
 // tails x or y underflows to zero while its logarithm stays right.
 func AtLogit(z float64) Point {
-	if z <= 0 {
-		e := math.Exp(z)
-		y := 1 / (1 + e)
-		l := log1pSmall(e)
-		return Point{e * y, y, z - l, -l}
-	}
-	e := math.Exp(-z)
+	e := math.Exp(-math.Abs(z))
 	x := 1 / (1 + e)
 	l := log1pSmall(e)
+	if z <= 0 {
+		return Point{e * x, x, z - l, -l}
+	}
 	return Point{x, e * x, -l, -z - l}
 }
 
@@ -219,45 +216,41 @@ func (w *LogitWindow) find(mode, for0, for1, flat, drop float64) {
 	w.Top = min(max(int(top+0.5), 0), last)
 
 	end := max(int(float64(g.Middle)+(min(mode, 0)-flat)/g.Step), 0)
-	a, b := w.A, w.B+for0
-	lo, best := w.Top, math.Inf(-1)
-	for ; lo > end; lo -= logitStride {
-		x := a*g.LogP[lo] + b*g.LogQ[lo]
-		if x < best-drop {
-			break
-		}
-		best = max(best, x)
-	}
+	lo := g.follow(w.Top, end, -logitStride, w.A, w.B+for0, drop)
 	w.Lo = max(lo, min(end, w.Top))
 	if lo <= end {
-		w.Zero, w.ZeroSlope = series(w.A * g.Step)
-		w.ZeroSlope *= g.Step
+		w.Zero, w.ZeroSlope = series(w.A, g.Step)
 	}
 
 	end = min(int(float64(g.Middle)+(max(mode, 0)+flat)/g.Step), last)
-	a, b = w.A+for1, w.B
-	hi, best := w.Top, math.Inf(-1)
-	for ; hi < end; hi += logitStride {
-		x := a*g.LogP[hi] + b*g.LogQ[hi]
+	hi := g.follow(w.Top, end, logitStride, w.A+for1, w.B, drop)
+	w.Hi = min(hi, max(end, w.Top))
+	if hi >= end {
+		w.One, w.OneSlope = series(w.B, g.Step)
+	}
+}
+
+// follow returns the first node, from a node towards end in the given steps, at which the density of Beta(a, b) has
+// fallen by drop from its largest value on the way, or a node at or beyond end.
+func (g *LogitGrid) follow(node, end, step int, a, b, drop float64) int {
+	best := math.Inf(-1)
+	for ; (end-node)*step > 0; node += step {
+		x := a*g.LogP[node] + b*g.LogQ[node]
 		if x < best-drop {
 			break
 		}
 		best = max(best, x)
 	}
-	w.Hi = min(hi, max(end, w.Top))
-	if hi >= end {
-		w.One, w.OneSlope = series(w.B * g.Step)
-		w.OneSlope *= g.Step
-	}
+	return node
 }
 
-// series returns e^−x + e^−2x + …, and the derivative of its logarithm.
-func series(x float64) (sum, slope float64) {
-	e := math.Expm1(x)
+// series returns e^−x + e^−2x + … at x = a·step, and the derivative of its logarithm with respect to a.
+func series(a, step float64) (sum, slope float64) {
+	e := math.Expm1(a * step)
 	if math.IsInf(e, 1) {
 		return 0, 0
 	}
-	return 1 / e, -(1 + 1/e)
+	return 1 / e, -(1 + 1/e) * step
 }
 
 // Nodes returns the number of weights.

@@ -17,14 +17,12 @@ import (
 // where ρ(t) ≈ xyt²/2 is convex and its leading terms never cancel when written
 // with whichever of x, y is smaller.
 func quadratureRatio(a, b, x, y, l float64) float64 {
-	s := a + b
+	s, sign, smaller := a+b, 1.0, y
 	if x <= 0.5 {
-		return tailIntegral(l, s*x*y, func(t float64) float64 {
-			return -l*t - s*(log1pmx(x*math.Expm1(-t))+x*expm1mx(-t))
-		})
+		sign, smaller = -1, x
 	}
 	return tailIntegral(l, s*x*y, func(t float64) float64 {
-		return -l*t - s*(log1pmx(y*math.Expm1(t))+y*expm1mx(t))
+		return -l*t - s*(log1pmx(smaller*math.Expm1(sign*t))+smaller*expm1mx(sign*t))
 	})
 }
 

@@ -21,11 +21,11 @@ import (
 // arrowTable reads an Arrow stream, one message at a time.
 type arrowTable struct {
 	ctx context.Context
-	rowBase
+	base
 	r      *bufio.Reader
 	leaves []arrowLeaf
 	fields int // nodes per message, one for each field
-	parts  int // buffers per message
+	slots  int // buffers per message
 
 	body    []byte   // of the present message
 	buffers [][]byte // in body
@@ -59,17 +59,17 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 
 // newArrow reads the schema of a stream.
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
-	t := &arrowTable{ctx: ctx, rowBase: newRowBase(file), r: r, memory: memory}
+	t := &arrowTable{ctx: ctx, base: newRows(file), r: r, memory: memory}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
 	kind, header, err := t.message()
 	if err == io.EOF || err == nil && kind != arrowSchema {
-		return nil, t.malformed("it does not begin with a schema")
+		return nil, t.malformed("expected a schema as the first message")
 	}
 	if err != nil {
 		return nil, err
 	}
 	if header.int16(0) != 0 {
-		return nil, t.malformed("numbers have the highest byte first")
+		return nil, t.malformed("big-endian numbers are not supported")
 	}
 	for _, field := range header.tables(1) {
 		if err := t.add(field, "", nil, 0); err != nil {
@@ -84,11 +84,11 @@ func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (
 }
 
 func (t *arrowTable) malformed(format string, args ...any) error {
-	return fault.Malformed(t.file, "the Arrow stream is not read: "+format, args...)
+	return fault.Malformed(t.file, "cannot read the Arrow stream: "+format, args...)
 }
 
 func (t *arrowTable) damaged() error {
-	return fault.Malformed(t.file, "the Arrow stream is damaged, or cut short, after %s", words.Plural(t.line, "row"))
+	return fault.Malformed(t.file, "the Arrow stream is damaged or truncated after %s", words.Plural(t.line, "row"))
 }
 
 // message reads a message, and returns its kind and header. Its body is in t.body. At the end it returns io.EOF.
@@ -153,20 +153,20 @@ func (t *arrowTable) batch() error {
 		return err
 	}
 	if kind != arrowBatch {
-		return t.malformed("a message of kind %d instead of values", kind)
+		return t.malformed("expected values, found a message of kind %d", kind)
 	}
 	if _, compressed := header.table(3); compressed {
-		return t.malformed("its values are compressed: write it without compression")
+		return t.malformed("compressed values are not supported: write it without compression")
 	}
 	f := header.buffer
 	rows := header.int64(0)
 	nodes, fields := header.vector(1, 16)
-	places, parts := header.vector(2, 16)
-	if f.damaged || rows < 0 || rows > 1<<31-1 || fields != t.fields || parts != t.parts {
+	places, slots := header.vector(2, 16)
+	if f.damaged || rows < 0 || rows > 1<<31-1 || fields != t.fields || slots != t.slots {
 		return t.damaged()
 	}
 	t.buffers = t.buffers[:0]
-	for i := range parts {
+	for i := range slots {
 		from, size := f.int64(places+16*i), f.int64(places+16*i+8)
 		if from < 0 || size < 0 || from > int64(len(t.body)) || size > int64(len(t.body))-from {
 			return t.damaged()

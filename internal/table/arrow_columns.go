@@ -58,25 +58,25 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 
 // add adds the columns of a field. prefix has the names of the structures around it, above their validity bitmaps.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
-	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
+	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.slots, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
-		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
+		return t.malformed("column %s is dictionary-encoded, which is not supported: write plain values", strconv.Quote(l.name))
 	}
 	buffers, ok := arrowBuffers[l.typ]
 	switch {
 	case field.buffer.damaged:
 		return t.damaged()
 	case !ok:
-		return t.malformed("column %s has a type (%d) that is not known", strconv.Quote(l.name), l.typ)
+		return t.malformed("column %s has the unknown type %d", strconv.Quote(l.name), l.typ)
 	case depth > arrowDeepest, t.fields == arrowMostFields:
-		return t.malformed("more than %d fields, or fields more than %d deep within others", arrowMostFields, arrowDeepest)
+		return t.malformed("more than %d fields, or fields nested deeper than %d levels", arrowMostFields, arrowDeepest)
 	}
 	// Fields may share the strings they refer to, so a few bytes could define many long names.
 	if err := t.Keep(len(l.name)); err != nil {
 		return err
 	}
 	t.fields++
-	t.parts += buffers
+	t.slots += buffers
 	if buffers > 0 {
 		l.valid = append(slices.Clone(above), l.first)
 	}
@@ -126,10 +126,10 @@ func (l *arrowLeaf) describe(details flatTable) {
 	case arrowFixedList:
 		l.size = details.int32(0, 0)
 	case arrowInterval, arrowFixedBinary, arrowMap:
-		l.unread = errors.New("values of its type are not read")
+		l.unread = errors.New("values of its type are not supported")
 	}
 	if widths := arrowWidths[l.typ]; widths != nil && !slices.Contains(widths, l.width) || l.size < 0 || l.size > arrowMostListItems {
-		l.unread = errors.New("values of its type are not read")
+		l.unread = errors.New("values of its type are not supported")
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 		return
 	}
 	if len(inner) != 1 || inner[0].node != l.node+1 {
-		l.unread = errors.New("lists of structures are not read")
+		l.unread = errors.New("lists of structures are not supported")
 		return
 	}
 	e := inner[0]
@@ -151,9 +151,9 @@ func (l *arrowLeaf) setElement(inner []arrowLeaf) {
 	case e.unread != nil:
 		l.unread = e.unread
 	case e.element != nil:
-		l.unread = errors.New("lists of lists are not read")
+		l.unread = errors.New("lists of lists are not supported")
 	case e.texts:
-		l.unread = errors.New("lists of text are not read")
+		l.unread = errors.New("lists of text are not supported")
 	}
 }
 
@@ -205,13 +205,13 @@ func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
 }
 
-// bitSet reports whether bit i is set. An empty bitmap means that all are.
-func bitSet(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
+// bitSet reports whether bit i is set.
+func bitSet(bits []byte, i int) bool { return bits[i/8]>>(i%8)&1 != 0 }
 
-// has reports whether row i has a value, not a null.
+// has reports whether row i has a value, not a null. An empty bitmap means that all have.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
 	for _, b := range l.valid {
-		if !bitSet(buffers[b], i) {
+		if len(buffers[b]) > 0 && !bitSet(buffers[b], i) {
 			return false
 		}
 	}
@@ -232,7 +232,9 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 		}
 		c.Vec = c.Vec[:0]
 		for j := from; j < to; j++ {
-			c.Vec = append(c.Vec, l.element.number(buffers, int(j)))
+			var one Cell
+			l.element.cell(buffers, int(j), &one)
+			c.Vec = append(c.Vec, listNumber(&one))
 		}
 		if to > from {
 			c.Kind = VectorCell
@@ -244,25 +246,10 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 			c.Text = unsafe.String(&buffers[l.first+2][from], to-from)
 		}
 	case l.typ == arrowBool:
-		c.Kind, c.Text = TextCell, strconv.FormatBool(buffers[l.first+1][i/8]>>(i%8)&1 != 0)
+		c.Kind, c.Text = TextCell, strconv.FormatBool(bitSet(buffers[l.first+1], i))
 	default:
 		l.scalar(buffers[l.first+1][i*l.width:][:l.width], c)
 	}
-}
-
-// number returns element i of a list.
-func (l *arrowLeaf) number(buffers [][]byte, i int) float32 {
-	if !l.has(buffers, i) {
-		return float32(math.NaN())
-	}
-	b := buffers[l.first+1]
-	if l.typ == arrowBool {
-		return float32(b[i/8] >> (i % 8) & 1)
-	}
-	var one Cell
-	l.scalar(b[i*l.width:][:l.width], &one)
-	x, _ := one.Number(false)
-	return float32(x)
 }
 
 // scalar sets a cell to a number.

@@ -53,7 +53,7 @@ func TestArrowTypes(t *testing.T) {
 		"i32": "#-2147483648 #0 #7", "u64": `"18446744073709551615" #0 #5`, "half": "0.5 -2 -", "f32": "0.25 - 1.5", "f64": "0.1 NaN -",
 		"flag": `"true" - "false"`, "price": "-1.25 - 12345.5", "day": "#2 - #-1", "at": "#1000001 - #2", "none": "- - -",
 		"list": "[1 NaN] - -", "whole": "[1] [2 3] -", "pair": "[1 2] - [5 6]", "s.x": "1.5 - -", "s.y": `"u" - "v"`,
-		"words": "lists of text are not read", "map": "values of its type are not read", "last": "1 2 3",
+		"words": "lists of text are not supported", "map": "values of its type are not supported", "last": "1 2 3",
 	}
 	got := map[string][]string{}
 	err = Records(t.Context(), table, func(rec []Cell) error {
@@ -190,7 +190,7 @@ func TestArrowDamaged(t *testing.T) {
 	if _, err := arrowOf(t, long); err == nil {
 		t.Error("metadata of 2 GB are read")
 	}
-	if _, err := arrowOf(t, append(slices.Clone(arrowMark), 0, 0, 0, 0)); err == nil || !strings.Contains(err.Error(), "does not begin with a schema") {
+	if _, err := arrowOf(t, append(slices.Clone(arrowMark), 0, 0, 0, 0)); err == nil || !strings.Contains(err.Error(), "expected a schema as the first message") {
 		t.Error(err)
 	}
 	if _, err := NewArrowWriter(io.Discard, []ParquetColumn{{"a", ParquetText}, {"a", ParquetText}}); err == nil {

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,18 @@ const (
 	MissingCell = record.MissingCell
 )
 
+// listNumber returns a cell as an element of a list of numbers: NaN if it is missing, and 1 or 0 for true or false.
+func listNumber(c *Cell) float32 {
+	switch {
+	case c.Kind == MissingCell:
+		return float32(math.NaN())
+	case c.Kind == TextCell && c.Text == "true":
+		return 1
+	}
+	x, _ := c.Number(false) // 0 if it is not a number
+	return float32(x)
+}
+
 // Common spellings of a missing value, in addition to an empty cell: in votes, and in
 // features.
 var (
@@ -36,11 +49,11 @@ func IsDate(s string) bool {
 		s = s[:at]
 	}
 	for _, sep := range []string{"-", "/", "."} {
-		part := strings.Split(s, sep)
-		if len(part) != 3 {
+		fields := strings.Split(s, sep)
+		if len(fields) != 3 {
 			continue
 		}
-		for i, p := range part {
+		for i, p := range fields {
 			if p == "" || !digits(p) || len(p) > 2 && !(len(p) == 4 && i != 1) {
 				return false
 			}

@@ -78,7 +78,7 @@ func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) 
 	}
 	src = readCloser{buf, src}
 	raw := &counter{r: fault.Reader(ctx, src)}
-	t := &csvTable{base: base{file: file, src: src, kept: "what is kept of the rows up to line %d"}}
+	t := &csvTable{base: base{file: file, src: src, kept: "keeping the rows up to line %d"}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
 	if err := t.start(raw, opts.Comma); err != nil {
 		src.Close()
@@ -93,7 +93,7 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 		return err
 	}
 	if bytes.IndexByte(head[:len(head)-1], '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
-		return &fault.Error{File: t.file, Msg: "its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as \"CSV UTF-8\""}
+		return &fault.Error{File: t.file, Msg: "lines end in carriage returns only: save the file with line feeds, in a spreadsheet as \"CSV UTF-8\""}
 	}
 	if c, n := declared(head); c != 0 {
 		head = head[n:]
@@ -119,7 +119,7 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 func (t *csvTable) header() error {
 	rec, err := t.r.Read()
 	if err == io.EOF {
-		return &fault.Error{File: t.file, Msg: "there is no header"}
+		return &fault.Error{File: t.file, Msg: "no header"}
 	}
 	if err != nil {
 		return t.parseError(err)
@@ -152,7 +152,7 @@ func (t *csvTable) header() error {
 }
 
 // saveUTF8 explains how to fix a text in another encoding.
-const saveUTF8 = `save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`
+const saveUTF8 = `save it as "CSV UTF-8" in a spreadsheet, or convert it, for example with iconv`
 
 // declared returns the separator in a first line such as "sep=;", which Excel
 // writes and hides, and the length of that line.
@@ -223,8 +223,9 @@ func (t *csvTable) take() csvRecord {
 	}
 	if len(t.blanks) > 0 {
 		first := &t.blanks[0]
-		r := first.next()
-		if first.n == 0 {
+		r := csvRecord{fields: make([]string, first.fields), line: first.line}
+		first.line++
+		if first.n--; first.n == 0 {
 			t.blanks = t.blanks[1:]
 		}
 		return r
@@ -272,9 +273,9 @@ func (t *csvTable) Next() ([]Cell, error) {
 		for i := len(rec); i < len(t.cells); i++ {
 			t.cells[i] = Cell{Kind: MissingCell}
 		}
-		msg := fmt.Sprintf("%s, but the header has %d", words.Plural(len(rec), "field"), len(t.names))
+		msg := fmt.Sprintf("expected %s, as in the header, found %d", words.Plural(len(t.names), "field"), len(rec))
 		if t.returned == 1 && len(rec) == len(t.names)+1 {
-			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
+			msg += ": if the first field is a row name, as R writes it, name that column (col.names = NA) or omit it (row.names = FALSE)"
 		}
 		return t.cells, &fault.Error{File: t.file, Line: t.line, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}
 	}
@@ -286,9 +287,6 @@ func (t *csvTable) Next() ([]Cell, error) {
 var ErrRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e
-	}
 	if pe, ok := errors.AsType[*csv.ParseError](err); ok {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
@@ -296,9 +294,9 @@ func (t *csvTable) parseError(err error) error {
 		case t.traits.Plain && t.names == nil:
 			msg += NoSeparator
 		case pe.Err == csv.ErrBareQuote:
-			msg = fmt.Sprintf(`character %d: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`, pe.Column)
+			msg = fmt.Sprintf(`character %d: unescaped quote ("): enclose the field in quotes and double the quotes inside it`, pe.Column)
 		case pe.Err == csv.ErrQuote && pe.StartLine != pe.Line:
-			msg = fmt.Sprintf(`character %d: the quote (") that opens on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
+			msg = fmt.Sprintf(`character %d: the quote (") opened on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
 		}
 		return &fault.Error{File: t.file, Line: t.line, Msg: msg, Err: err}
 	}
@@ -306,7 +304,7 @@ func (t *csvTable) parseError(err error) error {
 }
 
 // NoSeparator is the end of error messages about a header of one field.
-const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
+const NoSeparator = "; expected fields separated by commas, semicolons, tabs or bars, found none of them in the first line"
 
 // The size of records is limited before the CSV reader gets them, because it reads each
 // record entirely, using a multiple of its size in memory, without any limit.
@@ -365,14 +363,6 @@ func (l *recordLimit) Read(b []byte) (int, error) {
 // of fields, one per line, starting at line.
 type blanks struct {
 	line, fields, n int
-}
-
-// next removes and returns the first record.
-func (b *blanks) next() csvRecord {
-	r := csvRecord{fields: make([]string, b.fields), line: b.line}
-	b.line++
-	b.n--
-	return r
 }
 
 // counter counts the bytes read from r.

@@ -26,18 +26,18 @@ import (
 // be any number, but all are checked first, so that an incompatible file is rejected before
 // any records are returned.
 type folder struct {
-	rowBase // names are the columns in files, then those in names of subfolders
-	ctx     context.Context
-	files   []folderFile
-	own     int // number of columns in files
-	first   *parquetTable
-	now     *parquetTable // the open file; nil before the first record and between files
-	at      int           // its index
-	only    []bool        // columns to read, or nil for all
-	memory  int64
+	base   // names are the columns in files, then those in names of subfolders
+	ctx    context.Context
+	files  []folderFile
+	own    int // number of columns in files
+	first  *parquetTable
+	now    *parquetTable // the open file; nil before the first record and between files
+	at     int           // its index
+	only   []bool        // columns to read, or nil for all
+	memory int64
 }
 
-// folderPart is a file in a folder.
+// folderFile is a file in a folder.
 type folderFile struct {
 	path   string
 	keys   []string // from the names of its subfolders
@@ -79,16 +79,16 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
-	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
+	f := &folder{ctx: ctx, base: newRows(dir), memory: memory}
 	var size int64
 	// A few at a time: a file with many pages takes memory.
 	for some := range slices.Chunk(files, 64) {
-		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
-		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
+		tables, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
+		par.For(len(some), func(i int) { tables[i], sizes[i], errs[i] = readMetadata(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
-				err = f.add(path, parts[i])
+				err = f.add(path, tables[i])
 			}
 			if err != nil {
 				return nil, err
@@ -116,38 +116,38 @@ func readMetadata(ctx context.Context, path string, memory int64) (*parquetTable
 
 // add adds a file, which must have the same columns as the first.
 func (f *folder) add(path string, t *parquetTable) error {
-	part := folderFile{path: path, rows: t.Rows()}
-	if err := f.partition(&part); err != nil {
+	file := folderFile{path: path, rows: t.Rows()}
+	if err := f.partition(&file); err != nil {
 		return err
 	}
 	if f.first == nil {
 		f.first, f.own = t, len(t.names)
-		f.names = append(slices.Clone(t.names), part.keys...)
+		f.names = append(slices.Clone(t.names), file.keys...)
 	} else {
-		part.before = f.Rows()
+		file.before = f.Rows()
 	}
 	first := f.files
-	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
-		return &fault.Error{File: path, Msg: fmt.Sprintf("it lies in subfolders for [%s], but %s in such for [%s]", strings.Join(part.keys, ", "), first[0].path, strings.Join(first[0].keys, ", "))}
+	if len(first) > 0 && !slices.Equal(file.keys, first[0].keys) {
+		return &fault.Error{File: path, Msg: fmt.Sprintf("expected subfolders for [%s], as for %s, found [%s]", strings.Join(first[0].keys, ", "), first[0].path, strings.Join(file.keys, ", "))}
 	}
 	for i, name := range t.names {
 		to := slices.Index(f.names[:f.own], name)
 		if to < 0 {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q is not in %s, which has [%s]", name, f.first.file, words.Few(f.first.names))}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("unexpected column %q: %s has [%s]", name, f.first.file, words.Few(f.first.names))}
 		}
 		if found, want := t.leaves[i].kind(), f.first.leaves[to].kind(); found != want && found != "" && want != "" {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q holds %s, but in %s %s", name, found, f.first.file, want)}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q: expected %s, as in %s, found %s", name, want, f.first.file, found)}
 		} else if want == "" && found != "" {
 			f.first.leaves[to] = t.leaves[i]
 		}
-		part.to = append(part.to, to)
+		file.to = append(file.to, to)
 	}
 	for _, name := range f.names[:f.own] {
 		if !slices.Contains(t.names, name) {
-			return &fault.Error{File: path, Msg: fmt.Sprintf("no column %q, which %s has", name, f.first.file)}
+			return &fault.Error{File: path, Msg: fmt.Sprintf("expected column %q, as in %s", name, f.first.file)}
 		}
 	}
-	f.files = append(f.files, part)
+	f.files = append(f.files, file)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (f *folder) partition(p *folderFile) error {
 			value, err = url.PathUnescape(value)
 		}
 		if !ok || key == "" || err != nil {
-			return &fault.Error{File: p.path, Msg: fmt.Sprintf("it lies in the subfolder %q, whose name is not of the form key=value", name)}
+			return &fault.Error{File: p.path, Msg: fmt.Sprintf("expected a subfolder of the form key=value, found %q", name)}
 		}
 		cell := Cell{Kind: TextCell, Text: value}
 		if value == nullPartition {
@@ -200,14 +200,12 @@ func (f *folder) open() error {
 	}
 	f.now = t.(*parquetTable)
 	if names := f.now.names; len(names) != len(p.to) || f.now.Rows() != p.rows {
-		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
+		return &fault.Error{File: p.path, Msg: "the file changed while it was being read: try again once nothing writes to it"}
 	}
 	if f.only != nil {
-		var columns []int
+		columns := make([]bool, len(p.to))
 		for i, to := range p.to {
-			if f.only[to] {
-				columns = append(columns, i)
-			}
+			columns[i] = f.only[to]
 		}
 		f.now.only(columns)
 	}
@@ -225,10 +223,7 @@ func (f *folder) Next() ([]Cell, error) {
 		}
 		rec, err := f.now.Next()
 		if err == io.EOF && f.at+1 < len(f.files) {
-			err := f.now.Close()
-			f.now = nil
-			f.at++
-			if err != nil {
+			if err := f.advance(); err != nil {
 				return nil, err
 			}
 			continue
@@ -263,14 +258,18 @@ func (f *folder) skip(n int) (skipped int, err error) {
 		if skipped == n || f.at+1 == len(f.files) {
 			return skipped, nil
 		}
-		if f.now != nil {
-			if err := f.now.Close(); err != nil {
-				return skipped, err
-			}
-			f.now = nil
+		if err := f.advance(); err != nil {
+			return skipped, err
 		}
-		f.at++
 	}
+}
+
+// advance closes the open file, if any, and goes on to the next.
+func (f *folder) advance() error {
+	err := f.Close()
+	f.now = nil
+	f.at++
+	return err
 }
 
 // Rows returns the number of records.

@@ -83,7 +83,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	_, err := Open(t.Context(), dir, Options{})
-	if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf(`part-00002.snappy.parquet: column "x" holds texts, but in %s numbers`, file("part-00000.snappy.parquet"))) {
+	if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf(`part-00002.snappy.parquet: column "x": expected numbers, as in %s, found texts`, file("part-00000.snappy.parquet"))) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(file("part-00002.snappy.parquet")); err != nil {
@@ -156,20 +156,20 @@ func TestFolderMistakes(t *testing.T) {
 		{"lacks", func(dir string) {
 			good(dir, "1.parquet")
 			writeParquet(t, filepath.Join(dir, "2.parquet"), []string{"item"}, []any{"b"})
-		}, `2.parquet: no column "x", which DIR/1.parquet has`},
+		}, `2.parquet: expected column "x", as in DIR/1.parquet`},
 		{"more", func(dir string) {
 			good(dir, "1.parquet")
 			writeParquet(t, filepath.Join(dir, "2.parquet"), []string{"item", "x", "y"}, []any{"b", 2.0, 2.0})
-		}, `2.parquet: column "y" is not in DIR/1.parquet, which has [item, x]`},
+		}, `2.parquet: unexpected column "y": DIR/1.parquet has [item, x]`},
 		{"kind", func(dir string) {
 			good(dir, "1.parquet")
 			writeParquet(t, filepath.Join(dir, "2.parquet"), []string{"item", "x"}, []any{"b", true})
-		}, `2.parquet: column "x" holds true and false, but in DIR/1.parquet numbers`},
+		}, `2.parquet: column "x": expected numbers, as in DIR/1.parquet, found true and false`},
 		{"subfolder", func(dir string) { good(dir, "old/1.parquet") },
-			`1.parquet: it lies in the subfolder "old", whose name is not of the form key=value`},
+			`1.parquet: expected a subfolder of the form key=value, found "old"`},
 		{"keys", func(dir string) { good(dir, "a=1/1.parquet"); good(dir, "b=1/1.parquet") },
-			`b=1/1.parquet: it lies in subfolders for [b], but DIR/a=1/1.parquet in such for [a]`},
-		{"twice", func(dir string) { good(dir, "x=1/1.parquet") }, `column "x" is there already, as column 2`},
+			`b=1/1.parquet: expected subfolders for [a], as for DIR/a=1/1.parquet, found [b]`},
+		{"twice", func(dir string) { good(dir, "x=1/1.parquet") }, `duplicate column "x": already column 2`},
 		{"damaged", func(dir string) {
 			good(dir, "1.parquet")
 			if err := os.WriteFile(filepath.Join(dir, "2.parquet"), nil, 0o644); err != nil {

@@ -47,34 +47,28 @@ var unread = []struct {
 	extensions []string
 	advice     string
 }{
-	{[]string{".xls", ".xlsb", ".ods", ".numbers"}, "%s is not read: save it as .xlsx or as CSV UTF-8"},
-	{[]string{".npz", ".idx", ".feather", ".arrow", ".rds", ".sav", ".dta"}, "%s is not a format for tables: use CSV, TSV, .xlsx, JSON or Parquet"},
+	{[]string{".xls", ".xlsb", ".ods", ".numbers"}, "%s is not supported: save the file as .xlsx or CSV UTF-8"},
+	{[]string{".npz", ".idx", ".feather", ".arrow", ".rds", ".sav", ".dta"}, "%s is not a table format: use CSV, TSV, .xlsx, JSON or Parquet"},
 }
 
-// formatOf returns the format of an extension, or nil.
-func formatOf(extension string) *fileFormat {
-	for i := range formats {
-		if slices.Contains(formats[i].extensions, extension) {
-			return &formats[i]
+// formatOf returns the format of an extension, or one without open if there is none.
+func formatOf(extension string) (none fileFormat) {
+	for _, f := range formats {
+		if slices.Contains(f.extensions, extension) {
+			return f
 		}
 	}
-	return nil
+	return none
 }
 
 // IsTable reports whether a file is a table, judging by its name.
-func IsTable(path string) bool { return formatOf(fault.Extension(path)) != nil }
+func IsTable(path string) bool { return formatOf(fault.Extension(path)).open != nil }
 
 // IsLines reports whether a file is uncompressed text with one record per line, judging by its name.
-func IsLines(path string) bool {
-	f := formatOf(strings.ToLower(filepath.Ext(path)))
-	return f != nil && f.lines
-}
+func IsLines(path string) bool { return formatOf(strings.ToLower(filepath.Ext(path))).lines }
 
 // MayBeCollection reports whether a file may be a collection of labeled items, judging by its name.
-func MayBeCollection(path string) bool {
-	f := formatOf(fault.Extension(path))
-	return f != nil && f.votes
-}
+func MayBeCollection(path string) bool { return formatOf(fault.Extension(path)).votes }
 
 // IsParquet reports whether a file is a Parquet file, judging by its name.
 func IsParquet(name string) bool {
@@ -96,7 +90,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 		return openFolder(ctx, path, budget.Of(opts.Memory))
 	}
 	ext := fault.Extension(path)
-	if f := formatOf(ext); f != nil {
+	if f := formatOf(ext); f.open != nil {
 		return f.open(ctx, input{name: path, lines: f.lines}, opts)
 	}
 	for _, u := range unread {
@@ -162,9 +156,9 @@ func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err 
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return nil, nil, &fault.Error{File: file, Msg: "the text is UTF-16: " + saveUTF8}
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return nil, nil, fault.Malformed(file, "this is an archive, or a workbook: a workbook is read from a file called .xlsx")
+		return nil, nil, fault.Malformed(file, "expected text, found an archive: the name of a workbook must end in .xlsx")
 	case bytes.IndexByte(head, 0) >= 0:
-		return nil, nil, fault.Malformed(file, "this is not text: expected CSV, TSV or JSON")
+		return nil, nil, fault.Malformed(file, "expected CSV, TSV or JSON, found binary data")
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		head = head[3:]
@@ -185,7 +179,7 @@ func readError(file string, err error) error {
 		return e
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fault.Error{File: file, Msg: "the compressed file is cut short", Err: err}
+		return &fault.Error{File: file, Msg: "the compressed file is truncated", Err: err}
 	}
 	return fault.Of(file, err)
 }

@@ -82,18 +82,17 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.survey(); err != nil {
+	if err := t.survey(false); err != nil {
 		return nil, err
 	}
 	again, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.begin(ctx, again); err != nil {
+	if err := t.start(ctx, again); err != nil {
 		again.Close()
 		return nil, err
 	}
-	t.cells = make([]Cell, len(t.names))
 	t.flavor.notes() // drops the warnings, which the second pass repeats
 	return t, nil
 }
@@ -102,34 +101,24 @@ func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
 func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	t, err := newJSON(ctx, src, file, false, opts)
 	if err == nil {
-		if t.first, err = t.read(); err == nil {
-			err = t.add(t.first)
-		}
-		if err == io.EOF {
-			err = t.empty()
-		}
-	}
-	if err == nil {
-		t.flavor.settle(t)
-		err = checkHeader(file, 0, t.names)
+		err = t.survey(true)
 	}
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	t.src, t.cells = src, make([]Cell, len(t.names))
 	return t, nil
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
 	t := &jsonTable{base: base{file: file}, lines: lines, itemsOnly: opts.Items, at: map[string]int{}}
-	t.kept = "what is kept of the items up to line %d"
+	t.kept = "keeping the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
-	return t, t.begin(ctx, src)
+	return t, t.start(ctx, src)
 }
 
-// begin starts reading the text from src.
-func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
+// start starts reading the text from src.
+func (t *jsonTable) start(ctx context.Context, src io.ReadCloser) error {
 	raw := &counter{r: fault.Reader(ctx, src)}
 	t.meter.Read = func() int64 { return raw.n }
 	buf, _, err := plainText(raw, t.file)
@@ -141,8 +130,8 @@ func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
 	return nil
 }
 
-// survey reads all items for their columns.
-func (t *jsonTable) survey() error {
+// survey reads all items for their columns, or only the first item of a stream.
+func (t *jsonTable) survey(stream bool) error {
 	seen := map[string]int{}
 	for {
 		it, err := t.read()
@@ -155,11 +144,15 @@ func (t *jsonTable) survey() error {
 		if err != nil {
 			return err
 		}
+		if stream {
+			t.first = it
+			break
+		}
 		if t.items.shape != '{' {
 			continue
 		}
 		if line, ok := seen[it.id]; ok {
-			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("item %q is there already, on line %d", it.id, line)}
+			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("duplicate item %q: already on line %d", it.id, line)}
 		}
 		seen[it.id] = it.line
 		if err := t.meter.Keep(int64(96+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
@@ -167,14 +160,10 @@ func (t *jsonTable) survey() error {
 		}
 	}
 	if t.items.n == 0 {
-		return t.empty()
+		return &fault.Error{File: t.file, Msg: "no items"}
 	}
 	t.flavor.settle(t)
-	return checkHeader(t.file, 0, t.names)
-}
-
-func (t *jsonTable) empty() error {
-	return &fault.Error{File: t.file, Msg: "there are no items"}
+	return t.begin(0)
 }
 
 // read reads an item. The first item determines the flavor.
@@ -202,7 +191,8 @@ func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	case isLabelStudio(v):
 		return &labelStudio{file: file}, nil
 	case isLeWiDi(v, items.shape == '{'):
-		return newLeWiDi(file), nil
+		return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
+			examples: map[string]softExample{}, softClasses: map[string]bool{}}, nil
 	case isMinimal(v):
 		return &minimal{plain: plain{file: file}}, nil
 	}
@@ -245,7 +235,7 @@ func (t *jsonTable) column(f *jsonField) error {
 		t.names, t.roles, t.unread = append(t.names, f.name), append(t.roles, f.role), append(t.unread, nil)
 	}
 	if t.roles[at] != f.role {
-		return &fault.Error{File: t.file, Msg: fmt.Sprintf("%q names both a value of the items and something else: rename one", f.name)}
+		return &fault.Error{File: t.file, Msg: fmt.Sprintf("%q names both a value of the items and something else: rename one of them", f.name)}
 	}
 	if f.unread != "" && t.unread[at] == nil {
 		t.unread[at] = fmt.Errorf("%s", f.unread)
@@ -318,10 +308,10 @@ func (t *jsonTable) fill(it *jsonItem) error {
 func (t *jsonTable) put(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
-		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("%q is not in the first item, whose names are the columns where input can be read only once: give it there too, perhaps as null", f.name)}
+		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("unexpected key %q: the columns of a stream are the keys of its first item; add it there, for example as null", f.name)}
 	}
 	if f.unread != "" && t.unread[at] == nil {
-		return t.ErrorAt(at, "%s, other than in the first item", f.unread)
+		return t.ErrorAt(at, "%s, unlike in the first item", f.unread)
 	}
 	t.cells[at] = f.cell
 	return nil

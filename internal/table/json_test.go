@@ -134,8 +134,8 @@ func TestJSON(t *testing.T) {
 
 func TestJSONNotes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{studio, "[1 cancelled annotation left out 1 annotation without a choice left out 1 answer with several choices left out, such as that to mood on task 7, line 8: a vote is for one class]"},
-		{`{"a": {"text": "x", "annotations": "0,1", "number of annotations": 3, "annotators": "A,B"}}`, "[1 item with another number of annotations than stated: item a states 3 and has 2]"},
+		{studio, "[1 cancelled annotation left out 1 annotation without a choice left out 1 response with several choices left out, such as the one to mood on task 7, line 8: a vote is for a single class]"},
+		{`{"a": {"text": "x", "annotations": "0,1", "number of annotations": 3, "annotators": "A,B"}}`, "[1 item with a wrong stated number of annotations: item a states 3 and has 2]"},
 		{brexit, "[]"},
 	} {
 		table, err := Open(t.Context(), written(t, "x.json", c.text), Options{})
@@ -155,28 +155,28 @@ func TestJSONRefuses(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"x.json", "", "the file is empty"},
 		{"x.json", " \n", "the file is empty"},
-		{"x.json", "[]", "there are no items"},
-		{"x.json", "{}", "there are no items"},
+		{"x.json", "[]", "no items"},
+		{"x.json", "{}", "no items"},
 		{"x.json", "12", `line 1, column 1: expected a list of records or an object of items by id, found "12"`},
-		{"x.json", "[1, 2]", `line 1, column 2: item 1 is not an object of values by name, but "1"`},
-		{"x.json", "[{\"a\": 1},\n {\"a\": 2", "line 2, column 9: the file ends in the middle of a value: it is cut short"},
-		{"x.json", "[{\"a\": \"b", "line 1, column 8: the file ends in the middle of a text that begins here: it is cut short"},
+		{"x.json", "[1, 2]", `line 1, column 2: item 1: expected an object, found "1"`},
+		{"x.json", "[{\"a\": 1},\n {\"a\": 2", "line 2, column 9: unexpected end of the file within a value: it is truncated"},
+		{"x.json", "[{\"a\": \"b", "line 1, column 8: unexpected end of the file within the text that begins here: it is truncated"},
 		{"x.json", "[{\"a\": 1}\n{\"a\": 2}]", `line 2, column 1: expected a comma or ']', found "{\"a\""`},
-		{"x.json", `[{"a": 1},]`, "line 1, column 11: a comma before ']'"},
+		{"x.json", `[{"a": 1},]`, "line 1, column 11: unexpected comma before ']'"},
 		{"x.json", `[{"a": 01}]`, `line 1, column 8: expected a value, found "01"`},
 		{"x.json", `[{"a": nul}]`, `line 1, column 8: expected a value, found "nul"`},
 		{"x.json", `[{'a': 1}]`, `line 1, column 3: expected a key in quotes, found "'a'"`},
-		{"x.json", `[{"a": 1, "a": 2}]`, `line 1, column 15: the key "a" is there twice`},
-		{"x.json", "[{\"a\": \"x\ny\"}]", `line 1, column 10: a line break, tab or control character within a text, where JSON has \n, \t or \u000a`},
-		{"x.json", "[{\"a\": \"\\q\"}]", `line 1, column 10: 'q' does not follow a backslash in JSON`},
-		{"x.json", "[{\"a\": \"\\u12g4\"}]", `line 1, column 13: \u is not followed by four hexadecimal digits`},
+		{"x.json", `[{"a": 1, "a": 2}]`, `line 1, column 15: duplicate key "a"`},
+		{"x.json", "[{\"a\": \"x\ny\"}]", `line 1, column 10: control character within a text: expected \n, \t or \u000a`},
+		{"x.json", "[{\"a\": \"\\q\"}]", `line 1, column 10: invalid escape: 'q' after a backslash`},
+		{"x.json", "[{\"a\": \"\\u12g4\"}]", `line 1, column 13: expected four hexadecimal digits after \u`},
 		{"x.json", "[{\"a\": \"\xff\"}]", "line 1, column 8: the text is not UTF-8: save the file as UTF-8"},
-		{"x.json", "[{\"a\": " + deep + "}]", "line 1, column 108: values lie more than 100 deep in one another"},
-		{"x.json", `{"a": {"x": 1}, "a": {"x": 2}}`, `line 1: item "a" is there already, on line 1`},
-		{"x.json", "{\"a\": {\"x\": 1}}\n{}", `line 2, column 1: expected the end of the file, found "{": if every line is a record, call it .jsonl`},
-		{"x.json", `{"age": {"0": 1, "1": 2}, "sex": {"0": "m", "1": "f"}}`, `line 1: "age" has the values [0, 1], as if items were columns`},
-		{"x.json", `{"version": 1, "items": [{"a": 1}]}`, `line 1: expected a list of records, found an object with the keys [version, items]: write the list under "items" alone`},
-		{"x.json", "{\"5\": {\"text\": \"x\",\n \"annotations\": \"0,1,1\", \"annotators\": \"A,B\"}}", `line 2: item "5": 3 annotations by 2 annotators: expected as many`},
+		{"x.json", "[{\"a\": " + deep + "}]", "line 1, column 108: values nested deeper than 100 levels"},
+		{"x.json", `{"a": {"x": 1}, "a": {"x": 2}}`, `line 1: duplicate item "a": already on line 1`},
+		{"x.json", "{\"a\": {\"x\": 1}}\n{}", `line 2, column 1: expected the end of the file, found "{": if every line is a record, name the file .jsonl`},
+		{"x.json", `{"age": {"0": 1, "1": 2}, "sex": {"0": "m", "1": "f"}}`, `line 1: expected one object per item, found a column "age" with the values [0, 1]`},
+		{"x.json", `{"version": 1, "items": [{"a": 1}]}`, `line 1: expected a list of records, found an object with the keys [version, items]: write only the list under "items"`},
+		{"x.json", "{\"5\": {\"text\": \"x\",\n \"annotations\": \"0,1,1\", \"annotators\": \"A,B\"}}", `line 2: item "5": expected one annotator per annotation, found 3 annotations and 2 annotators`},
 		{"x.json", `[{"id": 3, "data": {}, "annotations": [4]}]`, `line 1: task 3: expected an annotation with a "result", found a number`},
 		{"x.json", `[{"id": 3, "data": {"mood": 1}, "annotations": [{"result": [{"from_name": "mood", "value": {"choices": ["a"]}}]}]}]`, `"mood" names both a value of the items and something else`},
 		{"x.json", "\xff\xfe[\x00", "the text is UTF-16"},
@@ -207,7 +207,7 @@ func TestJSONStream(t *testing.T) {
 	if got, err := read(brexit); err != nil || strings.Count(got, "\n") != 3 {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := read("{\"a\": 1}\n{\"b\": 2}"); err == nil || !strings.Contains(err.Error(), `line 2: "b" is not in the first item`) {
+	if _, err := read("{\"a\": 1}\n{\"b\": 2}"); err == nil || !strings.Contains(err.Error(), `line 2: unexpected key "b"`) {
 		t.Error(err)
 	}
 	if got, err := read("[x],{y}\n1,2\n"); err != nil || got != "[x]|{y}\n1|2" {

@@ -69,7 +69,7 @@ func checkColumns(v *jsonValue, items *jsonItems) error {
 		}
 	}
 	return &fault.Error{File: items.s.file, Line: v.line, Msg: fmt.Sprintf(
-		"%q has the values [%s], as if items were columns: expected one object per item; pandas writes such with orient=\"records\"", items.key, words.Few(v.keys))}
+		"expected one object per item, found a column %q with the values [%s]: in pandas, use orient=\"records\"", items.key, words.Few(v.keys))}
 }
 
 // minimal is the flavor of Label Studio's JSON-MIN export: one record per annotation, with
@@ -89,7 +89,7 @@ func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 	it := &jsonItem{}
 	id, annotator := slices.Index(v.keys, "id"), slices.Index(v.keys, "annotator")
 	if id < 0 || annotator < id {
-		return nil, &fault.Error{File: m.file, Line: v.line, Msg: "expected an annotation as the first item is one, with an id and an annotator behind it"}
+		return nil, &fault.Error{File: m.file, Line: v.line, Msg: "expected an annotation like the first item, with an id followed by an annotator"}
 	}
 	it.id = v.kids[id].plain()
 	for i, name := range v.keys {
@@ -114,7 +114,7 @@ func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 	return it, nil
 }
 
-func (m *minimal) notes() []error { return m.several.note(nil, "answer", severalChoices) }
+func (m *minimal) notes() []error { return m.several.note(nil, "response", severalChoices) }
 
 // tally counts problems of one kind, and keeps the first as an example.
 type tally struct {
@@ -141,7 +141,7 @@ func (t *tally) note(list []error, noun, format string) []error {
 }
 
 // severalChoices is the warning about annotations that are not a vote for one class.
-const severalChoices = "%s with several choices left out, such as that %s: a vote is for one class"
+const severalChoices = "%s with several choices left out, such as the one %s: a vote is for a single class"
 
 // annotatorOf returns the annotator, given as a number or as an object with an address, name or id.
 func annotatorOf(v *jsonValue) Cell {
@@ -330,5 +330,5 @@ func (l *labelStudio) response(it *jsonItem, vote *jsonVote, v *jsonValue) {
 func (l *labelStudio) notes() []error {
 	list := l.cancelled.note(nil, "cancelled annotation", "%s left out%s")
 	list = l.blank.note(list, "annotation", "%s without a choice left out%s")
-	return l.several.note(list, "answer", severalChoices)
+	return l.several.note(list, "response", severalChoices)
 }

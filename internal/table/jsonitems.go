@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 
 	"credence/internal/fault"
@@ -93,7 +92,7 @@ func (it *jsonItems) next() (key string, v jsonValue, err error) {
 	if c, err := it.s.must(); err != nil {
 		return "", v, err
 	} else if c != '{' {
-		return "", v, it.s.errorf("item %s is not an object of values by name, but %s", it.name(key), it.s.found())
+		return "", v, it.s.errorf("item %s: expected an object, found %s", it.name(key), it.s.found())
 	}
 	v, err = it.s.value()
 	return key, v, err
@@ -129,7 +128,7 @@ func (it *jsonItems) start() (v jsonValue, err error) {
 		return v, err
 	}
 	if !more {
-		return v, &fault.Error{File: it.s.file, Msg: "there are no items"}
+		return v, &fault.Error{File: it.s.file, Msg: "no items"}
 	}
 	if c, err = it.s.must(); err != nil {
 		return v, err
@@ -154,7 +153,7 @@ func (it *jsonItems) start() (v jsonValue, err error) {
 func (it *jsonItems) checkWrapped(v *jsonValue) error {
 	for i, kid := range v.kids {
 		if kid.kind == jsonList && len(kid.kids) > 0 && kid.kids[0].kind == jsonObject && it.s.end() == io.EOF {
-			return &fault.Error{File: it.s.file, Line: v.line, Msg: fmt.Sprintf("expected a list of records, found an object with the keys [%s]: write the list under %q alone",
+			return &fault.Error{File: it.s.file, Line: v.line, Msg: fmt.Sprintf("expected a list of records, found an object with the keys [%s]: write only the list under %q",
 				words.Few(v.keys), v.keys[i])}
 		}
 	}
@@ -165,7 +164,7 @@ func (it *jsonItems) checkWrapped(v *jsonValue) error {
 func (it *jsonItems) end() error {
 	err := it.s.end()
 	if err == nil {
-		err = it.s.errorf("expected the end of the file, found %s: if every line is a record, call it .jsonl", it.s.found())
+		err = it.s.errorf("expected the end of the file, found %s: if every line is a record, name the file .jsonl", it.s.found())
 	}
 	return err
 }
@@ -185,18 +184,11 @@ func (v *jsonValue) cell() (c Cell, unread string) {
 		for i := range v.kids {
 			kid := &v.kids[i]
 			if kid.kind != jsonNumber && kid.kind != jsonNull {
-				return Cell{Kind: MissingCell}, fmt.Sprintf("it holds lists of %s", map[jsonKind]string{
-					jsonText: "texts", jsonBool: "truth values", jsonList: "lists", jsonObject: "objects"}[kid.kind])
+				return Cell{Kind: MissingCell}, fmt.Sprintf("lists of %s are not supported", map[jsonKind]string{
+					jsonText: "texts", jsonBool: "booleans", jsonList: "lists", jsonObject: "objects"}[kid.kind])
 			}
-			x, ok := math.NaN(), true
-			if kid.kind == jsonNumber {
-				one := numberCell(kid.text)
-				x, ok = one.Number(false)
-			}
-			if !ok {
-				x = math.NaN()
-			}
-			c.Vec[i] = float32(x)
+			one, _ := kid.cell()
+			c.Vec[i] = listNumber(&one)
 		}
 		return c, ""
 	}

@@ -101,7 +101,7 @@ func (s *jsonScanner) must() (byte, error) {
 	}
 	err := s.end()
 	if err == io.EOF {
-		err = s.errorf("the file ends in the middle of a value: it is cut short")
+		err = s.errorf("unexpected end of the file within a value: it is truncated")
 	}
 	return 0, err
 }
@@ -121,20 +121,20 @@ func (s *jsonScanner) problem(p jsontext.Problem) error {
 		if err := s.end(); err != io.EOF {
 			return err
 		}
-		return s.errorAt(p.Line, p.Column, "the file ends in the middle of a text that begins here: it is cut short")
+		return s.errorAt(p.Line, p.Column, "unexpected end of the file within the text that begins here: it is truncated")
 	case jsontext.TooLong:
 		return budget.Check(s.limit, s.used+byteCost*int64(p.Size), s.file, "line %d: a text", p.Line)
 	case jsontext.NotUTF8:
 		return s.errorAt(p.Line, p.Column, "the text is not UTF-8: save the file as UTF-8")
 	case jsontext.Control:
-		return s.errorf(`a line break, tab or control character within a text, where JSON has \n, \t or \u%04x`, s.Text[s.At])
+		return s.errorf(`control character within a text: expected \n, \t or \u%04x`, s.Text[s.At])
 	case jsontext.BadEscape:
 		s.At++
-		return s.errorf("%q does not follow a backslash in JSON", s.Text[s.At])
+		return s.errorf("invalid escape: %q after a backslash", s.Text[s.At])
 	case jsontext.BadHex:
-		for s.At += 2; isHex(s.Text[s.At]); s.At++ {
+		for s.At += 2; strings.IndexByte("0123456789abcdefABCDEF", s.Text[s.At]) >= 0; s.At++ {
 		}
-		return s.errorf(`\u is not followed by four hexadecimal digits`)
+		return s.errorf(`expected four hexadecimal digits after \u`)
 	case jsontext.NoString:
 		return s.expected("a key in quotes")
 	case jsontext.NoColon:
@@ -142,13 +142,11 @@ func (s *jsonScanner) problem(p jsontext.Problem) error {
 	case jsontext.NoComma:
 		return s.expected(fmt.Sprintf("a comma or %q", p.Closing))
 	case jsontext.ExtraComma:
-		return s.errorf("a comma before %q", p.Closing)
+		return s.errorf("unexpected comma before %q", p.Closing)
 	}
 	_, err := s.must() // the text ends within an escape
 	return err
 }
-
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // found quotes the text at the next byte, for messages.
 func (s *jsonScanner) found() string {
@@ -183,7 +181,7 @@ func (s *jsonScanner) read(depth int) (jsonValue, error) {
 	switch {
 	case err != nil:
 	case depth > maxDepth:
-		err = s.errorf("values lie more than %d deep in one another", maxDepth)
+		err = s.errorf("values nested deeper than %d levels", maxDepth)
 	case c == '"':
 		v.kind = jsonText
 		var text []byte
@@ -217,7 +215,7 @@ func (s *jsonScanner) object(v *jsonValue, depth int) error {
 			}
 		}
 		if at[key] || at == nil && slices.Contains(v.keys, key) {
-			return s.errorf("the key %q is there twice", key)
+			return s.errorf("duplicate key %q", key)
 		}
 		if at != nil {
 			at[key] = true

@@ -21,7 +21,7 @@ import (
 // cutting the scale. The class of each label is then inferred from the items.
 type lewidi struct {
 	plain
-	values      map[string]string // first value of each column that may be constant
+	values      map[string]string // value of each column that may be constant
 	varied      map[string]bool   // columns that are not
 	examples    map[string]softExample
 	softClasses map[string]bool   // classes of soft labels
@@ -40,11 +40,6 @@ type softExample struct {
 
 // maxExamples limits the number of examples, which are kept in memory.
 const maxExamples = 10_000
-
-func newLeWiDi(file string) *lewidi {
-	return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
-		examples: map[string]softExample{}, softClasses: map[string]bool{}}
-}
 
 // isLeWiDi reports whether an item has annotations together with the fields that belong to
 // them, or only the latter, as in test sets.
@@ -163,7 +158,7 @@ func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 	}
 	l.several.add(several, "on item %s, line %d", it.id, given.line)
 	if len(raters) != len(labels) && len(raters) > 0 {
-		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: %s by %s: expected as many", it.id,
+		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: expected one annotator per annotation, found %s and %s", it.id,
 			words.Plural(len(labels), "annotation"), words.Plural(len(raters), "annotator"))}
 	}
 	for i, label := range labels {
@@ -300,7 +295,7 @@ func (l *lewidi) classes() map[string]string {
 		k := slices.Index(two, found[0][label])
 		of[k] = append(of[k], label)
 	}
-	l.mapped = fmt.Sprintf("soft_label is for the classes %s and %s, and follows from annotations of %s for %s and of %s for %s, which is how they are counted",
+	l.mapped = fmt.Sprintf("soft_label has the classes %s and %s: annotations of %s count as %s, and those of %s as %s",
 		two[0], two[1], words.Few(of[0]), two[0], words.Few(of[1]), two[1])
 	return found[0]
 }
@@ -330,6 +325,6 @@ func (l *lewidi) notes() []error {
 	if l.mapped != "" {
 		list = append(list, fmt.Errorf("%s", l.mapped))
 	}
-	list = l.miscounted.note(list, "item", "%s with another number of annotations than stated: %s")
-	return l.several.note(list, "answer", severalChoices)
+	list = l.miscounted.note(list, "item", "%s with a wrong stated number of annotations: %s")
+	return l.several.note(list, "response", severalChoices)
 }

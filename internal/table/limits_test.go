@@ -88,7 +88,7 @@ func TestTextLimits(t *testing.T) {
 func TestNoHeader(t *testing.T) {
 	for _, text := range []string{"sep=,", "sep=,\n", "sep=;\r\n", "\ufeffsep=|"} {
 		_, err := NewText(t.Context(), io.NopCloser(strings.NewReader(text)), "x.csv", Options{})
-		if err == nil || err.Error() != "reading x.csv: there is no header" {
+		if err == nil || err.Error() != "reading x.csv: no header" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -97,7 +97,7 @@ func (p *plainPage) describe() error {
 		v := &h.DataPageHeaderV2.V
 		p.values = int64(v.NumValues)
 		if v.DefinitionLevelsByteLength < 0 || v.RepetitionLevelsByteLength < 0 {
-			return errors.New("levels of a negative size")
+			return errors.New("negative size of levels")
 		}
 		p.plain = int64(v.DefinitionLevelsByteLength) + int64(v.RepetitionLevelsByteLength)
 		// Writers leave data uncompressed if compression would not make them smaller.
@@ -126,7 +126,7 @@ type thriftWalk struct {
 }
 
 // errThriftShort means that the data end before the structure does.
-var errThriftShort = errors.New("it is cut short")
+var errThriftShort = errors.New("it is truncated")
 
 // The types of the compact protocol.
 const (
@@ -169,7 +169,7 @@ func (w *thriftWalk) varint() uint64 {
 	case n == 0:
 		w.fail(errThriftShort)
 	case n < 0:
-		w.fail(errors.New("a number that does not end"))
+		w.fail(errors.New("unterminated number"))
 	default:
 		w.at += n
 	}
@@ -195,7 +195,7 @@ func (w *thriftWalk) structure() error {
 // in a list.
 func (w *thriftWalk) value(kind byte, inList bool) {
 	if w.depth++; w.depth > thriftDepth {
-		w.fail(fmt.Errorf("values more than %d deep in each other", thriftDepth))
+		w.fail(fmt.Errorf("values nested deeper than %d levels", thriftDepth))
 	}
 	defer func() { w.depth-- }()
 	switch kind {
@@ -259,19 +259,16 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 		copy(dst, src)
 	case format.Lz4Raw: // the library does not distinguish the two errors
 		if n, err = lz4.UncompressBlock(src, dst); err != nil {
-			err = fmt.Errorf("%w, or it unpacks to more than the %d bytes that its header says", errLZ4, len(dst))
+			err = fmt.Errorf("%w, or it decompresses to more than the %d bytes stated in its header", errLZ4, len(dst))
 		}
 	case format.Snappy:
 		if n, err = snappy.DecodedLen(src); err == nil && n == len(dst) {
 			_, err = snappy.Decode(dst, src)
 		}
 	case format.Zstd:
-		var d *zstd.Decoder
-		if d, err = zstdDecoder(); err == nil {
-			var out []byte
-			out, err = d.DecodeAll(src, dst[:0:len(dst)])
-			n = len(out)
-		}
+		var out []byte
+		out, err = zstdDecoder().DecodeAll(src, dst[:0:len(dst)])
+		n = len(out)
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 			err = tooLong(len(dst))
 		}
@@ -283,17 +280,17 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 	case format.Brotli:
 		n, err = unpackStream(dst, brotli.NewReader(bytes.NewReader(src)))
 	default:
-		err = fmt.Errorf("compression with %v is not read: use snappy, gzip, zstd, brotli or LZ4_RAW", codec)
+		err = fmt.Errorf("compression with %v is not supported: use snappy, gzip, zstd, brotli or LZ4_RAW", codec)
 	}
 	if err == nil && n != len(dst) {
-		err = fmt.Errorf("it unpacks to %d bytes, but its header says %d", n, len(dst))
+		err = fmt.Errorf("expected %d bytes after decompression, as its header states, found %d", len(dst), n)
 	}
 	return err
 }
 
 // tooLong returns the error about a page that unpacks to more than n bytes.
 func tooLong(n int) error {
-	return fmt.Errorf("it unpacks to more than the %d bytes that its header says", n)
+	return fmt.Errorf("it decompresses to more than the %d bytes stated in its header", n)
 }
 
 // unpackStream fills dst from r and returns the number of bytes. Further data in r are an error.
@@ -315,7 +312,9 @@ func unpackStream(dst []byte, r io.Reader) (int, error) {
 	return n, nil
 }
 
-// zstdDecoder returns a decoder that stops at the capacity of the destination.
-var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+// zstdDecoder returns a decoder that stops at the capacity of the destination. Its options are valid, so that there
+// is no error.
+var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+	return d
 })

@@ -96,35 +96,35 @@ func TestParquetBombs(t *testing.T) {
 	}{
 		{"unpacked size", "the page at byte 4 claims 2 values in 2,147,483,647 bytes, packed in 16",
 			onePage(t, format.Gzip, plain, func(h *format.PageHeader) { h.UncompressedPageSize = math.MaxInt32 }, nil)},
-		{"packed size", "the page at byte 4 has 2,147,483,647 bytes, more than are there",
+		{"packed size", "the page at byte 4 has 2,147,483,647 bytes, more than the rest of the chunk",
 			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.CompressedPageSize = math.MaxInt32 }, nil)},
-		{"negative size", "the page at byte 4 has -1 bytes, more than are there",
+		{"negative size", "the page at byte 4 has -1 bytes, more than the rest of the chunk",
 			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.CompressedPageSize = -1 }, nil)},
 		{"values", "the page at byte 4 claims 2,147,483,647 values in 16 bytes",
 			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.DataPageHeader.V.NumValues = math.MaxInt32 }, nil)},
-		{"snappy", "the page at byte 4: it unpacks to 4294967295 bytes, but its header says 16",
+		{"snappy", "the page at byte 4: expected 16 bytes after decompression, as its header states, found 4294967295",
 			onePage(t, format.Snappy, snappy, nil, nil)},
-		{"zstd", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+		{"zstd", "the page at byte 4: it decompresses to more than the 16 bytes stated in its header",
 			onePage(t, format.Zstd, bomb, nil, nil)},
-		{"gzip", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+		{"gzip", "the page at byte 4: it decompresses to more than the 16 bytes stated in its header",
 			onePage(t, format.Gzip, packed(format.Gzip, 64<<20), nil, nil)},
-		{"brotli", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+		{"brotli", "the page at byte 4: it decompresses to more than the 16 bytes stated in its header",
 			onePage(t, format.Brotli, packed(format.Brotli, 64<<20), nil, nil)},
-		{"lz4", "the page at byte 4: its LZ4 data are damaged, or it unpacks to more than the 16 bytes that its header says",
+		{"lz4", "the page at byte 4: its LZ4 data are damaged, or it decompresses to more than the 16 bytes stated in its header",
 			onePage(t, format.Lz4Raw, packed(format.Lz4Raw, 64<<20), nil, nil)},
 		{"damaged lz4", "the page at byte 4: its LZ4 data are damaged",
 			onePage(t, format.Lz4Raw, []byte("\x10a\x02\x00"), nil, nil)},
-		{"lzo", "compression with LZO is not read: use snappy, gzip, zstd, brotli or LZ4_RAW",
+		{"lzo", "compression with LZO is not supported: use snappy, gzip, zstd, brotli or LZ4_RAW",
 			onePage(t, format.LZO, plain, nil, nil)},
-		{"checksum", "the page at byte 4: its checksum does not fit",
+		{"checksum", "the page at byte 4: wrong checksum",
 			onePage(t, format.Zstd, packed(format.Zstd, 16), func(h *format.PageHeader) { h.CRC = 1 }, nil)},
 		{"column", "in a file of ",
 			onePage(t, format.Uncompressed, plain, nil, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 1 << 40 })},
-		{"text in the header", "the page at byte 4: it is cut short",
+		{"text in the header", "the page at byte 4: it is truncated",
 			bytes.Replace(onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) {
 				h.DataPageHeader.V.Statistics.MaxValue = []byte("0123456789abcdef")
 			}, nil), []byte("\x100123456789abcdef"), []byte("\xff\xff\xff\xff\x07\x31\x32\x33\x34\x35\x36\x37\x38\x39abc"), 1)},
-		{"footer", "the Parquet file is damaged: its footer: it is cut short", badFooter},
+		{"footer", "the Parquet file is damaged: its footer: it is truncated", badFooter},
 	} {
 		_, allocated, err := readParquet(t, c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, fault.ErrFormat) {
@@ -164,7 +164,7 @@ func TestParquetConstant(t *testing.T) {
 
 func TestThriftDepth(t *testing.T) {
 	w := thriftWalk{b: bytes.Repeat([]byte{0x19}, 1<<20)} // a list of a list of a list …
-	if err := w.structure(); err == nil || err.Error() != "values more than 64 deep in each other" {
+	if err := w.structure(); err == nil || err.Error() != "values nested deeper than 64 levels" {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 // parquetTable reads the scalar columns of a Parquet file and its lists of
 // numbers, a few rows at a time.
 type parquetTable struct {
-	rowBase
+	base
 	plain  *plainParquet
 	pq     *parquet.File
 	leaves []parquetLeaf
@@ -93,7 +93,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{rowBase: newRowBase(file), plain: plain, pq: pq}
+	t = &parquetTable{base: newRows(file), plain: plain, pq: pq}
 	t.values, t.blockRows = make([]parquet.Value, blockRows), blockRows
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
@@ -141,7 +141,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 		return 0, fault.Of(file, err)
 	}
 	if string(end[4:]) != "PAR1" {
-		return 0, fault.Malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
+		return 0, fault.Malformed(file, "this is not a Parquet file, or it is truncated: it ends with %q", end[4:])
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
@@ -155,7 +155,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 func (l *parquetLeaf) check(nesting int) error {
 	kind, logical := l.typ.Kind(), l.typ.LogicalType()
 	if nesting > 1 {
-		return errors.New("lists of lists are not read")
+		return errors.New("lists of lists are not supported")
 	}
 	if logical != nil {
 		switch v := logical.Value.(type) {
@@ -169,9 +169,9 @@ func (l *parquetLeaf) check(nesting int) error {
 	}
 	switch {
 	case kind == parquet.Int96, kind == parquet.FixedLenByteArray && !l.half && !l.uuid && l.scale == 0:
-		return fmt.Errorf("values of type %v are not read", l.typ)
+		return fmt.Errorf("values of type %v are not supported", l.typ)
 	case l.list && (l.uuid || kind == parquet.ByteArray && l.scale == 0):
-		return errors.New("lists of text are not read")
+		return errors.New("lists of text are not supported")
 	}
 	return nil
 }
@@ -186,23 +186,12 @@ func (t *parquetTable) Close() (err error) {
 	return nil
 }
 
-// number returns an element of a list.
-func (l *parquetLeaf) number(v parquet.Value) float32 {
-	switch {
-	case v.IsNull():
-		return float32(math.NaN())
-	case v.Kind() == parquet.Boolean && v.Boolean():
-		return 1
-	case v.Kind() == parquet.Boolean:
-		return 0
-	}
-	var one Cell
-	l.scalar(&one, v)
-	x, _ := one.Number(false)
-	return float32(x)
-}
-
+// scalar sets a cell to a value, or to a missing one for a null.
 func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
+	if v.IsNull() {
+		c.Kind = MissingCell
+		return
+	}
 	c.Kind = WholeCell
 	switch v.Kind() {
 	case parquet.Boolean:

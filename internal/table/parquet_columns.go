@@ -115,7 +115,7 @@ func (t *parquetTable) run() {
 		case <-t.quit:
 			return
 		case block := <-t.free:
-			block.rows, block.err = t.fill(block.columns)
+			block.rows, block.err = t.fill(block.columns, t.blockRows)
 			t.ready <- block // there is room for all but one
 			if block.err != nil {
 				return
@@ -124,9 +124,9 @@ func (t *parquetTable) run() {
 	}
 }
 
-// fill reads the next rows of the file. It returns io.EOF if there are no
-// more.
-func (t *parquetTable) fill(columns []blockColumn) (rows int, err error) {
+// fill reads the next rows of the file, at most most of them. If columns is nil, they are discarded. It returns
+// io.EOF if there are no more.
+func (t *parquetTable) fill(columns []blockColumn, most int64) (rows int, err error) {
 	defer guard(t.file, &err)
 	for t.left == 0 {
 		if t.group == len(t.pq.RowGroups()) {
@@ -136,12 +136,16 @@ func (t *parquetTable) fill(columns []blockColumn) (rows int, err error) {
 			return 0, err
 		}
 	}
-	rows = int(min(t.left, t.blockRows))
+	rows = int(min(t.left, t.blockRows, most))
+	var to *blockColumn
 	for i, c := range t.columns {
+		if columns != nil {
+			to = &columns[i]
+		}
 		if c == nil {
 			continue
 		}
-		if err := t.fillColumn(&columns[i], i, rows); err != nil {
+		if err := t.fillColumn(to, i, rows); err != nil {
 			return 0, err
 		}
 	}
@@ -208,10 +212,7 @@ func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
 			case parquet.Double:
 				to.kinds[at+j], to.nums[at+j] = NumberCell, v.Double()
 			default:
-				cell.Kind = MissingCell
-				if !v.IsNull() {
-					leaf.scalar(&cell, v)
-				}
+				leaf.scalar(&cell, v)
 				to.put(at+j, &cell)
 			}
 		}
@@ -232,6 +233,7 @@ func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 	if to.lists == nil {
 		to.lists = make([][]float32, blockRows)
 	}
+	var one Cell
 	for at := range rows {
 		to.kinds[at], to.lists[at] = MissingCell, to.lists[at][:0]
 		for begun := false; ; begun = true {
@@ -253,7 +255,8 @@ func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
 				continue
 			}
 			to.kinds[at] = VectorCell
-			to.lists[at] = append(to.lists[at], leaf.number(v))
+			leaf.scalar(&one, v)
+			to.lists[at] = append(to.lists[at], listNumber(&one))
 		}
 	}
 	return nil
@@ -290,15 +293,13 @@ func (t *parquetTable) pause() (rows int, err error) {
 }
 
 // only restricts reading to the given columns, unless reading has begun.
-func (t *parquetTable) only(columns []int) {
+func (t *parquetTable) only(columns []bool) {
 	if t.ready != nil {
 		return
 	}
-	keep := make([]bool, len(t.wanted))
-	for _, i := range columns {
-		keep[i] = t.wanted[i]
+	for i := range t.wanted {
+		t.wanted[i] = t.wanted[i] && columns[i]
 	}
-	t.wanted = keep
 }
 
 // skip skips up to n rows, and returns the number skipped.
@@ -319,30 +320,19 @@ func (t *parquetTable) skip(n int) (_ int, err error) {
 	}
 	for left := int64(n - ahead); left > 0; {
 		groups := t.pq.RowGroups()
-		if t.left == 0 && t.group == len(groups) {
-			return 0, io.ErrUnexpectedEOF
-		}
-		if t.left == 0 && groups[t.group].NumRows() <= left {
+		if t.left == 0 && t.group < len(groups) && groups[t.group].NumRows() <= left {
 			left -= groups[t.group].NumRows()
 			t.group++
 			continue
 		}
-		if t.left == 0 {
-			if err := t.open(); err != nil {
-				return 0, err
-			}
+		rows, err := t.fill(nil, left)
+		if err == io.EOF {
+			return 0, io.ErrUnexpectedEOF
 		}
-		rows := min(left, t.left, t.blockRows)
-		for i, c := range t.columns {
-			if c == nil {
-				continue
-			}
-			if err := t.fillColumn(nil, i, int(rows)); err != nil {
-				return 0, err
-			}
+		if err != nil {
+			return 0, err
 		}
-		t.left -= rows
-		left -= rows
+		left -= int64(rows)
 	}
 	t.line += n
 	return n, nil

@@ -150,7 +150,7 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 		case err != nil:
 			return bad(": %v", err)
 		case page.packed < 0 || page.unpacked < 0 || page.values < 0 || page.packed > end-at-page.header:
-			return bad(" has %s bytes, more than are there", thousands(page.packed))
+			return bad(" has %s bytes, more than the rest of the chunk", thousands(page.packed))
 		case page.unpacked > pageSlack+pageRatio*page.packed, page.values > pageValues+8*page.unpacked:
 			return bad(" claims %s values in %s bytes, packed in %s",
 				thousands(page.values), thousands(page.unpacked), thousands(page.packed))
@@ -163,7 +163,7 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 		page.start = chunk.end
 		chunk.pages = append(chunk.pages, page)
 		if chunk.end += int64(len(page.plainHeaderBytes)) + page.unpacked; chunk.end > math.MaxInt64/2 {
-			return 0, damaged(p.file, "%s: it unpacks to more than any file holds", chunk.name)
+			return 0, damaged(p.file, "%s: its uncompressed size is larger than any file", chunk.name)
 		}
 		at += page.header + page.packed
 		// Values are decoded to at most eight bytes each, and levels to one.
@@ -249,7 +249,7 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	held := make([]byte, int64(len(page.plainHeaderBytes))+page.unpacked)
 	data := held[copy(held, page.plainHeaderBytes):]
 	copy(data[:page.plain], packed)
-	err := errors.New("its checksum does not fit")
+	err := errors.New("wrong checksum")
 	if page.crc == 0 || page.crc == crc32.ChecksumIEEE(packed) {
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
 	}
@@ -270,10 +270,10 @@ func levelsOf(schema []format.SchemaElement, memory int64) ([]pageLevels, error)
 	var walk func(depth, definition, repetition int) error
 	walk = func(depth, definition, repetition int) error {
 		if at >= len(schema) {
-			return errors.New("it is cut short")
+			return errors.New("it is truncated")
 		}
 		if depth > deepest {
-			return fmt.Errorf("columns more than %d deep in each other", deepest)
+			return fmt.Errorf("columns nested deeper than %d levels", deepest)
 		}
 		e := &schema[at]
 		at++
@@ -299,7 +299,7 @@ func levelsOf(schema []format.SchemaElement, memory int64) ([]pageLevels, error)
 		return nil, err
 	}
 	if at != len(schema) {
-		return nil, fmt.Errorf("%d elements that belong to no other", len(schema)-at)
+		return nil, fmt.Errorf("%d elements without a parent", len(schema)-at)
 	}
 	return list, nil
 }

@@ -94,7 +94,7 @@ func (l *pageLevels) rows(src []byte, most int64) error {
 			l.inRow = 1
 		}
 		if l.inRow > l.mostInRow {
-			return fmt.Errorf("a list of more than %d values, which would take more memory than is allowed", l.mostInRow)
+			return fmt.Errorf("a list of more than %d values, which exceeds the memory limit", l.mostInRow)
 		}
 		return nil
 	})
@@ -239,14 +239,14 @@ func deltaRest(data []byte) ([]byte, error) {
 	if err != nil || head[0] > 1<<20 || head[1] == 0 || head[1] > head[0] || head[2] > 1<<31 {
 		return nil, errRuns
 	}
-	parts, each := int(head[1]), int(head[0]/head[1])
+	miniblocks, each := int(head[1]), int(head[0]/head[1])
 	for left := int(head[2]) - 1; left > 0; {
 		_, k := binary.Uvarint(data)
-		if k <= 0 || len(data) < k+parts {
+		if k <= 0 || len(data) < k+miniblocks {
 			return nil, errRuns
 		}
-		widths := data[k : k+parts]
-		data = data[k+parts:]
+		widths := data[k : k+miniblocks]
+		data = data[k+miniblocks:]
 		for _, width := range widths {
 			size := each * int(width) / 8
 			if left <= 0 {

@@ -81,7 +81,7 @@ func TestDeepSchema(t *testing.T) {
 	for range 100_000 {
 		schema = append(schema, format.SchemaElement{Name: "x", NumChildren: thrift.New(int32(1)), RepetitionType: thrift.New(format.Optional)})
 	}
-	if _, err := levelsOf(schema, 1); err == nil || !strings.Contains(err.Error(), "64 deep") {
+	if _, err := levelsOf(schema, 1); err == nil || !strings.Contains(err.Error(), "deeper than 64") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,13 +20,13 @@ import (
 // equal in two files is one item with the votes of both.
 type stack struct {
 	tables []Table
-	to     [][]int // column of the stack for each column of a part
+	to     [][]int // column of the stack for each column of a file
 	names  []string
 	roles  []Role
-	prefix []string // of ids by part, or ""
+	prefix []string // of ids by file, or ""
 	item   int      // column of ids
 	once   map[string]bool
-	at     int // index of the part of the last record
+	at     int // index of the file of the last record
 	ended  bool
 	cells  []Cell
 }
@@ -62,7 +62,7 @@ func IsCollection(t Table) bool {
 	return slices.Contains(roles, LabelRole) && slices.Contains(roles, ItemRole)
 }
 
-// add adds the columns of a part.
+// add adds the columns of a file.
 func (s *stack) add(t Table) error {
 	roles := t.Traits().Roles
 	var to []int
@@ -82,7 +82,7 @@ func (s *stack) add(t Table) error {
 			role = DataRole
 		}
 		if s.roles[at] != role {
-			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q is something else here than in %s", name, s.tables[0].Name())}
+			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q has another meaning than in %s", name, s.tables[0].Name())}
 		}
 		to = append(to, at)
 	}
@@ -130,21 +130,16 @@ func (s *stack) compare(ctx context.Context, paths []string, opts Options) error
 
 // name sets the prefixes of ids: base names of the files if they are distinct, else paths.
 func (s *stack) name(paths []string) {
-	for k, path := range paths {
-		base := filepath.Base(path)
-		s.prefix[k] = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), filepath.Ext(strings.TrimSuffix(base, ".gz"))) + "/"
-	}
-	for k := range paths {
-		if slices.Index(s.prefix, s.prefix[k]) != k {
-			for k, path := range paths {
-				s.prefix[k] = filepath.ToSlash(path) + "/"
-			}
-			return
-		}
+	s.prefix = words.Each(paths, func(path string) string {
+		base := strings.TrimSuffix(filepath.Base(path), ".gz")
+		return strings.TrimSuffix(base, filepath.Ext(base)) + "/"
+	})
+	if len(slices.Compact(slices.Sorted(slices.Values(s.prefix)))) < len(paths) {
+		s.prefix = words.Each(paths, func(path string) string { return filepath.ToSlash(path) + "/" })
 	}
 }
 
-// Next returns the next record, going on to the next part if necessary.
+// Next returns the next record, going on to the next file if necessary.
 func (s *stack) Next() ([]Cell, error) {
 	for {
 		rec, err := s.tables[s.at].Next()
@@ -189,7 +184,7 @@ func (s *stack) Name() string {
 	return strings.Join(words.Each(s.tables, Table.Name), ", ")
 }
 
-// Traits returns the combined traits of all parts.
+// Traits returns the combined traits of all files.
 func (s *stack) Traits() Traits {
 	t := Traits{Roles: s.roles}
 	for _, p := range s.tables {
@@ -198,7 +193,7 @@ func (s *stack) Traits() Traits {
 	return t
 }
 
-// Notes returns the distinct warnings of all parts.
+// Notes returns the distinct warnings of all files.
 func (s *stack) Notes() []error {
 	var list []error
 	for _, p := range s.tables {
@@ -211,7 +206,7 @@ func (s *stack) Notes() []error {
 	return list
 }
 
-// Unread returns the reason why a part cannot read a column, or nil.
+// Unread returns the reason why a file cannot read a column, or nil.
 func (s *stack) Unread(col int) error {
 	for k, p := range s.tables {
 		if i := slices.Index(s.to[k], col); i >= 0 && p.Unread(i) != nil {

@@ -47,10 +47,18 @@ type base struct {
 	line  int      // of the last record, or its number where there are no lines
 	cells []Cell   // of the last record
 	kept  string   // describes what Keep counts: a format that takes the line
+	rows  bool     // there are rows instead of lines
 	meter *budget.Meter
 
 	traits Traits
 }
+
+// newRows returns the base of a table with typed columns, in a file that has rows instead of lines.
+func newRows(file string) base {
+	return base{file: file, rows: true, kept: rowsKept, traits: Traits{Lists: true}}
+}
+
+const rowsKept = "keeping the rows up to row %d"
 
 func (b *base) Name() string     { return b.file }
 func (b *base) Header() []string { return b.names }
@@ -74,8 +82,11 @@ func (b *base) Keep(n int) error {
 	return b.meter.Keep(int64(n), func() string { return fmt.Sprintf(b.kept, b.line) })
 }
 
-// ErrorAt returns an error with the line, and the column with its name.
+// ErrorAt returns an error with the line or row, and the column with its name.
 func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
+	if b.rows {
+		return errorInRow(b.file, b.line, b.names, col, fmt.Sprintf(format, args...))
+	}
 	e := &fault.Error{File: b.file, Line: b.line, Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
 		e.Column = col + 1
@@ -84,21 +95,6 @@ func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
 		}
 	}
 	return e
-}
-
-// rowBase is the base of tables with typed columns, in files that have rows instead of lines.
-type rowBase struct{ base }
-
-func newRowBase(file string) rowBase { return rowBase{base{file: file, traits: Traits{Lists: true}}} }
-
-// Keep counts memory that the caller retains.
-func (b *rowBase) Keep(n int) error {
-	return b.meter.Keep(int64(n), func() string { return "what is kept of the first " + words.Thousands(b.line) + " rows" })
-}
-
-// ErrorAt returns an error with the row and the column name.
-func (b *rowBase) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return errorInRow(b.file, b.line, b.names, col, fmt.Sprintf(format, args...))
 }
 
 // Traits are properties of a table as a whole.
@@ -154,7 +150,7 @@ func checkHeader(file string, line int, names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("column %q is there already, as column %d", n, j+1)}
+			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("duplicate column %q: already column %d", n, j+1)}
 		}
 		seen[n] = i
 	}
@@ -164,14 +160,15 @@ func checkHeader(file string, line int, names []string) error {
 // Only restricts a table to the given columns, so that the others need not be
 // read. It must be called before the first record is read.
 func Only(t Table, columns ...int) {
+	only := make([]bool, len(t.Header()))
+	for _, i := range columns {
+		only[i] = true
+	}
 	switch t := t.(type) {
 	case *parquetTable:
-		t.only(columns)
+		t.only(only)
 	case *folder:
-		t.only = make([]bool, len(t.names))
-		for _, i := range columns {
-			t.only[i] = true
-		}
+		t.only = only
 	}
 }
 
@@ -238,7 +235,7 @@ func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {
 
 func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
 	if len(a.Shape) != 2 {
-		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row per item", words.Shape(a.Shape))
+		return nil, fault.Malformed(a.File(), "expected a matrix of votes with one row per item, found an array of %s", words.Shape(a.Shape))
 	}
 	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
 		return nil, err
@@ -249,18 +246,14 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	}
 	w := a.Width()
 	if w > maxMatrix {
-		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
+		return nil, fault.Malformed(a.File(), "expected at most %s columns of votes, found %s", words.Thousands(maxMatrix), words.Thousands(w))
 	}
-	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, cells: make([]Cell, w)}}
+	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, kept: rowsKept, cells: make([]Cell, w)}}
 	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
 	for i := range w {
 		t.names = append(t.names, strconv.Itoa(i))
 	}
 	return t, nil
-}
-
-func (t *matrix) Keep(n int) error {
-	return t.meter.Keep(int64(n), func() string { return "what is kept of the rows" })
 }
 
 func (t *matrix) Next() ([]Cell, error) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"credence/internal/words"
 )
 
 // ParquetColumn is a column of a Parquet file or Arrow stream to write.
@@ -44,18 +46,12 @@ const GroupValues = 1 << 23
 // ordered is a group whose fields keep their order. A parquet.Group sorts them.
 type ordered struct {
 	parquet.Group
-	names []string
+	at map[string]int // position by name
 }
 
 func (o ordered) Fields() []parquet.Field {
-	by := make(map[string]parquet.Field, len(o.names))
-	for _, f := range o.Group.Fields() {
-		by[f.Name()] = f
-	}
-	fields := make([]parquet.Field, len(o.names))
-	for i, name := range o.names {
-		fields[i] = by[name]
-	}
+	fields := o.Group.Fields()
+	slices.SortFunc(fields, func(a, b parquet.Field) int { return o.at[a.Name()] - o.at[b.Name()] })
 	return fields
 }
 
@@ -63,14 +59,19 @@ func (o ordered) Fields() []parquet.Field {
 var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetWhole: parquet.Int(64),
 	ParquetNumber: parquet.Leaf(parquet.DoubleType), ParquetBool: parquet.Leaf(parquet.BooleanType)}
 
+// columnNames returns the names of columns to write.
+func columnNames(columns []ParquetColumn) []string {
+	return words.Each(columns, func(c ParquetColumn) string { return c.Name })
+}
+
 // NewParquetWriter starts a file with the given columns, in that order.
 func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, error) {
-	root := ordered{Group: parquet.Group{}}
-	for _, c := range columns {
-		root.names = append(root.names, c.Name)
+	root := ordered{Group: parquet.Group{}, at: map[string]int{}}
+	for i, c := range columns {
+		root.at[c.Name] = i
 		root.Group[c.Name] = parquet.Compressed(parquet.Optional(parquetNodes[c.Kind]), &parquet.Snappy)
 	}
-	if err := checkHeader("a Parquet file to write", 0, root.names); err != nil {
+	if err := checkHeader("a Parquet file to write", 0, columnNames(columns)); err != nil {
 		return nil, err
 	}
 	return &ParquetWriter{columns: columns, w: parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", root))}, nil
@@ -192,12 +193,10 @@ const (
 
 // NewArrowWriter starts a stream with the given columns, in that order.
 func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) {
-	names := make([]string, len(columns))
 	fields := make([]flatFields, len(columns))
 	a := &ArrowWriter{w: w, columns: make([]arrowBuilder, len(columns))}
 	for i, c := range columns {
 		a.columns[i].kind = c.Kind
-		names[i] = c.Name
 		typ, details := arrowUtf8, flatFields{}
 		switch c.Kind {
 		case ParquetNumber:
@@ -209,7 +208,7 @@ func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) 
 		}
 		fields[i] = flatFields{0: strings.ToValidUTF8(c.Name, "\ufffd"), 1: int8(1), 2: int8(typ), 3: details, 5: []flatFields{}}
 	}
-	if err := checkHeader("an Arrow stream to write", 0, names); err != nil {
+	if err := checkHeader("an Arrow stream to write", 0, columnNames(columns)); err != nil {
 		return nil, err
 	}
 	return a, a.message(arrowSchema, flatFields{1: fields}, 0)

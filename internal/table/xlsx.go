@@ -89,13 +89,13 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	case n == 0:
 		return nil, &fault.Error{File: file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
-		return nil, fault.Malformed(file, "the workbook is protected by a password, or of the old format .xls: save it as .xlsx without a password")
+		return nil, fault.Malformed(file, "the workbook is password-protected or in the old .xls format: save it as .xlsx without a password")
 	case !isWorkbook(head):
-		return nil, fault.Malformed(file, "this is not a workbook: expected .xlsx as Excel saves it")
+		return nil, fault.Malformed(file, "expected a workbook as Excel saves it (.xlsx), found another format")
 	}
 	archive, err := zip.NewReader(src, size)
 	if err != nil {
-		return nil, fault.Malformed(file, "the workbook is damaged or cut short: %v", err)
+		return nil, fault.Malformed(file, "the workbook is damaged or truncated: %v", err)
 	}
 	b := &workbook{ctx: ctx, file: file, archive: archive, limit: budget.Of(opts.Memory)}
 	b.meter = &budget.Meter{File: file, Limit: b.limit, Read: func() int64 { return size }}
@@ -107,7 +107,7 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 		return nil, err
 	}
 	t := &xlsx{base: base{file: file, meter: b.meter}, sheet: sheet.name, texts: b.texts}
-	t.kept = "what is kept of the rows up to row %d"
+	t.kept = "keeping the rows up to row %d"
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (b *workbook) open() error {
 		if strings.HasSuffix(book, ".bin") {
 			return fault.Malformed(b.file, "the workbook is binary (.xlsb): save it as .xlsx")
 		}
-		return fault.Malformed(b.file, "the archive holds no workbook: expected .xlsx as Excel saves it")
+		return fault.Malformed(b.file, "expected a workbook as Excel saves it (.xlsx), found another archive")
 	}
 	dir, base := path.Split(book)
 	if links, err = b.links(dir + "_rels/" + base + ".rels"); err != nil {
@@ -317,10 +317,10 @@ var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 func (t *xlsx) Notes() []error {
 	var list []error
 	if t.title != "" {
-		list = append(list, fmt.Errorf("%s, sheet %q: %q above the header is taken for a title", t.file, t.sheet, t.title))
+		list = append(list, fmt.Errorf("%s, sheet %q: %q above the header is treated as a title", t.file, t.sheet, t.title))
 	}
 	if t.bad > 0 {
-		list = append(list, fmt.Errorf("%s, sheet %q: %s taken as missing, such as %s in %s", t.file, t.sheet, words.Plural(t.bad, "cell")+" with an error", t.text, t.first))
+		list = append(list, fmt.Errorf("%s, sheet %q: %s treated as missing, such as %s in %s", t.file, t.sheet, words.Plural(t.bad, "cell")+" with an error", t.text, t.first))
 	}
 	return list
 }

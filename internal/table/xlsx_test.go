@@ -24,13 +24,13 @@ var bookCells = []struct{ file, sheet, want, notes string }{
 		"P01|2021-03-24|61|0.125|TRUE|10:30:00|plain bold||1.5|007\n" +
 		"P01|1999-12-31T23:59:58|58.5|0.5|FALSE||line\nbreak & <é😀>|||12\n" +
 		"P02|1900-02-28||-1e-09||||||",
-		`[book-openpyxl.xlsx, sheet "Visits": 1 cell with an error taken as missing, such as #DIV/0! in I5]`},
+		`[book-openpyxl.xlsx, sheet "Visits": 1 cell with an error treated as missing, such as #DIV/0! in I5]`},
 	{"book-openpyxl.xlsx", "Votes", "item|rater|label\nP01|x|yes\nP01|y|no\nP02|x|no\nP02|y|3", "[]"},
 	{"book-openpyxl.xlsx", "votes", "item|rater|label\nP01|x|yes\nP01|y|no\nP02|x|no\nP02|y|3", "[]"},
 	{"book-openpyxl.xlsx", "3", "item|rater|label\nP01|x|yes\nP01|y|no\nP02|x|no\nP02|y|3", "[]"},
 	{"book-openpyxl.xlsx", "Hidden", "no", "[]"},
 	{"book-xlsxwriter.xlsx", "", "id|when|cost|risk\na|2021-03-24|1234.5|high\nb|1904-01-02|0|low\nc|||TRUE",
-		`[book-xlsxwriter.xlsx, sheet "Data & more": "Study of nodules" above the header is taken for a title book-xlsxwriter.xlsx, sheet "Data & more": 1 cell with an error taken as missing, such as #DIV/0! in C5]`},
+		`[book-xlsxwriter.xlsx, sheet "Data & more": "Study of nodules" above the header is treated as a title book-xlsxwriter.xlsx, sheet "Data & more": 1 cell with an error treated as missing, such as #DIV/0! in C5]`},
 	{"book-inline.xlsx", "1", "id|x\nu|1\nv|2", "[]"},
 }
 
@@ -55,7 +55,7 @@ func TestXLSX(t *testing.T) {
 	t.Chdir("testdata")
 	checkBooks(t)
 	for sheet, want := range map[string]string{
-		"Empty": `sheet "Empty" is empty; there are also "Hidden", "Visits", "Votes"`,
+		"Empty": `sheet "Empty" is empty; other sheets: "Hidden", "Visits", "Votes"`,
 		"none":  `no sheet "none" among ["Hidden", "Visits", "Votes", "Empty"]`,
 		"9":     `no sheet "9" among`,
 	} {
@@ -137,20 +137,20 @@ func TestXLSXRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"", "the file is empty"},
-		{"a,b\n", "this is not a workbook: expected .xlsx as Excel saves it"},
-		{"\xd0\xcf\x11\xe0\xa1\xb1", "the workbook is protected by a password, or of the old format .xls"},
-		{whole[:len(whole)-30], "the workbook is damaged or cut short"},
+		{"a,b\n", "expected a workbook as Excel saves it (.xlsx), found another format"},
+		{"\xd0\xcf\x11\xe0\xa1\xb1", "the workbook is password-protected or in the old .xls format"},
+		{whole[:len(whole)-30], "the workbook is damaged or truncated"},
 		{string(archived(t, "", map[string]string{"xl/workbook.xml": "<workbook/>"})), "the workbook has no sheets"},
-		{string(archived(t, "", map[string]string{"xl/workbook.xml": "<workbook>"})), "xl/workbook.xml is cut short"},
+		{string(archived(t, "", map[string]string{"xl/workbook.xml": "<workbook>"})), "xl/workbook.xml is truncated"},
 		{string(archived(t, "", nil)), `sheet "S" is empty`},
 		{string(archived(t, "", map[string]string{"_rels/.rels": `<a><Relationship Type="x/officeDocument" Target="xl/workbook.bin"/></a>`})), "the workbook is binary (.xlsb): save it as .xlsx"},
 		{string(archived(t, "", map[string]string{"xl/worksheets/sheet1.xml": "<a>&lol;</a>"})), "xl/worksheets/sheet1.xml: XML syntax error"},
-		{cell(`<c r="B2" t="s"><v>7</v></c>`), `sheet "S", cell B2: text number "7" of 0 that cells share`},
-		{cell(`<c r="A2"><v>x</v></c>`), `sheet "S", cell A2: "x" is not a number`},
+		{cell(`<c r="B2" t="s"><v>7</v></c>`), `sheet "S", cell B2: expected the number of a shared text below 0, found "7"`},
+		{cell(`<c r="A2"><v>x</v></c>`), `sheet "S", cell A2: expected a number, found "x"`},
 		{cell(`<c r="B3"><v>1</v></c>`), `xl/worksheets/sheet1.xml: cell "B3" in row 2`},
 		{cell(`<c r="ZZZZ2"><v>1</v></c>`), `xl/worksheets/sheet1.xml: cell "ZZZZ2" in row 2`},
 		{string(archived(t, `<row r="2"/><row r="1"/>`, nil)), `row "1" after row 2`},
-		{string(archived(t, `<row><c t="str"><v>a</v></c><c t="str"><v> a</v></c></row>`, nil)), `sheet "S", cell B1: column "a" is there already, in column A`},
+		{string(archived(t, `<row><c t="str"><v>a</v></c><c t="str"><v> a</v></c></row>`, nil)), `sheet "S", cell B1: duplicate column "a": already column A`},
 	} {
 		_, err := Open(t.Context(), written(t, "x.xlsx", c.text), Options{})
 		if err == nil || !strings.Contains(err.Error(), ": "+c.want) {
@@ -158,7 +158,7 @@ func TestXLSXRefuses(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"x.xls", "x.ods", "x.xlsb"} {
-		if _, err := Open(t.Context(), name, Options{}); err == nil || !strings.Contains(err.Error(), "is not read: save it as .xlsx or as CSV UTF-8") {
+		if _, err := Open(t.Context(), name, Options{}); err == nil || !strings.Contains(err.Error(), "is not supported: save the file as .xlsx or CSV UTF-8") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -63,7 +63,7 @@ func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 	for {
 		err := x.next()
 		if err == io.EOF && depth > 0 {
-			return fault.Malformed(b.file, "%s is cut short", part)
+			return fault.Malformed(b.file, "%s is truncated", part)
 		}
 		if err == io.EOF {
 			return nil
@@ -256,7 +256,7 @@ func (x *xmlScanner) special(tag []byte) error {
 			name, _, _ := strings.Cut(strings.Trim(string(after), `"'? `), " ")
 			name = strings.Trim(name, `"'`)
 			if !strings.EqualFold(name, "utf-8") && !strings.EqualFold(name, "us-ascii") {
-				return errors.New("the encoding " + name + " is not read")
+				return errors.New("the encoding " + name + " is not supported")
 			}
 		}
 		return x.skipPast(tag[1:], "?")
@@ -379,5 +379,5 @@ func (x *xmlScanner) chars() []byte {
 
 // keep counts memory that is retained.
 func (x *xmlScanner) keep(bytes int) error {
-	return x.b.meter.Keep(int64(bytes), func() string { return "what is kept of " + x.part })
+	return x.b.meter.Keep(int64(bytes), func() string { return "keeping " + x.part })
 }

@@ -122,7 +122,7 @@ func TestXMLScanner(t *testing.T) {
 		`<a b="&x;"/>`: "invalid character entity &x;", "<a>\x00</a>": "illegal character code U+0000", "<a>\xff</a>": "invalid UTF-8", "<a b='\x01'/>": "illegal character code U+0001",
 		"<a b=1/>": "expected an attribute with a quoted value, found b=1", "<a b/>": "expected an attribute", "<>": "expected the name of an element",
 		"<a": "unexpected end", `<a b="`: "unexpected end", "<a><!-- ": "unexpected end", "<a><![CDATA[x": "unexpected end", "<!DOCTYPE a [<b>": "unexpected end",
-		"<a>": "doc is cut short", `<?xml encoding="latin1"?><a/>`: "the encoding latin1 is not read", "<a></a><a><![CDATA[\x02]]></a>": "illegal character code U+0002",
+		"<a>": "doc is truncated", `<?xml encoding="latin1"?><a/>`: "the encoding latin1 is not supported", "<a></a><a><![CDATA[\x02]]></a>": "illegal character code U+0002",
 	} {
 		if _, err := tokens(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -41,7 +41,7 @@ type sheetReader struct {
 // read reads the cells of a sheet.
 func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 	if b.part(sheet.part) == nil {
-		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", sheet.part)
+		return fault.Malformed(b.file, "the workbook is damaged: %s is missing", sheet.part)
 	}
 	r := &sheetReader{b: b, t: t, col: -1}
 	if err := b.scan(sheet.part, r.token); err != nil {
@@ -52,7 +52,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 		others := slices.DeleteFunc(slices.Clone(b.sheets), func(s xlsxSheet) bool { return s.name == sheet.name })
 		if len(others) > 0 {
 			quoted := words.Each(others[:min(len(others), 5)], func(s xlsxSheet) string { return strconv.Quote(s.name) })
-			msg += "; there are also " + strings.Join(quoted, ", ")
+			msg += "; other sheets: " + strings.Join(quoted, ", ")
 		}
 		return &fault.Error{File: b.file, Msg: msg, Err: ErrNoSheet}
 	}
@@ -176,7 +176,7 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 	case "s":
 		i, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || i < 0 || i >= len(r.b.texts) {
-			return xlsxCell{}, fmt.Errorf("text number %q of %d that cells share", text, len(r.b.texts))
+			return xlsxCell{}, fmt.Errorf("expected the number of a shared text below %[2]d, found %[1]q", text, len(r.b.texts))
 		}
 		return xlsxCell{text: uint32(i)}, nil
 	case "inlineStr", "d":
@@ -199,7 +199,7 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return xlsxCell{}, fmt.Errorf("%q is not a number", text)
+		return xlsxCell{}, fmt.Errorf("expected a number, found %q", text)
 	}
 	if r.style >= 0 && r.style < len(r.b.styles) && r.b.styles[r.style] {
 		if date, ok := dateText(v, r.b.from1904); ok {
@@ -342,7 +342,7 @@ func (t *xlsx) header(b *workbook) error {
 		}
 		if j, twice := seen[name]; twice {
 			return &fault.Error{File: t.file, Sheet: t.sheet, Line: head.number, Column: col + 1,
-				Msg: fmt.Sprintf("column %q is there already, in column %s", name, record.Letters(t.cols[j]+1))}
+				Msg: fmt.Sprintf("duplicate column %q: already column %s", name, record.Letters(t.cols[j]+1))}
 		}
 		seen[name] = i
 		t.names = append(t.names, name)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // valuesOf returns the values of a document's terms by bucket.
@@ -141,8 +141,8 @@ func TestFit(t *testing.T) {
 		d := corpus(300, classes, 3)
 		var first string
 		for _, threads := range []int{1, 2, 5} {
-			par.SetThreads(threads)
-			defer par.SetThreads(0)
+			runtime.GOMAXPROCS(threads)
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 			m, held, err := Fit(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)

@@ -206,12 +206,7 @@ func normalize(doc string) string {
 // plain reports whether a document is pure ASCII, which is in normal
 // form.
 func plain(doc string) bool {
-	for i := range len(doc) {
-		if doc[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return strings.IndexFunc(doc, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // fold returns the normalized form of a character, or −1 for one that is

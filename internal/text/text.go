@@ -34,7 +34,7 @@ type Vectorizer struct {
 	buckets []uint32  // [F] of the terms, ascending
 	idf     []float32 // [F]
 	place   []int32   // [buckets] → 1 + index in buckets and idf, 0 for an unknown term
-	pool    sync.Pool // *scratch
+	memory  sync.Pool // of *scratch
 }
 
 // scratch is working memory for one document.
@@ -107,13 +107,13 @@ func leastOf(documents []int32, least, most int) int {
 	return max(1, least)
 }
 
-// index builds the lookup table of buckets, and the pool of working memory.
+// index builds the lookup table of buckets, and prepares the working memory.
 func (v *Vectorizer) index() {
 	v.place = make([]int32, buckets)
 	for i, b := range v.buckets {
 		v.place[b] = int32(i + 1)
 	}
-	v.pool.New = func() any {
+	v.memory.New = func() any {
 		s := &scratch{counts: make([]int32, len(v.buckets))}
 		s.terms.emit = func(b uint32) {
 			p := v.place[b] - 1
@@ -132,8 +132,8 @@ func (v *Vectorizer) index() {
 // vector calls use with the indices, ascending, and the values of a document's
 // terms. The slices are only valid during the call.
 func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) {
-	s := v.pool.Get().(*scratch)
-	defer v.pool.Put(s)
+	s := v.memory.Get().(*scratch)
+	defer v.memory.Put(s)
 	s.at, s.values = s.at[:0], s.values[:0]
 	s.terms.document(doc)
 	slices.Sort(s.at)
@@ -177,19 +177,19 @@ func (m *Model) Logits(z []float64, doc string) {
 	})
 }
 
-// Heard reports whether a document has a known word or pair of words, or no words
+// KnowsWords reports whether a document has a known word or pair of words, or no words
 // at all. It only inspects the first few pages.
 func (m *Model) KnowsWords(doc string) bool {
 	const pages = 1 << 14
-	words, heard := 0, false
+	words, known := 0, false
 	t := terms{emit: func(b uint32) {
 		if b < blockSize {
 			words++
-			heard = heard || m.place[b] > 0
+			known = known || m.place[b] > 0
 		}
 	}}
 	t.document(doc[:min(len(doc), pages)])
-	return heard || words == 0
+	return known || words == 0
 }
 
 // Terms returns the number F of terms.
@@ -212,12 +212,6 @@ func (m *Model) Arrays() (terms, idf, weights []float32) {
 // It returns an error for values that no fit produces.
 func New(terms, idf, weights []float32, bias []float64) (*Model, error) {
 	m := &Model{Vectorizer: &Vectorizer{idf: idf}, weights: weights, bias: bias}
-	for i, x := range terms {
-		if !(x >= 0 && x < buckets) || x != float32(uint32(x)) {
-			return nil, fmt.Errorf("term %d has hash %v, want a whole number below %d", i, x, buckets)
-		}
-		m.buckets = append(m.buckets, uint32(x))
-	}
 	if len(weights) != len(terms)*len(bias) || len(bias) == 0 {
 		return nil, fmt.Errorf("%d weights for %d terms and %d logits", len(weights), len(terms), len(bias))
 	}
@@ -234,13 +228,14 @@ func New(terms, idf, weights []float32, bias []float64) (*Model, error) {
 	if len(idf) != len(terms) {
 		return nil, fmt.Errorf("%d terms with %d weights", len(terms), len(idf))
 	}
-	for i, b := range m.buckets {
-		if i > 0 && b <= m.buckets[i-1] {
-			return nil, fmt.Errorf("term %d has hash %d, want ascending ones below %d", i, b, buckets)
+	for i, x := range terms {
+		if !(x >= 0 && x < buckets) || x != float32(uint32(x)) || i > 0 && x <= terms[i-1] {
+			return nil, fmt.Errorf("term %d: expected ascending whole numbers below %d as hashes, found %v", i, buckets, x)
 		}
 		if !(idf[i] >= 1 && idf[i] < 100) {
-			return nil, fmt.Errorf("term %d has weight %v, want one from 1 to 100", i, idf[i])
+			return nil, fmt.Errorf("term %d: expected a weight from 1 to 100, found %v", i, idf[i])
 		}
+		m.buckets = append(m.buckets, uint32(x))
 	}
 	m.index()
 	return m, nil

@@ -33,11 +33,11 @@ const (
 func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	for _, n := range grid {
 		if n < 1 || n > math.MaxInt16 {
-			return nil, fmt.Errorf("a grid of %s voxels: an axis has 1 to %d", Dims(grid), math.MaxInt16)
+			return nil, fmt.Errorf("expected a grid with axes of 1 to %d voxels, found %s", math.MaxInt16, Dims(grid))
 		}
 	}
 	if grid[0]*grid[1] > MaxVoxels/grid[2] {
-		return nil, fmt.Errorf("a grid of %s voxels: at most %d are possible", Dims(grid), MaxVoxels)
+		return nil, fmt.Errorf("expected a grid of at most %d voxels, found %s", MaxVoxels, Dims(grid))
 	}
 	var scale [3]float64
 	for k := range 3 {

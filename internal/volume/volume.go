@@ -114,7 +114,7 @@ type axes struct {
 	flip [3]bool
 }
 
-var errSingular = errors.New("the matrix of its orientation is singular")
+var errSingular = errors.New("the orientation matrix is singular")
 
 // closest returns the axes closest to those of the frame. The columns of the affine
 // are normalized to length one and then replaced by the closest rotation,

@@ -37,7 +37,7 @@ func (e *WriteError) Reason() string {
 	if system, ok := errors.AsType[*os.PathError](e.Err); ok {
 		return system.Err.Error()
 	}
-	return "another program changed the file of votes"
+	return "another program changed the vote file"
 }
 
 // appender is the part of an [os.File] that can fail for lack of space.
@@ -152,7 +152,7 @@ func (d *disk) read(f *os.File, info os.FileInfo, had []Vote) (all []Vote, end i
 	}
 	for i, v := range had {
 		if i >= len(all) || !all[i].equal(v) {
-			return nil, 0, fmt.Errorf("the acknowledged vote of line %d is no longer in the file: put the file back, or start the server again without it", i+2)
+			return nil, 0, fmt.Errorf("the acknowledged vote of line %d is no longer in the file: restore the file, or restart the server without it", i+2)
 		}
 	}
 	switch {
@@ -160,7 +160,7 @@ func (d *disk) read(f *os.File, info os.FileInfo, had []Vote) (all []Vote, end i
 	case d.file == nil:
 		err = d.cut(info, end)
 	default:
-		err = fmt.Errorf("line %d has no end: another program is writing into the file, or was stopped while it did", len(all)+2)
+		err = fmt.Errorf("line %d is incomplete: another program is writing to the file, or was interrupted", len(all)+2)
 	}
 	return all, end, err
 }
@@ -178,7 +178,7 @@ func (d *disk) cut(info os.FileInfo, end int64) error {
 	return f.Truncate(end)
 }
 
-var errReplaced = errors.New("another file is in its place")
+var errReplaced = errors.New("the file was replaced")
 
 // check returns an error unless the file is still the one at its path and ends at end.
 func (d *disk) check(end int64) error {
@@ -189,7 +189,7 @@ func (d *disk) check(end int64) error {
 	case !os.SameFile(now, d.info):
 		return errReplaced
 	case now.Size() != end:
-		return fmt.Errorf("found %d bytes, expected %d: another program writes into the file", now.Size(), end)
+		return fmt.Errorf("expected %d bytes, found %d: another program is writing to the file", end, now.Size())
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func read(path string, file io.Reader) (votes []Vote, whole int64, torn bool, er
 			return votes, whole, len(text) > 0, nil
 		}
 		if err == bufio.ErrBufferFull {
-			return nil, 0, false, fmt.Errorf("%s: line %d: is longer than a vote can be", path, line)
+			return nil, 0, false, fmt.Errorf("%s: line %d: longer than any vote", path, line)
 		}
 		if err != nil {
 			return nil, 0, false, err
@@ -259,8 +259,8 @@ func read(path string, file io.Reader) (votes []Vote, whole int64, torn bool, er
 		whole += int64(len(text))
 		if line == 1 {
 			if string(text) != header {
-				return nil, 0, false, fmt.Errorf("%s: line 1: found %q, expected %q: this is no file of votes that credence serve began",
-					path, bytes.TrimSpace(text), strings.TrimSpace(header))
+				return nil, 0, false, fmt.Errorf("%s: line 1: expected %q, found %q: not a vote file of credence serve",
+					path, strings.TrimSpace(header), bytes.TrimSpace(text))
 			}
 			continue
 		}
@@ -285,7 +285,7 @@ func (v Vote) check() error {
 		case len(f.text) > f.limit:
 			return fmt.Errorf("the %s has %d bytes, more than %d", f.name, len(f.text), f.limit)
 		case !utf8.ValidString(f.text) || strings.ContainsFunc(f.text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return fmt.Errorf("the %s %q has characters that no line of text can hold", f.name, f.text)
+			return fmt.Errorf("the %s %q contains control characters or invalid UTF-8", f.name, f.text)
 		case strings.TrimSpace(f.text) != f.text:
 			return fmt.Errorf("the %s %q begins or ends with a space", f.name, f.text)
 		}
@@ -313,18 +313,18 @@ func decode(line []byte) (Vote, error) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	at := bytes.LastIndexByte(line, ',')
 	if at < 0 {
-		return Vote{}, fmt.Errorf("found %q, expected a vote", line)
+		return Vote{}, fmt.Errorf("expected a vote, found %q", line)
 	}
 	sum := fmt.Sprintf("%08x", crc32.Checksum(line[:at], castagnoli))
 	if string(line[at+1:]) != sum {
-		return Vote{}, fmt.Errorf("found checksum %q, expected %s: the line was changed", line[at+1:], sum)
+		return Vote{}, fmt.Errorf("expected checksum %s, found %q: the line was changed", sum, line[at+1:])
 	}
 	fields, err := csv.NewReader(bytes.NewReader(line[:at])).Read()
 	if err != nil {
 		return Vote{}, err
 	}
 	if len(fields) != 5 {
-		return Vote{}, fmt.Errorf("found %d fields, expected 6", len(fields)+1)
+		return Vote{}, fmt.Errorf("expected 6 fields, found %d", len(fields)+1)
 	}
 	when, err := time.Parse(timeFormat, fields[3])
 	if err != nil {

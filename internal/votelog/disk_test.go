@@ -245,13 +245,13 @@ func TestAppended(t *testing.T) {
 	if got := items(t, path); got != "a b c" || len(l.Votes(0)) != 3 {
 		t.Errorf("the file holds %s, the log %v", got, l.Votes(0))
 	}
-	if got := states(); len(got) != 2 || !strings.Contains(fmt.Sprint(got[0]), "another program writes into the file") {
+	if got := states(); len(got) != 2 || !strings.Contains(fmt.Sprint(got[0]), "another program is writing to the file") {
 		t.Errorf("reported %v", got)
 	}
 
 	f.set(-1, nil, func() { other(Vote{"d", "bob", "yes", noon, "4"}); f.beforeSync = nil })
 	vote := Vote{"e", "ann", "yes", noon, "5"}
-	refused(t, l, vote, "another program writes into the file")
+	refused(t, l, vote, "another program is writing to the file")
 	if known, err := l.Add(vote); !known || err != nil {
 		t.Errorf("sent again: %v, %v", known, err)
 	}

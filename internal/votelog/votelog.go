@@ -39,7 +39,7 @@ var (
 	// ErrKeyReused means that an earlier, different vote has the same key.
 	ErrKeyReused = errors.New("the key was used for another vote")
 	// ErrClosed is returned for votes after Close.
-	ErrClosed = errors.New("the file of votes is closed")
+	ErrClosed = errors.New("the vote file is closed")
 )
 
 // checkEvery is the interval between checks of the file while there are no votes.

@@ -172,10 +172,10 @@ func TestDamaged(t *testing.T) {
 	l.Close()
 	whole, _ := os.ReadFile(path)
 	for name, c := range map[string]struct{ text, want string }{
-		"changed": {strings.Replace(string(whole), "ann", "Ann", 1), "line 2: found checksum"},
-		"foreign": {"item,label\na,b\n", "line 1: found"},
-		"long":    {header + strings.Repeat("x", 1<<17) + "\n", "line 2: is longer"},
-		"bare":    {header + "x\n", "line 2: found"},
+		"changed": {strings.Replace(string(whole), "ann", "Ann", 1), "line 2: expected checksum"},
+		"foreign": {"item,label\na,b\n", "line 1: expected"},
+		"long":    {header + strings.Repeat("x", 1<<17) + "\n", "line 2: longer"},
+		"bare":    {header + "x\n", "line 2: expected"},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)

@@ -63,11 +63,11 @@ func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	case len(text) > MaxBytes:
 		return nil, &Error{Msg: fmt.Sprintf("more than %d bytes", MaxBytes)}
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
-		return nil, &Error{Msg: "this is not a text in UTF-8"}
+		return nil, &Error{Msg: "expected UTF-8 text"}
 	case bytes.Count(text, []byte("\n")) > maxLines:
 		return nil, &Error{Msg: fmt.Sprintf("more than %d lines", maxLines)}
 	case tooDeep(text):
-		return nil, &Error{Msg: fmt.Sprintf("brackets or lists nest deeper than %d", maxDepth)}
+		return nil, &Error{Msg: fmt.Sprintf("brackets or lists nested deeper than %d levels", maxDepth)}
 	}
 	var options []parser.Option
 	if allowTwice {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import credence
 
 GENERATE = Path(__file__).parent.parent / "generate.py"
@@ -21,3 +23,9 @@ def test_verbs():
 
     assert json.loads(credence.verbs.version(json=True))["version"]
     assert "mean" in credence.verbs.mixture(alpha=["2,5"], level=[0.5, 0.9])
+
+
+def test_old_name():
+    with pytest.warns(DeprecationWarning, match="tell is deprecated: use fields"):
+        with pytest.raises(credence.CredenceError, match="--fields requires --data"):
+            credence.verbs.mixture(tell=["mean"])

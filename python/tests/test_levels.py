@@ -66,7 +66,7 @@ def test_unknown_levels(consents, served):
     frame, counts = consents
     clf = quiet_fit(small(), frame, counts)
     with clf.server() if served else contextlib.nullcontext():
-        with pytest.warns(CredenceWarning, match="300 of 300 values have a level that training did not have, such as \"c\"") as found:
+        with pytest.warns(CredenceWarning, match="300 of 300 values have a level that is not in the training data, such as \"c\"") as found:
             clf.predict_proba(frame.assign(site="c"))
     if served:
         assert found[0].filename == __file__

@@ -9,7 +9,7 @@ export class Refused extends Error {
   }
 }
 
-// fetchFrom asks the server; a request that gets no answer is an error without status.
+// fetchFrom sends a request; without a response it throws an error without status.
 async function fetchFrom(method, path, query, body) {
   const url = new URL("api/v1/" + path, document.baseURI);
   url.hash = "";
@@ -30,10 +30,10 @@ async function fetchFrom(method, path, query, body) {
   throw new Refused(response.status, message);
 }
 
-// asked is the form for the token while it is shown.
+// asked is the promise of the token dialog while it is shown.
 let asked = null;
 
-// call asks the server, and the reader for the token if the server wants one.
+// call sends a request, and asks the user for the token if the server requires one.
 export async function call(method, path, query, body) {
   for (;;) {
     try {
@@ -49,8 +49,8 @@ export async function call(method, path, query, body) {
 export const get = (path, query) => call("GET", path, query);
 export const post = (path, body) => call("POST", path, null, body);
 
-// askToken shows a form until the token is right. The server keeps it as a cookie that scripts do not
-// see.
+// askToken shows a dialog until the token is correct. The server sets a cookie that scripts cannot
+// read.
 function askToken() {
   return new Promise((resolve) => {
     const wrong = h("p", { class: "bad", role: "alert" });
@@ -68,7 +68,7 @@ function askToken() {
             resolve();
             return;
           }
-          wrong.textContent = r.status === 403 ? "This is not the token of the server." : "The server answered with status " + r.status + ".";
+          wrong.textContent = r.status === 403 ? "Wrong token." : "The server responded with status " + r.status + ".";
         } catch {
           wrong.textContent = "The server cannot be reached.";
         }
@@ -76,7 +76,7 @@ function askToken() {
       },
     },
     h("h2", { id: "token-title" }, "Token"),
-    h("p", {}, "This server asks for its token. It is asked for once on this device."),
+    h("p", {}, "This server requires a token. You need to enter it once on this device."),
     h("label", { for: "token" }, "Token"), input, wrong,
     h("p", {}, h("button", { type: "submit", class: "strong" }, "Sign in")));
     const dialog = show(h("dialog", { class: "small", "aria-labelledby": "token-title" }), form);

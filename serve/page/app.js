@@ -49,7 +49,7 @@ async function route() {
 }
 
 function failed(e) {
-  show(main, h("h1", {}, "This cannot be shown"), h("p", { class: "bad", role: "alert" }, e.status ? e.message : "The server cannot be reached. "),
+  show(main, h("h1", {}, "This page cannot be shown"), h("p", { class: "bad", role: "alert" }, e.status ? e.message : "The server cannot be reached."),
     h("button", { type: "button", onclick: () => begin() }, "Try again"));
   if (!e.status) console.error(e);
 }
@@ -62,7 +62,7 @@ async function ready(mine) {
     state.version = p.version;
     if (p.ready) return true;
     if (p.error) throw Object.assign(new Error("The items cannot be read: " + p.error), { status: 409 });
-    show(main, h("h1", {}, "Items are being predicted"), h("p", {}, h("progress", p.total ? { max: p.total, value: p.done } : {}), " ",
+    show(main, h("h1", {}, "Predicting items"), h("p", {}, h("progress", p.total ? { max: p.total, value: p.done } : {}), " ",
       p.total ? `${count(p.done)} of ${count(p.total)}` : count(p.done)));
     await new Promise((go) => setTimeout(go, 400));
   }
@@ -72,7 +72,7 @@ function nameShown() {
   const me = rater();
   who.hidden = !me;
   show(who, me ? h("span", {}, "as ", h("bdi", {}, me)) : null);
-  who.setAttribute("aria-label", me ? `You vote as ${me}. Change the name` : "");
+  who.setAttribute("aria-label", me ? `You are voting as ${me}. Change the name` : "");
 }
 
 who.addEventListener("click", () => {

@@ -1,4 +1,4 @@
-// What an item is: its text, images, volumes and numbers.
+// The content of an item: its texts, images, volumes and numbers.
 
 import { h, show, number } from "./dom.js";
 
@@ -18,7 +18,7 @@ export function content(item) {
     few("volume").map((f) => volume(item, f)),
     rows.length > 0 && h("div", { class: "table" }, h("table", { class: "features" }, h("tbody", {},
       rows.map((f) => h("tr", {}, h("th", { scope: "row" }, h("bdi", {}, f.name)), h("td", {}, value(f))))))),
-    item.features.length === 0 && rows.length === 0 && h("p", { class: "muted" }, "The model looks at nothing of this item but that it is there."),
+    item.features.length === 0 && rows.length === 0 && h("p", { class: "muted" }, "The model uses no features of this item."),
   ];
 }
 
@@ -60,9 +60,9 @@ function volume(item, f) {
     })));
 }
 
-// votes lists how many voted for each class, or says that they are hidden.
+// votes lists the number of votes for each class, or reports that they are hidden.
 export function votes(item, classes) {
-  if (item.hidden) return h("p", { class: "muted" }, "Others have voted on this item. How is shown after you have voted.");
+  if (item.hidden) return h("p", { class: "muted" }, "Others have voted on this item. Their votes are shown after you have voted.");
   const v = item.votes;
   const total = v ? v.counts.reduce((a, b) => a + b, 0) : 0;
   if (total === 0 && !v?.cannot_tell) return h("p", { class: "muted" }, "No votes yet.");

@@ -64,7 +64,7 @@ export function table(dist, before) {
   return h("div", { class: "table" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "number" }, "Mean"),
       h("th", { scope: "col", class: "number" }, percent(dist.level) + " interval"), h("th", { scope: "col", class: "number" }, "Width"),
-      h("th", { scope: "col", class: "number", title: "Probability that the class is the most probable one" }, "p_top"))),
+      h("th", { scope: "col", class: "number", title: "Probability that the class is the top class" }, "p_top"))),
     h("tbody", {}, dist.classes.map((c, i) => [
       before && h("tr", { class: "was" }, h("th", { scope: "row" }, h("bdi", {}, c.class), h("span", { class: "muted" }, " before")), cells(before.classes[i])),
       h("tr", { class: c.class === dist.predicted ? "strong" : "" },

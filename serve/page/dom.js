@@ -1,4 +1,4 @@
-// Elements without HTML: whatever a name or a text holds, it stays text.
+// Helpers that build elements without HTML, so that names and texts are never parsed as markup.
 
 const svgNames = new Set(["svg", "g", "path", "line", "rect", "text", "circle", "title", "desc"]);
 

@@ -1,4 +1,4 @@
-// One item, opened: what it is, its distribution, its votes, and what further votes would change.
+// The dialog of one item: content, distribution, votes, and the effect of hypothetical votes.
 
 import { get, post } from "./api.js";
 import { h, show, later, number, percent } from "./dom.js";
@@ -57,7 +57,7 @@ class ItemView {
       h("div", { class: "columns" },
         h("div", {}, content(item)),
         h("div", {},
-          item.error ? h("p", { class: "bad" }, "There is no prediction: " + item.error) : this.figure,
+          item.error ? h("p", { class: "bad" }, "No prediction: " + item.error) : this.figure,
           h("h3", {}, "Votes so far"), votes(item, classes),
           this.vote(),
           item.now && this.whatIfForm(classes))));
@@ -72,7 +72,7 @@ class ItemView {
       h("figure", {}, density(dist, { before, beforeLabel }),
         h("figcaption", {}, "Probability of ", h("b", {}, h("bdi", {}, dist.of)), `: mean ${number(c.mean)}, ${percent(dist.level)} interval ${number(c.lower)} to ${number(c.upper)}.`,
           before ? ` Dashed: ${beforeLabel}.` : null,
-          this.item.hidden ? " Without the votes of others, which are hidden until you vote." : null)),
+          this.item.hidden ? " The votes of others are hidden until you vote and not included." : null)),
       table(dist, before));
   }
 
@@ -80,12 +80,12 @@ class ItemView {
   vote() {
     if (!state.takesVotes || this.item.error) return null;
     const me = rater();
-    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "#queue" }, "queue"), " and say under which name.");
+    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "#queue" }, "queue"), " and enter your name.");
     const own = this.item.own;
-    const said = own ? (own.cannot_tell ? "You said that you cannot tell." : ["You said ", h("bdi", {}, own.label), "."]) : "Your vote:";
+    const said = own ? (own.cannot_tell ? "You voted: cannot tell." : ["You voted: ", h("bdi", {}, own.label), "."]) : "Your vote:";
     return h("div", { class: "own" }, h("p", {}, said),
       h("div", { class: "choices" }, own
-        ? h("button", { type: "button", onclick: () => say(this.id, me, { undo: true }) }, "Take it back")
+        ? h("button", { type: "button", onclick: () => say(this.id, me, { undo: true }) }, "Withdraw")
         : [state.classes.map((c) => h("button", { type: "button", onclick: () => say(this.id, me, { label: c }) }, h("bdi", {}, c))),
           h("button", { type: "button", class: "plain", onclick: () => say(this.id, me, { cannot_tell: true }) }, "Cannot tell")]));
   }
@@ -104,7 +104,7 @@ class ItemView {
         h("button", { type: "button", "aria-label": "one fewer for " + c, onclick: step(-1) }, "−"), n,
         h("button", { type: "button", "aria-label": "one more for " + c, onclick: step(1) }, "+")));
     };
-    return h("section", { class: "whatif", "aria-label": "What if" }, h("h3", {}, "What if more people said …"), h("ul", {}, few.map(row)));
+    return h("section", { class: "whatif", "aria-label": "What if" }, h("h3", {}, "What if more raters voted …"), h("ul", {}, few.map(row)));
   }
 
   async whatIf() {
@@ -116,7 +116,7 @@ class ItemView {
     }
     try {
       const dist = await post("item/posterior", { item: this.id, rater: rater() || undefined, votes, class: this.class || this.item.now.of });
-      if (turn === this.asked) this.draw(dist, this.item.now, "as it is now");
+      if (turn === this.asked) this.draw(dist, this.item.now, "current");
     } catch (e) {
       if (turn === this.asked) show(this.figure, h("p", { class: "bad", role: "alert" }, e.status ? e.message : "The server cannot be reached."));
     }

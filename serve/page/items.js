@@ -9,18 +9,18 @@ import { openItem } from "./item.js";
 const pageSize = 50;
 
 const orders = {
-  value: { label: "value of a vote", key: (d, i) => d.gain[i] },
-  width: { label: "width", key: (d, i) => d.upper[i] - d.lower[i] },
-  mean: { label: "probability", key: (d, i) => d.mean[i] },
+  value: { label: "value of a vote, largest first", key: (d, i) => d.gain[i] },
+  width: { label: "width, largest first", key: (d, i) => d.upper[i] - d.lower[i] },
+  mean: { label: "probability, largest first", key: (d, i) => d.mean[i] },
   unsure: { label: "p_top, smallest first", key: (d, i) => -d.p_top[i] },
-  input: { label: "as in the file", key: null },
+  input: { label: "order of the file", key: null },
 };
 
 // ranges are the filters by a number.
 const ranges = [
   { name: "mean", label: "Probability", of: (d, i) => d.mean[i] },
   { name: "width", label: "Width", of: (d, i) => d.upper[i] - d.lower[i] },
-  { name: "top", label: "p_top", title: "Probability that the predicted class is the most probable one", of: (d, i) => d.p_top[i] },
+  { name: "top", label: "p_top", title: "Probability that the predicted class is the top class", of: (d, i) => d.p_top[i] },
 ];
 
 class Items {
@@ -46,7 +46,7 @@ class Items {
   async start() {
     this.data = await get("items/points", { class: this.filter.class, rater: rater() });
     if (this.data.items.length === 0) {
-      show(this.main, h("h1", {}, "Items"), h("p", {}, "None of the items can be predicted: the overview says why."));
+      show(this.main, h("h1", {}, "Items"), h("p", {}, "None of the items can be predicted: see the overview for the reason."));
       return;
     }
     this.controls = this.filters();
@@ -54,7 +54,7 @@ class Items {
       h("div", { class: "split" },
         h("div", {},
           h("figure", {}, this.scatter.element, this.legend,
-            h("figcaption", {}, "Each point is an item. Narrow intervals lie low. Drag to choose a part, click a point to open it."))),
+            h("figcaption", {}, "Each point is an item; narrow intervals are at the bottom. Drag to select a region, click a point to open the item."))),
         this.controls),
       this.status, this.list);
     this.apply();
@@ -164,8 +164,8 @@ class Items {
     show(this.list, h("div", { class: "listhead" }, order),
       h("table", { class: "items" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Item"), h("th", { scope: "col" }, "Predicted"), head("Mean"),
-          head(percent(d.level) + " interval"), head("p_top", "Probability that the predicted class is the most probable one"),
-          head("Votes"), head("Value of a vote", "Expected loss of variance by one more vote"))),
+          head(percent(d.level) + " interval"), head("p_top", "Probability that the predicted class is the top class"),
+          head("Votes"), head("Value of a vote", "Expected reduction in variance by one more vote"))),
         h("tbody", {}, some.map((i) => h("tr", {},
           h("th", { scope: "row" }, h("button", { type: "button", class: "link", title: d.items[i], onclick: () => this.open(d.items[i]) }, h("bdi", {}, d.items[i]))),
           h("td", {}, h("bdi", {}, d.classes[d.predicted[i]])),

@@ -5,7 +5,7 @@ import { h, show, count, plural, percent, number } from "./dom.js";
 import { rater } from "./votes.js";
 
 const symbols = { good: "✓", careful: "!", bad: "✗", unknown: "?" };
-const spoken = { good: "good", careful: "be careful", bad: "bad", unknown: "not known" };
+const spoken = { good: "good", careful: "caution", bad: "bad", unknown: "unknown" };
 
 const mark = (kind) => h("span", { class: "mark " + kind, role: "img", "aria-label": spoken[kind] }, symbols[kind]);
 
@@ -13,8 +13,8 @@ export async function overview(main) {
   const o = await get("overview", { rater: rater() });
   show(main,
     h("h1", {}, h("bdi", {}, o.model)),
-    h("p", { class: "lead" }, `A model of ${plural(o.classes.length, "class", "classes")} that learned from ${plural(o.trained_votes, "vote")} on ${plural(o.trained_items, "item")}. `
-      + "For each item it predicts a distribution of the probability, with credible intervals."),
+    h("p", { class: "lead" }, `A model of ${plural(o.classes.length, "class", "classes")}, trained on ${plural(o.trained_votes, "vote")} on ${plural(o.trained_items, "item")}. `
+      + "For each item it predicts the distribution of the class probabilities, with credible intervals."),
     o.queue && o.takes_votes && h("p", {}, h("a", { class: "button strong", href: "#queue" }, "Label the most informative items")),
     o.verdicts.length > 0 && h("section", {}, h("h2", {}, "Can its intervals be relied on?"),
       h("ul", { class: "verdicts" }, o.verdicts.map((v) => h("li", {}, mark(v.mark), h("span", {}, h("b", {}, v.question), v.answer))))),
@@ -26,7 +26,7 @@ export async function overview(main) {
 
 function attention(o) {
   if (!o.has_items) {
-    return h("section", {}, h("h2", {}, "Items"), h("p", {}, "This server has no items to look at. Start it with ",
+    return h("section", {}, h("h2", {}, "Items"), h("p", {}, "This server has no items. Start it with ",
       h("code", {}, "credence serve RUN --items items.csv --votes new-votes.csv"), " to see predictions and to vote."));
   }
   if (!o.queue) return null;
@@ -34,8 +34,8 @@ function attention(o) {
   return h("section", {}, h("h2", {}, "What needs attention"),
     h("ul", { class: "verdicts" }, o.queue.attention.map((a) => h("li", {}, mark(a.mark),
       h("span", {}, a.text, a.filter ? [" ", h("a", { href: "#items?" + a.filter }, "Show them")] : null)))),
-    o.takes_votes && h("p", { class: "muted" }, p.votes === 0 ? "No votes were cast here yet." :
-      `Cast here so far: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}. Since the server started the sum of variances went from ${number(p.variance_first, 3)} to ${number(p.variance, 3)}.`));
+    o.takes_votes && h("p", { class: "muted" }, p.votes === 0 ? "No votes have been cast here yet." :
+      `Cast here so far: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}. Since the server started, the sum of variances has changed from ${number(p.variance_first, 3)} to ${number(p.variance, 3)}.`));
 }
 
 function pairs(o) {
@@ -44,11 +44,11 @@ function pairs(o) {
   return h("div", { class: "table" }, h("table", { class: "pairs" }, h("tbody", {},
     row("Classes", o.classes.slice(0, 20).flatMap((c, i) => [i ? ", " : "", h("bdi", {}, c)]), o.classes.length > 20 ? ` and ${o.classes.length - 20} more` : ""),
     row("Trained on", `${plural(o.trained_items, "item")}, ${plural(o.trained_votes, "vote")}`),
-    row("Looks at", o.features.length === 0 ? "nothing" : [o.features.slice(0, few).flatMap((f, i) => [i ? "; " : "", h("bdi", {}, f)]), o.features.length > few ? `; and ${o.features.length - few} more` : ""]),
+    row("Features", o.features.length === 0 ? "none" : [o.features.slice(0, few).flatMap((f, i) => [i ? "; " : "", h("bdi", {}, f)]), o.features.length > few ? `; and ${o.features.length - few} more` : ""]),
     row("Networks", `${plural(o.networks, "network")}, ${count(o.parameters)} parameters, method ${o.method}`),
-    row("Intervals", `${percent(o.level)} by default` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are not distinguished from it` : "")),
-    o.scale ? row("Calibration", `the distributions were made ${number(o.scale)} times as wide in variance, as pairs of held-out votes showed`) : null,
-    row("Raters", o.raters ? "known apart: votes count by who cast them" : "all count alike"),
+    row("Intervals", `${percent(o.level)} by default` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are extended to it` : "")),
+    o.scale ? row("Calibration", `the variance was multiplied by ${number(o.scale)}, as estimated from pairs of held-out votes`) : null,
+    row("Raters", o.raters ? "modelled: votes are weighted by rater" : "not modelled: all votes count alike"),
     row("Version", h("code", {}, o.version)),
     o.warnings.map((w) => row("Warning", w)))));
 }

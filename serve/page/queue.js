@@ -1,5 +1,5 @@
-// The queue: items by the value of a vote, one at a time, voted on by keyboard or touch. Neither what
-// others said nor what the model expects is shown before the rater has spoken.
+// The queue: items by the value of a vote, one at a time, voted on by keyboard or touch. Neither the votes
+// of others nor the prediction of the model are shown before the rater has voted.
 
 import { get, post } from "./api.js";
 import { h, show, count, plural, number, percent, notice } from "./dom.js";
@@ -8,14 +8,14 @@ import { density, of } from "./density.js";
 import { rater, setRater, suggested, say, onSent, waiting } from "./votes.js";
 import { state } from "./state.js";
 
-const ahead = 3; // items that are loaded before they are asked about
+const ahead = 3; // items that are loaded in advance
 
 class Queue {
   constructor(main) {
     this.main = main;
     this.loaded = new Map(); // id → promise of the item
     this.list = [];
-    this.front = null; // an item that comes before all others: one that was taken back
+    this.front = null; // an item that comes before all others, after undo
     this.current = null;
     this.progress = h("div", { class: "progress" });
     this.card = h("section", { class: "card ask", "aria-label": "Item to vote on", "aria-live": "polite" });
@@ -40,7 +40,7 @@ class Queue {
       h("p", { class: "muted export" }, "Votes of all raters: ", h("a", { href: "api/v1/votes/export?format=csv", download: "votes.csv" }, "CSV"), " for ",
         h("code", {}, "credence train --votes"), ", or ", h("a", { href: "api/v1/votes/export?format=labelstudio", download: "votes-labelstudio.json" }, "Label Studio JSON"), "."));
     show(this.last, h("h2", {}, "After you vote"), h("p", { class: "muted" },
-      "The distribution of the item you voted on appears here, before and after your vote, with what others said. Before it is hidden, so that it does not sway you."));
+      "The distribution of the item you voted on appears here, before and after your vote, with the votes of others. It is hidden until then, so that it does not influence you."));
     this.offer();
     this.stop = onSent((vote, refused) => this.sent(vote, refused));
     this.keys = (event) => this.key(event);
@@ -63,13 +63,13 @@ class Queue {
         event.preventDefault();
         const text = input.value.trim();
         if (!text || /[\u0000-\u001f\u007f]/.test(text)) {
-          wrong.textContent = "Please give a name of letters.";
+          wrong.textContent = "Please enter a name without control characters.";
           return;
         }
         setRater(text);
         dispatchEvent(new Event("hashchange"));
       } },
-      h("p", {}, "The most informative items come first. You vote under a name, so that your vote counts once and you can take it back."),
+      h("p", {}, "The most informative items come first. You vote under a name, so that your vote counts once and you can withdraw it."),
       h("label", { for: "rater" }, "Your name"), input, wrong,
       h("p", {}, h("button", { type: "submit", class: "strong", autofocus: true }, "Start voting"))));
     this.main.querySelector("button").focus({ preventScroll: true });
@@ -127,7 +127,7 @@ class Queue {
       h("p", {}, "You: ", h("b", {}, plural(p.own, "item")), ", ", h("span", {}, count(p.left) + " left"),
         h("span", { class: "muted" }, `. All raters: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}.`)),
       h("p", { class: "muted" }, "Uncertainty removed so far: ", h("b", {}, percent(less, 1)), h("progress", { max: 1, value: less, "aria-label": "uncertainty removed" })),
-      p.left > 0 ? h("p", { class: "muted" }, "Expected of the next vote: ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left") : null);
+      p.left > 0 ? h("p", { class: "muted" }, "Expected reduction by the next vote: ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of the remaining uncertainty") : null);
   }
 
   load(id) {
@@ -147,7 +147,7 @@ class Queue {
     if (id === undefined) {
       this.current = null;
       this.choices.hidden = true;
-      show(this.card, h("h2", {}, "Nothing is left"), h("p", {}, "You have said something of every item. Undo takes the last back."),
+      show(this.card, h("h2", {}, "All done"), h("p", {}, "You have voted on every item. Undo withdraws your last vote."),
         h("button", { type: "button", onclick: () => this.undo() }, "Undo"));
       return;
     }
@@ -159,7 +159,7 @@ class Queue {
       if (this.current?.id !== id) return;
       this.current = item;
       show(this.card, h("header", {}, h("h2", {}, h("bdi", {}, id)),
-        h("p", { class: "muted" }, rank === 1 ? "Most informative item." : rank ? `Number ${count(rank)} of all items by the value of a vote.` : "")),
+        h("p", { class: "muted" }, rank === 1 ? "Most informative item." : rank ? `Rank ${count(rank)} of all items by the value of a vote.` : "")),
       content(item));
       this.card.dataset.item = id;
       scrollTo({ top: 0 });
@@ -173,7 +173,7 @@ class Queue {
   stuck() {
     if (!this.current?.item) {
       this.current = null;
-      show(this.card, h("p", {}, "The server cannot be reached. What you said is kept on this device; the next item comes as soon as the server answers."));
+      show(this.card, h("p", {}, "The server cannot be reached. Your votes are stored on this device; the next item appears as soon as the server responds."));
     }
     clearTimeout(this.retry);
     this.retry = setTimeout(() => { if (document.contains(this.card)) this.refresh(); }, 1500);
@@ -193,7 +193,7 @@ class Queue {
     const id = this.current.item;
     this.done = [...this.done, { item: id, skip: true }];
     this.leave(id);
-    show(this.last, h("h2", {}, "Skipped"), h("p", {}, h("bdi", {}, id), " comes again after all others."));
+    show(this.last, h("h2", {}, "Skipped"), h("p", {}, h("bdi", {}, id), " will be shown again after all others."));
     try {
       await post("queue/skip", { item: id, rater: rater() });
     } catch (e) {
@@ -212,12 +212,12 @@ class Queue {
   undo() {
     const done = this.done, what = done.pop();
     if (!what) {
-      show(this.last, h("h2", {}, "Undo"), h("p", { class: "muted" }, "There is nothing to take back in this tab."));
+      show(this.last, h("h2", {}, "Undo"), h("p", { class: "muted" }, "There is nothing to undo in this tab."));
       return;
     }
     this.done = done;
     if (!what.skip) say(what.item, rater(), { undo: true });
-    show(this.last, h("h2", {}, "Taken back"), h("p", {}, h("bdi", {}, what.item), what.skip ? " is asked about again." : [" is asked about again: you had said ", h("b", {}, what.cannot_tell ? "cannot tell" : what.label), "."]));
+    show(this.last, h("h2", {}, "Withdrawn"), h("p", {}, h("bdi", {}, what.item), what.skip ? " is shown again." : [" is shown again. Your vote was ", h("b", {}, what.cannot_tell ? "cannot tell" : what.label), "."]));
     this.loaded.delete(what.item);
     this.front = what.item;
     this.list = this.list.filter((x) => x.item !== what.item);
@@ -240,7 +240,7 @@ class Queue {
         h("h3", {}, "Votes so far"), votes(item, state.classes));
       document.documentElement.dataset.sent = vote.key;
     } catch {
-      show(this.last, h("h2", {}, "Your last vote"), this.said(vote.item, vote), h("p", { class: "muted" }, "Saved. What it changed cannot be shown right now."));
+      show(this.last, h("h2", {}, "Your last vote"), this.said(vote.item, vote), h("p", { class: "muted" }, "Saved. Its effect cannot be shown right now."));
     }
   }
 
@@ -249,13 +249,13 @@ class Queue {
     const less = (a.upper - a.lower) - (b.upper - b.lower);
     return h("figure", { class: "shrinks" }, density(item.now, { before: item.before, beforeLabel: "before your vote" }),
       h("figcaption", {}, "Probability of ", h("b", {}, h("bdi", {}, item.now.of)), `: the ${percent(item.now.level)} interval was ${number(a.lower)} to ${number(a.upper)} (dashed), and is `,
-        h("b", {}, `${number(b.lower)} to ${number(b.upper)}`), Math.abs(less) < 0.005 ? ", as wide as before." : less > 0 ? `, ${number(less)} narrower.` : `, ${number(-less)} wider: your vote was not expected.`));
+        h("b", {}, `${number(b.lower)} to ${number(b.upper)}`), Math.abs(less) < 0.005 ? ", as wide as before." : less > 0 ? `, ${number(less)} narrower.` : `, ${number(-less)} wider: your vote was unexpected.`));
   }
 }
 
 export async function queue(main) {
   if (!state.hasItems || !state.takesVotes) {
-    show(main, h("h1", {}, "Queue"), h("p", {}, "This server takes no votes. Start it with ",
+    show(main, h("h1", {}, "Queue"), h("p", {}, "This server does not accept votes. Start it with ",
       h("code", {}, "credence serve RUN --items items.csv --votes new-votes.csv"), "."));
     document.documentElement.dataset.ready = "queue";
     return {};

@@ -1,4 +1,4 @@
-// Raters, where the model knows them apart: leans and guesses with their intervals, under pseudonyms.
+// Raters, if the model has a rater model: biases and guess rates with their intervals, under pseudonyms.
 
 import { get } from "./api.js";
 import { h, show, count, number, percent } from "./dom.js";
@@ -19,15 +19,15 @@ export async function raters(main) {
   const leans = r.modelled && r.lean_sd !== null;
   const worth = (x) => 100 * x.flags.length + Math.abs((x.lean.value ?? 0) / (x.lean.se || 1)) + 10 * (x.guess.lo ?? 0);
   const rows = known.slice().sort((a, b) => worth(b) - worth(a)).slice(0, most);
-  show(main, h("h1", {}, "Raters"), h("p", {}, `${r.modelled ? "Votes count by who cast them" : "All votes count alike"}: ${r.reason}.`),
+  show(main, h("h1", {}, "Raters"), h("p", {}, `${r.modelled ? "Votes are weighted by rater" : "All votes count alike"}: ${r.reason}.`),
     r.modelled && rows.length > 0 && h("figure", {},
-      h("div", { class: "forest" }, leans && forest(rows, (x) => x.lean, `lean towards ${r.class ?? "the second class"} (logit)`, false),
-        forest(rows, (x) => x.guess, "share of votes that are guesses", true)),
-      h("figcaption", {}, "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that have nothing to do with the item. "
-        + "Names are replaced by pseudonyms. What all raters have in common cannot be seen.", known.length > most ? ` The ${most} who differ most of ${count(known.length)}.` : "")),
+      h("div", { class: "forest" }, leans && forest(rows, (x) => x.lean, `bias towards ${r.class ?? "the second class"} (logit)`, false),
+        forest(rows, (x) => x.guess, "guess rate", true)),
+      h("figcaption", {}, "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that are independent of the item. "
+        + "Names are replaced by pseudonyms. A bias that all raters share cannot be seen.", known.length > most ? ` Shown are the ${most} of ${count(known.length)} raters who differ most.` : "")),
     h("div", { class: "table" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Rater"), h("th", { scope: "col", class: "number" }, "Votes"), leans && h("th", { scope: "col", class: "number" }, "Lean"),
-        r.modelled && h("th", { scope: "col", class: "number" }, "Guesses"), h("th", { scope: "col", class: "number" }, "Others agree (expected)"), h("th", { scope: "col" }, "Differs"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Rater"), h("th", { scope: "col", class: "number" }, "Votes"), leans && h("th", { scope: "col", class: "number" }, "Bias"),
+        r.modelled && h("th", { scope: "col", class: "number" }, "Guess rate"), h("th", { scope: "col", class: "number" }, "Agreement (expected)"), h("th", { scope: "col" }, "Flags"))),
       h("tbody", {}, (rows.length ? rows : r.raters.slice(0, most)).map((x) => h("tr", {}, h("th", { scope: "row" }, h("bdi", {}, x.rater)), h("td", { class: "number" }, count(x.votes)),
         leans && h("td", { class: "number" }, estimate(x.lean)), r.modelled && h("td", { class: "number" }, estimate(x.guess)),
         h("td", { class: "number" }, x.agreement === null ? "—" : `${percent(x.agreement)} (${percent(x.expected)})`), h("td", {}, x.flags.join(", ") || "—")))))));

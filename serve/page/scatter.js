@@ -1,5 +1,5 @@
 // Probability against the width of the interval, one point per item, colored by how votes agree:
-// on a canvas, so that 50,000 are drawn in a moment. A drag chooses a part of it.
+// on a canvas, so that 50,000 points are drawn quickly. Dragging selects a region.
 
 import { h, count, number } from "./dom.js";
 

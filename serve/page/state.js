@@ -1,3 +1,3 @@
-// What all views know of the server.
+// State of the server that all views share.
 
 export const state = { classes: [], takesVotes: false, hasItems: false, model: "" };

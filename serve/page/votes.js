@@ -1,5 +1,5 @@
-// Votes leave this device only after they are kept on it: a dropped connection loses none. Each has a
-// key of its own, so that one that was sent twice counts once.
+// Votes are stored on this device before they are sent, so that a dropped connection loses none. Each has a
+// unique key, so that a vote that is sent twice counts once.
 
 import { call } from "./api.js";
 import { notice, plural } from "./dom.js";
@@ -13,7 +13,7 @@ sessionStorage.setItem("credence-tab", tab);
 // orphaned is after how many milliseconds a vote of another tab, which may be closed, is sent by this.
 const orphaned = 15000;
 
-// waiting returns what is not acknowledged yet, in the order in which it was said.
+// waiting returns the votes that are not acknowledged yet, in order.
 export function waiting() {
   const list = [];
   for (let i = 0; i < localStorage.length; i++) {
@@ -73,7 +73,7 @@ export async function send() {
       localStorage.removeItem(prefix + vote.key);
       if (pause > 500) notice("");
       pause = 500;
-      if (refused) notice("A vote was refused: " + refused.message, "bad");
+      if (refused) notice("A vote was rejected: " + refused.message, "bad");
       for (const f of listeners) f(vote, refused);
     }
   } finally {
@@ -82,8 +82,8 @@ export async function send() {
 }
 
 function wait(n, e) {
-  const why = e.status ? `The server does not take votes now (${e.message})` : "No connection";
-  notice(`${why}: ${plural(n, "vote is", "votes are")} kept on this device and sent as soon as the server ${e.status ? "takes them" : "answers"}.`, "careful");
+  const why = e.status ? `The server does not accept votes at the moment (${e.message})` : "No connection";
+  notice(`${why}: ${plural(n, "vote is", "votes are")} stored on this device and sent as soon as the server ${e.status ? "accepts them" : "responds"}.`, "careful");
   again = setTimeout(send, pause);
   pause = Math.min(2 * pause, 8000);
 }
@@ -102,7 +102,7 @@ export function setRater(text) {
   }
 }
 
-// suggested is the name that was last used on this device, or one that nobody else has.
+// suggested is the name that was last used on this device, or a random one.
 export function suggested() {
   const last = localStorage.getItem("credence-last-rater");
   if (last) return last;

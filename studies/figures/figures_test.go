@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
+	"credence/internal/golden"
 	"credence/internal/plot"
 )
 
@@ -89,23 +88,7 @@ func svg(t *testing.T, f plot.Figure) []byte {
 // UPDATE_GOLDEN=1 rewrites them.
 func TestGoldenFigures(t *testing.T) {
 	for name, f := range goldenFigures() {
-		got, file := svg(t, f), filepath.Join("testdata", name+".svg")
-		if os.Getenv("UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile(file, got, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if runtime.GOARCH != "amd64" {
-			t.Skip("other architectures round differently, which may move a point by a hundredth of a pixel")
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./studies/figures, then look at it", file)
-		}
+		golden.Compare(t, filepath.Join("testdata", name+".svg"), svg(t, f))
 	}
 }
 

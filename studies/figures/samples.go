@@ -33,7 +33,7 @@ func (d Samples) Draw(c *plot.Canvas) error {
 	off := func(p [2]float64) bool {
 		return !(p[0] >= d.X[0] && p[0] <= d.X[1] && p[1] >= d.Y[0] && p[1] <= d.Y[1])
 	}
-	shown, total, outside := make([][][2]float64, len(d.Groups)), 0, 0
+	shown, total, outside := slices.Clone(d.Groups), 0, 0
 	type entry struct {
 		text   string
 		symbol func(at plot.Point)
@@ -41,9 +41,9 @@ func (d Samples) Draw(c *plot.Canvas) error {
 	var legend []entry
 	var words []string
 	for i, g := range d.Groups {
-		shown[i] = slices.DeleteFunc(slices.Clone(g.Points), off)
-		total += len(shown[i])
-		outside += len(g.Points) - len(shown[i])
+		shown[i].Points = slices.DeleteFunc(slices.Clone(g.Points), off)
+		total += len(shown[i].Points)
+		outside += len(g.Points) - len(shown[i].Points)
 		text := fmt.Sprintf("%s (%d)", g.Label, len(g.Points))
 		words = append(words, text)
 		legend = append(legend, entry{text, func(at plot.Point) {

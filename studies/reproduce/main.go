@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +21,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"credence/internal/mnist"
-	"credence/internal/par"
 	"credence/studies/study"
 )
 
@@ -131,7 +131,7 @@ func (c studyCommand) command(began *bool) *cobra.Command {
 		if o.threads < 0 {
 			return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
 		}
-		par.SetThreads(o.threads)
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(o.threads))
 		s, err := newStudy(cmd, o)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"credence/calibrate"
 	"credence/head"
 	"credence/internal/mnist"
-	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -64,8 +64,7 @@ func TestCoverageStudy(t *testing.T) {
 	if err := run(t.Context(), whole, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	par.SetThreads(1)
-	defer par.SetThreads(0)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := map[string]int{}
 	err := run(ctx, parts, func(what string) {

@@ -22,27 +22,27 @@ import (
 // the difference of two errors remains, that of the truth and that of F, which is the smaller the better
 // S/M shows whether p ∈ I. How informative S/M is in this respect is, under F,
 //
-//	tells = P(S/M ∈ I | p ∈ I) − P(S/M ∈ I | p ∉ I),
+//	informativeness = P(S/M ∈ I | p ∈ I) − P(S/M ∈ I | p ∉ I),
 //
 // 1 if votes show p exactly. Where it is near 0, as for intervals much narrower than √(p(1−p)/M), Ĉ
 // is the level that F claims, right or wrong.
 
 // heldBack compares the intervals of a distribution with the votes that were held back on an item.
 type heldBack struct {
-	Item      int       `json:"item"`
-	Class     int       `json:"class"`
-	Mean      float64   `json:"mean"`
-	Votes     int       `json:"votes"` // held back: M
-	For       int       `json:"for"`   // of them for the class: S
-	Lo        []float64 `json:"lo"`    // [paperLevels]
-	Hi        []float64 `json:"hi"`
-	Naive     []float64 `json:"naive"`     // 1 if the share of votes lies in the interval
-	Corrected []float64 `json:"corrected"` // the term of Ĉ
-	All       []float64 `json:"all"`       // the mean of such terms over all classes
-	Claimed   []float64 `json:"claimed"`   // probability of the interval under the distribution: F(I)
-	Tells     []float64 `json:"tells"`
-	PIT       float64   `json:"pit"`   // randomized
-	Score     float64   `json:"score"` // −ln P(counts), nats
+	Item            int       `json:"item"`
+	Class           int       `json:"class"`
+	Mean            float64   `json:"mean"`
+	Votes           int       `json:"votes"` // held back: M
+	For             int       `json:"for"`   // of them for the class: S
+	Lo              []float64 `json:"lo"`    // [paperLevels]
+	Hi              []float64 `json:"hi"`
+	Naive           []float64 `json:"naive"`     // 1 if the share of votes lies in the interval
+	Corrected       []float64 `json:"corrected"` // the term of Ĉ
+	All             []float64 `json:"all"`       // the mean of such terms over all classes
+	Claimed         []float64 `json:"claimed"`   // probability of the interval under the distribution: F(I)
+	Informativeness []float64 `json:"informativeness"`
+	PIT             float64   `json:"pit"`   // randomized
+	Score           float64   `json:"score"` // −ln P(counts), nats
 }
 
 // judgeHeldBack evaluates the distributions of items with all their votes, which no fit has seen.
@@ -137,7 +137,7 @@ func (h *heldBack) informative(dist *mixture.Beta, chances []float64) error {
 		if in > 0 && in < 1-1e-9 {
 			informative = both[l]/in - (seen[l]-both[l])/(1-in)
 		}
-		h.Tells = append(h.Tells, informative)
+		h.Informativeness = append(h.Informativeness, informative)
 	}
 	return nil
 }

@@ -35,14 +35,14 @@ type votesMethod struct {
 	Trained int
 	Items   []heldBack
 
-	Scale     float64   // by which reported variances are multiplied, mean over splits; 0 if none is
-	Corrected []summary // Ĉ at each of paperLevels
-	Naive     []summary // the share of items whose share of votes lies in the interval
-	All       []summary // Ĉ over all classes
-	Width     []summary
-	Score     summary   // −ln P of the held-back counts, nats per item
-	Tells     []summary // how well votes show whether p is in an interval
-	Behind    summary   // the same as Score, less that of the defaults as reported
+	Scale           float64   // by which reported variances are multiplied, mean over splits; 0 if none is
+	Corrected       []summary // Ĉ at each of paperLevels
+	Naive           []summary // the share of items whose share of votes lies in the interval
+	All             []summary // Ĉ over all classes
+	Width           []summary
+	Score           summary   // −ln P of the held-back counts, nats per item
+	Informativeness []summary // how well votes show whether p is in an interval
+	Behind          summary   // the same as Score, less that of the defaults as reported
 
 	scales []float64
 }
@@ -78,14 +78,14 @@ func (x *votesMethod) summarize(s *voteSet, seed uint64) {
 	cluster := make([]int, len(x.Items))
 	for j, h := range x.Items {
 		cluster[j] = s.cluster[h.Item]
-		rows[j] = slices.Concat(h.Corrected, h.Naive, h.All, h.Tells, []float64{h.Score})
+		rows[j] = slices.Concat(h.Corrected, h.Naive, h.All, h.Informativeness, []float64{h.Score})
 		for l := range n {
 			rows[j] = append(rows[j], h.Hi[l]-h.Lo[l])
 		}
 	}
 	all := clustered(rows, cluster, rng.New(seed, "study.votes.errors"))
 	x.Corrected, x.Naive, x.All = all[:n], all[n:2*n], all[2*n:3*n]
-	x.Tells, x.Score, x.Width = all[3*n:4*n], all[4*n], all[4*n+1:]
+	x.Informativeness, x.Score, x.Width = all[3*n:4*n], all[4*n], all[4*n+1:]
 }
 
 // behind computes the difference of the score from that of another method on the same items.
@@ -170,8 +170,8 @@ const itemsFile = "items.csv"
 
 // WriteTables implements [Results].
 func (r *votesResult) WriteTables(f *Folder) error {
-	coverage := [][]string{{"set", "votes", "method", "level", "corrected", "corrected_se", "tells", "tells_se", "naive", "naive_se",
-		"all_classes", "all_classes_se", "width", "width_se"}}
+	coverage := [][]string{{"set", "votes", "method", "level", "corrected", "corrected_se",
+		"informativeness", "informativeness_se", "naive", "naive_se", "all_classes", "all_classes_se", "width", "width_se"}}
 	scores := [][]string{{"set", "votes", "method", "trained", "judged", "scale", "gap", "gap_naive", "gap_all_classes",
 		"score", "score_se", "behind", "behind_se"}}
 	items := [][]string{{"set", "votes", "method", "item", "class", "mean", "held_back", "for_class",
@@ -183,7 +183,7 @@ func (r *votesResult) WriteTables(f *Folder) error {
 			id := []string{s.Name, strconv.Itoa(x.Votes), x.Name}
 			for l, level := range paperLevels {
 				row := append(id[:3:3], number(level))
-				for _, v := range []summary{x.Corrected[l], x.Tells[l], x.Naive[l], x.All[l], x.Width[l]} {
+				for _, v := range []summary{x.Corrected[l], x.Informativeness[l], x.Naive[l], x.All[l], x.Width[l]} {
 					row = append(row, digits(v.Mean, 4), digits(v.SE, 5))
 				}
 				coverage = append(coverage, row)

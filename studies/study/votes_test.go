@@ -116,8 +116,8 @@ func TestTells(t *testing.T) {
 		}
 	}
 	want := seen[1]/all[1] - seen[0]/all[0]
-	if se := math.Sqrt(0.25/all[0] + 0.25/all[1]); math.Abs(h.Tells[0]-want) > 5*se {
-		t.Errorf("tells %v, drawn %v ± %v", h.Tells[0], want, se)
+	if se := math.Sqrt(0.25/all[0] + 0.25/all[1]); math.Abs(h.Informativeness[0]-want) > 5*se {
+		t.Errorf("informativeness %v, drawn %v ± %v", h.Informativeness[0], want, se)
 	}
 	if share := all[1] / n; math.Abs(share-0.75) > 5*math.Sqrt(0.75*0.25/n) {
 		t.Errorf("the 75%% interval holds %v", share)

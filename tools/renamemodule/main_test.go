@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +45,14 @@ func TestRename(t *testing.T) {
 		if _, err := rename(dir, bad); err == nil {
 			t.Errorf("renamed to %q", bad)
 		}
+	}
+}
+
+// TestUsage runs the script without a path: it prints its usage and exits with 2.
+func TestUsage(t *testing.T) {
+	script := exec.Command("../rename-module")
+	out, err := script.CombinedOutput()
+	if code := script.ProcessState.ExitCode(); code != 2 || !strings.HasPrefix(string(out), "usage: rename-module PATH\n") {
+		t.Errorf("exit status %d (%v), expected 2 and the usage; output:\n%s", code, err, out)
 	}
 }

@@ -11,10 +11,11 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from ._errors import BinaryError, CredenceWarning, from_messages
 
+_T = TypeVar("_T")
 _checked: dict[tuple[str, int, int], str] = {}
 _guard = threading.Lock()
 
@@ -236,6 +237,14 @@ def flags(options: Mapping[str, object]) -> list[str]:
                 text = '"' + text.replace('"', '""') + '"'  # one element, not several
             line.append(f"--{name}={text}")
     return line
+
+
+def renamed(old: str, value: _T | None, new: str, other: _T | None) -> _T | None:
+    """Return the value of a parameter, with a warning if it is given by its old name."""
+    if value is None:
+        return other
+    warnings.warn(f"{old} is deprecated: use {new}", DeprecationWarning, stacklevel=3)
+    return value
 
 
 def verb(

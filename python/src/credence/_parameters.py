@@ -82,103 +82,102 @@ class Parameters:
     Parameters
     ----------
     components : int | None, default None
-        Number of Dirichlet components of a network (default 3).
+        Number of Dirichlet components per network (default 3).
     ensemble : int, default 5
-        Number of networks that predict together.
+        Number of networks in the ensemble.
     network : str | Path | Sequence[Mapping[str, object]] | None, default None
         Name of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of layers, or a
-        .yaml file with one (default: by the features' shape).
+        .yaml file with one (default: by the shape of the features).
     epochs : int | None, default None
-        At most this many passes over the items.
+        Maximum number of passes over the items.
     raters : Literal["auto", "off", "on"], default "auto"
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on.
     random_state : int | np.random.RandomState | np.random.Generator | None, default 0
-        Seed of all randomness.
+        Random seed.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None, default None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     label : object, default None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : object, default None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : object, default None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     duplicates : Literal["last", "first", "every", "refuse"] | None, default None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     classes : Sequence[object] | None, default None
-        All labels, in order (default: those found).
+        All labels, in order (default: those in the votes).
     item : object, default None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None, default None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     volume_cache : str | None, default None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     features : Sequence[object] | None, default None
-        The only columns to take as features.
+        Columns to use as features, and no others.
     ignore : Sequence[str] | str | None, default None
-        Columns to leave out.
+        Columns to ignore.
     numeric : Sequence[str] | str | None, default None
         Columns to read as numbers.
     categorical : Sequence[str] | str | None, default None
-        Columns to read as categories, though they may be numbers.
+        Columns to read as categories, even if they are numbers.
     text : Sequence[str] | str | None, default None
-        Columns of text to learn from word by word (columns of sentences are found; --ignore or
-        --categorical says otherwise).
+        Columns of text to learn from word by word (default: columns of sentences, unless named
+        by --ignore or --categorical).
     validation : float | None, default None
-        Share of the items that every network holds out to stop in time.
+        Share of the items to hold out from every network, for early stopping.
     image_size : str | None, default None
-        HEIGHTxWIDTH that images are brought to (default: the first's).
+        HEIGHTxWIDTH to resize images to (default: the size of the first).
     gray : bool, default False
-        Read images in shades of gray.
+        Convert images to grayscale.
     volume_size : str | None, default None
-        XxYxZ voxels that volumes are resampled to: left to right, back to front, foot to head
-        (default 96x96x80).
+        XxYxZ voxels to resample volumes to: left to right, back to front, foot to head (default
+        96x96x80).
     volume_fit : Literal["stretch", "proportions"] | None, default None
-        How a volume is laid over them: stretch or proportions (default stretch).
+        How to fit a volume to --volume-size: stretch or proportions (default stretch).
     volume_scale : Literal["zscore", "range", "none"] | None, default None
-        What intensities are brought to: zscore (of what is brighter than the mean), range (0 to
-        1) or none (default zscore).
+        Scale of intensities: zscore (over voxels brighter than the mean), range (0 to 1) or
+        none (default zscore).
     volume_percentiles : Sequence[float] | float | None, default None
-        Low,high percentiles at which intensities are cut off first (default 0.5,99.5).
+        Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None, default None
-        Precision that voxels are kept in: float16, uint8 or float32 (default float16).
+        Precision of stored voxels: float16, uint8 or float32 (default float16).
     memory : int | str | None, default None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None, default None
-        Folder of that file (default: the user's cache folder).
+        Folder for features beyond --memory (default: the user's cache folder).
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None, default None
-        Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
-        confidence, evidential (default mixture).
+        Name of the method: mixture, or without distributions: softmax, dropout, mve, qd,
+        confidence or evidential (default mixture).
     setting : Mapping[str, object] | Sequence[str] | None, default None
-        A setting of the method, name=value; may be repeated.
+        Setting of the method, name=value; may be repeated.
     widths : Sequence[int] | int | None, default None
         Widths of the hidden layers of mlp, or of the stages of cnn2d or resnet.
     patience : int | None, default None
-        Epochs without a better held-out loss before training stops; 0 for never.
+        Epochs without a better held-out loss before training stops; 0 for no limit.
     batch : int | None, default None
-        Items per step.
+        Items per training step.
     held_out : float | None, default None
         Share of the items that a single network holds out.
     calibrate : Literal["auto", "off"] | None, default None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : float | str | None, default None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     optimizer : Literal["adamw", "adam", "sgd"] | None, default None
         Name of the optimizer: adamw, adam or sgd (default adamw).
     rate : float | None, default None
         Learning rate.
     schedule : Literal["constant", "cosine"] | None, default None
-        How the learning rate changes: constant or cosine (default: cosine for cnn2d, else
-        constant).
+        Learning rate schedule: constant or cosine (default: cosine for cnn2d, else constant).
     momentum : float | None, default None
         Momentum of sgd; 0 for none (default 0.9).
     weight_decay : float | None, default None
         Weight decay; 0 for none.
     clip : float | None, default None
-        Largest norm of the gradient; 0 for any (default 5).
+        Maximum norm of the gradient; 0 for no limit (default 5).
     dropout : float | None, default None
         Dropout rate after each hidden layer of mlp; 0 for none.
     input_dropout : float | None, default None
@@ -186,13 +185,13 @@ class Parameters:
     init : Literal["he", "glorot"] | None, default None
         Rule for initial weights: he or glorot.
     limit : float | None, default None
-        Clamp on |log α| (default 20).
+        Bound on |log α| (default 20).
     class_weights : Sequence[float] | float | None, default None
-        A weight for each class, in order; voids the calibration of intervals.
+        A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None, default None
-        Most levels of a category that is one-hot; above, it is embedded (default 4).
+        Maximum levels of a one-hot category; categories with more are embedded (default 4).
     one_hot : Sequence[str] | str | None, default None
-        Categorical columns to make one-hot.
+        Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None, default None
         Categorical columns to embed.
     rare_level : int | None, default None
@@ -202,15 +201,15 @@ class Parameters:
         shift=2,flip,intensity=0.1,noise=0.02, or none (default: shifts by a sixteenth of the
         side for cnn2d, else none).
     force : bool, default False
-        Train though no item has two votes: intervals then mean nothing.
+        Train even if no item has two votes; intervals are then meaningless.
     threads : int | None, default None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use (default all); does not affect the result.
     device : str | None, default None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
-        GPU for images and volumes where there is one; GPUs need the program credence-gpu
-        (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
+        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        auto).
     kernel : str | None, default None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
     start : str | Path | None, default None
         Run to start from, for further votes on the same features: a folder that `save` or

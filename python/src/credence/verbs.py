@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
-from ._binary import verb
+from ._binary import renamed, verb
 
 Path = str | PathLike[str]
 
@@ -57,15 +57,15 @@ def bench_intervals(
     Parameters
     ----------
     seconds : float | None
-        How long to measure, all windows together, in seconds (default 5).
+        Total seconds to measure (default 5).
     threads : int | None
-        How many cores to use, 0 for all (default 1).
+        Number of cores to use, 0 for all (default 1).
     seed : int | None
         Seed of the random mixtures (default 1).
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -97,11 +97,11 @@ def bench_kernels(
     Parameters
     ----------
     seconds : float | None
-        How long to measure each kernel, in seconds (default 1).
+        Seconds to measure each kernel (default 1).
     json : bool
         Print one line of JSON for each kernel and size.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -139,23 +139,23 @@ def bench_serve(
     *arguments : str or path
         [RUN].
     seconds : float | None
-        How long to measure, all windows together, in seconds (default 15).
+        Total seconds to measure (default 15).
     threads : int | None
-        How many cores to use, 0 for all (default 0).
+        Number of cores to use, 0 for all (default 0).
     url : str | None
-        Address of a server that runs already, such as http://127.0.0.1:8080.
+        Address of a running server, such as http://127.0.0.1:8080.
     connections : int | None
-        How many connections send at the same time (default 64).
+        Number of concurrent connections (default 64).
     rate : float | None
-        Requests per second of the open loop, 0 to leave it out (default 6000).
+        Requests per second of the open loop, 0 to skip it (default 6000).
     rows : int | None
-        Items in a batch, 0 to leave batches out (default 1000).
+        Items per batch, 0 to skip batches (default 1000).
     requests : int | None
-        Requests over which to watch the server's memory, 0 for none (default 0).
+        Requests over which to measure the server's memory, 0 to skip it (default 0).
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -197,16 +197,16 @@ def bench_train(
         Name of the network: mlp, mlp-raters, lenet5, lenet5-raters, cnn2d, cnn3d (default
         lenet5).
     seconds : float | None
-        How long to measure, all windows together, in seconds (default 5).
+        Total seconds to measure (default 5).
     threads : int | None
-        How many cores to use, 0 for all (default 0).
+        Number of cores to use, 0 for all (default 0).
     json : bool
         Print one line of JSON.
     device : str | None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
-        CPU; GPUs need the program credence-gpu (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
+        CPU; GPUs require the program credence-gpu (default auto).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -265,55 +265,56 @@ def check(
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     classes : Sequence[str] | str | None
-        All labels, in order (default: those found).
+        All labels, in order (default: those in the votes).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     ordered : bool
-        The classes are in order, as grades are.
+        Treat the classes as ordered, such as grades.
     bootstrap : int | None
-        Draws for intervals (default 1000; 200 if items are many).
+        Bootstrap draws for intervals (default 1000; 200 for many items).
     seed : int | None
         Seed of the bootstrap (default 0).
     plan_items : Sequence[int] | int | None
-        Numbers of items to predict for (default those at hand, twice and four times).
+        Numbers of items to plan for (default: the current number, twice and four times that).
     plan_votes : Sequence[int] | int | None
-        Numbers of votes per item to predict for (default 2, 3, 5 and 10).
+        Numbers of votes per item to plan for (default 2, 3, 5 and 10).
     output : Path | None
-        File to write, in the form that its name says; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: table, md, csv, json.
+        Output format, whatever the extension: table, md, csv or json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
-        Arrow have all (default 6).
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
     json : bool
-        Short for --format json: one object on one line.
+        Same as --format json: one object on one line.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -366,7 +367,7 @@ def config_schema(
     verbs : bool
         Describe all verbs and their flags, as JSON.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -473,139 +474,138 @@ def config_show(
     origin : bool
         Show the origin of each value.
     format : str | None
-        Form of the output: yaml or json (default yaml).
+        Output format: yaml or json (default yaml).
     data : Sequence[str] | Path | None
         File of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of
-        images, NIfTI volumes or Parquet files; further ones are joined to the first by item, or
-        add items with their votes (credence help formats).
+        images, NIfTI volumes or Parquet files; repeat to join features by item, or to add items
+        with their votes (see credence help formats).
     votes : Sequence[str] | Path | None
-        File of votes (default: they are in the data file); the votes of further ones are added.
+        File of votes, if they are not in the data file; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     classes : Sequence[str] | str | None
-        All labels, in order (default: those found).
+        All labels, in order (default: those in the votes).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     features : Sequence[str] | str | None
-        The only columns to take as features.
+        Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     numeric : Sequence[str] | str | None
         Columns to read as numbers.
     categorical : Sequence[str] | str | None
-        Columns to read as categories, though they may be numbers.
+        Columns to read as categories, even if they are numbers.
     text : Sequence[str] | str | None
-        Columns of text to learn from word by word (columns of sentences are found; --ignore or
-        --categorical says otherwise).
+        Columns of text to learn from word by word (default: columns of sentences, unless named
+        by --ignore or --categorical).
     group : str | None
-        Column whose equal values keep items together, such as patient.
+        Column of groups whose items stay together, such as patient.
     split : str | None
-        Column that says train, validation or test.
+        Column that assigns items to train, validation or test.
     test : float | None
-        Share of the items left alone, for credence evaluate --part test.
+        Share of the items to hold out for credence evaluate --part test.
     validation : float | None
-        Share of the items that every network holds out to stop in time.
+        Share of the items to hold out from every network, for early stopping.
     item_weights : str | None
-        Column that says how much an item counts, not negative.
+        Column of item weights, at least 0.
     image_size : str | None
-        HEIGHTxWIDTH that images are brought to (default: the first's).
+        HEIGHTxWIDTH to resize images to (default: the size of the first).
     gray : bool
-        Read images in shades of gray.
+        Convert images to grayscale.
     volume_size : str | None
-        XxYxZ voxels that volumes are resampled to: left to right, back to front, foot to head
-        (default 96x96x80).
+        XxYxZ voxels to resample volumes to: left to right, back to front, foot to head (default
+        96x96x80).
     volume_fit : Literal["stretch", "proportions"] | None
-        How a volume is laid over them: stretch or proportions (default stretch).
+        How to fit a volume to --volume-size: stretch or proportions (default stretch).
     volume_scale : Literal["zscore", "range", "none"] | None
-        What intensities are brought to: zscore (of what is brighter than the mean), range (0 to
-        1) or none (default zscore).
+        Scale of intensities: zscore (over voxels brighter than the mean), range (0 to 1) or
+        none (default zscore).
     volume_percentiles : Sequence[float] | float | None
-        Low,high percentiles at which intensities are cut off first (default 0.5,99.5).
+        Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
-        Precision that voxels are kept in: float16, uint8 or float32 (default float16).
+        Precision of stored voxels: float16, uint8 or float32 (default float16).
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder of that file (default: the user's cache folder).
+        Folder for features beyond --memory (default: the user's cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
-        what changed is printed. Settings that are not given are those of that run.
+        the changes are printed; unset options are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
-        Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
-        confidence, evidential (default mixture).
+        Name of the method: mixture, or without distributions: softmax, dropout, mve, qd,
+        confidence or evidential (default mixture).
     setting : Sequence[str] | str | None
-        A setting of the method, name=value; may be repeated.
+        Setting of the method, name=value; may be repeated.
     network : str | None
         Name of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of layers, or a
-        .yaml file with one (default: by the features' shape).
+        .yaml file with one (default: by the shape of the features).
     widths : Sequence[int] | int | None
         Widths of the hidden layers of mlp, or of the stages of cnn2d or resnet.
     components : int | None
-        Number of Dirichlet components of a network (default 3).
+        Number of Dirichlet components per network (default 3).
     ensemble : int | None
-        Number of networks that predict together (default 5).
+        Number of networks in the ensemble (default 5).
     epochs : int | None
-        At most this many passes over the items.
+        Maximum number of passes over the items.
     patience : int | None
-        Epochs without a better held-out loss before training stops; 0 for never.
+        Epochs without a better held-out loss before training stops; 0 for no limit.
     batch : int | None
-        Items per step.
+        Items per training step.
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     optimizer : Literal["adamw", "adam", "sgd"] | None
         Name of the optimizer: adamw, adam or sgd (default adamw).
     rate : float | None
         Learning rate.
     schedule : Literal["constant", "cosine"] | None
-        How the learning rate changes: constant or cosine (default: cosine for cnn2d, else
-        constant).
+        Learning rate schedule: constant or cosine (default: cosine for cnn2d, else constant).
     momentum : float | None
         Momentum of sgd; 0 for none (default 0.9).
     weight_decay : float | None
         Weight decay; 0 for none.
     clip : float | None
-        Largest norm of the gradient; 0 for any (default 5).
+        Maximum norm of the gradient; 0 for no limit (default 5).
     dropout : float | None
         Dropout rate after each hidden layer of mlp; 0 for none.
     input_dropout : float | None
@@ -613,13 +613,13 @@ def config_show(
     init : Literal["he", "glorot"] | None
         Rule for initial weights: he or glorot.
     limit : float | None
-        Clamp on |log α| (default 20).
+        Bound on |log α| (default 20).
     class_weights : Sequence[float] | float | None
-        A weight for each class, in order; voids the calibration of intervals.
+        A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
-        Most levels of a category that is one-hot; above, it is embedded (default 4).
+        Maximum levels of a one-hot category; categories with more are embedded (default 4).
     one_hot : Sequence[str] | str | None
-        Categorical columns to make one-hot.
+        Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
         Categorical columns to embed.
     rare_level : int | None
@@ -629,17 +629,17 @@ def config_show(
         shift=2,flip,intensity=0.1,noise=0.02, or none (default: shifts by a sixteenth of the
         side for cnn2d, else none).
     seed : int | None
-        Seed of all randomness (default 1).
+        Random seed (default 1).
     force : bool
-        Train though no item has two votes: intervals then mean nothing.
+        Train even if no item has two votes; intervals are then meaningless.
     threads : int | None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use (default all); does not affect the result.
     device : str | None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
-        GPU for images and volumes where there is one; GPUs need the program credence-gpu
-        (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
+        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        auto).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -752,17 +752,17 @@ def data_adni_synthetic(
     scans : int | None
         Number of scans (default 1660).
     fresh : int | None
-        Number of further scans, of other subjects, to test on (default 0).
+        Number of further scans of other subjects, for testing (default 0).
     seed : int | None
-        Seed of everything random (default 1).
+        Random seed (default 1).
     size : str | None
         Voxels of a volume, XxYxZ: right to left, back to front, up (default 96x96x80).
     overwrite : bool
-        Replace another cohort in the folder, or the picture.
+        Replace an existing cohort or picture.
     montage : str | None
-        File.png of slices to write, instead of a folder.
+        File for a picture of slices, .png, instead of a folder.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -803,19 +803,19 @@ def data_labels(
     *arguments : str or path
         TABLE.
     rules : str | None
-        File of rules, .yaml (default: those that --show-rules prints).
+        File of rules, .yaml (default: those of --show-rules).
     output : Path | None
-        File of votes to write, .csv or .tsv; - is standard output (default -).
+        File of votes to write, .csv or .tsv; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     item : str | None
-        Column that names the items (default: as the rules say).
+        Column of item ids (default: from the rules).
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     show_rules : bool
-        Print the default rules, to start from.
+        Print the default rules.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -852,11 +852,11 @@ def data_mnist(
     out : Path | None
         Folder to copy the files to.
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     mnist : str | None
-        Folder to take the files from, plain or compressed, instead of cache and network.
+        Folder to read the files from, plain or compressed, instead of the cache or the network.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -898,17 +898,17 @@ def demo(
     seed : int | None
         Seed of data and training (default 1).
     overwrite : bool
-        Replace the files of an earlier demonstration.
+        Replace an earlier demonstration.
     serve : bool
-        Then serve the page to look at the fresh items and to vote on them; with a demonstration
-        that is there, at once.
+        Serve a page to browse the fresh items and vote on them; an existing demonstration is
+        not trained again.
     no_open : bool
-        With --serve, open no browser.
+        With --serve, do not open a browser.
     addr : str | None
-        With --serve, address to listen on; another port if that one is taken (default
+        With --serve, address to listen on; another port if it is in use (default
         127.0.0.1:8080).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -986,98 +986,99 @@ def evaluate(
     *arguments : str or path
         RUN DATA....
     truth : str | None
-        File of true probabilities, one column per class.
+        File of true probabilities, with a column per class.
     level : Sequence[float] | float | None
-        Levels of the intervals; widths are at the first (default 0.95).
+        Levels of the intervals; widths are reported for the first (default 0.95).
     bootstrap : int | None
-        Draws for standard errors (default 1000; 200 if items are many).
+        Bootstrap draws for standard errors (default 1000; 200 for many items).
     seed : int | None
         Seed of the bootstrap (default 0).
     part : str | None
-        Only the items of this part of the run's split: train, validation or test.
+        Evaluate only this part of the run's split: train, validation or test.
     title : str | None
-        Title of the report's page.
+        Title of the report.
     author : str | None
-        Author of the report, shown below its title.
+        Author of the report.
     date : str | None
-        Date of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none).
+        Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Judge the spread apart by the levels of these columns of DATA.
+        Report the dispersion by level of these columns of DATA.
     bins : Sequence[str] | str | None
-        And by bins of numbers, column=n; spread=n is the predicted spread (default spread=4).
+        Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
+        predicted spread (default spread=4).
     abstain_by : str | None
-        What selects the predictions to withhold: p_top or width (default p_top).
+        Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
-        Find the threshold at which what is not withheld has this accuracy (default 0).
+        Find the threshold at which the remaining predictions have this accuracy (default 0).
     pseudonyms : bool
-        Replace the names of raters in the page; =false shows them (default true).
+        Replace rater names in the page with pseudonyms; =false shows them (default true).
     votes : Sequence[str] | Path | None
-        File of votes (default: they are in the data file); the votes of further ones are added.
+        File of votes, if they are not in the data file; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     group : str | None
-        Column whose equal values keep items together, such as patient.
+        Column of groups whose items stay together, such as patient.
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     curve : bool
         Add results with fewer votes per item and fewer items.
     report : str | None
-        Also write the report as a page to this file, .html.
+        Also write an HTML report to this file, .html.
     output : Path | None
-        File to write, in the form that its name says; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: table, md, csv, json.
+        Output format, whatever the extension: table, md, csv or json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
-        Arrow have all (default 6).
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
     json : bool
-        Short for --format json: one object on one line.
+        Same as --format json: one object on one line.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -1221,141 +1222,140 @@ def init(
     Parameters
     ----------
     output : Path | None
-        File to write; - is standard output (default config.yaml).
+        File to write; - for standard output (default config.yaml).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     data : Sequence[str] | Path | None
         File of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of
-        images, NIfTI volumes or Parquet files; further ones are joined to the first by item, or
-        add items with their votes (credence help formats).
+        images, NIfTI volumes or Parquet files; repeat to join features by item, or to add items
+        with their votes (see credence help formats).
     votes : Sequence[str] | Path | None
-        File of votes (default: they are in the data file); the votes of further ones are added.
+        File of votes, if they are not in the data file; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     classes : Sequence[str] | str | None
-        All labels, in order (default: those found).
+        All labels, in order (default: those in the votes).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     features : Sequence[str] | str | None
-        The only columns to take as features.
+        Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     numeric : Sequence[str] | str | None
         Columns to read as numbers.
     categorical : Sequence[str] | str | None
-        Columns to read as categories, though they may be numbers.
+        Columns to read as categories, even if they are numbers.
     text : Sequence[str] | str | None
-        Columns of text to learn from word by word (columns of sentences are found; --ignore or
-        --categorical says otherwise).
+        Columns of text to learn from word by word (default: columns of sentences, unless named
+        by --ignore or --categorical).
     group : str | None
-        Column whose equal values keep items together, such as patient.
+        Column of groups whose items stay together, such as patient.
     split : str | None
-        Column that says train, validation or test.
+        Column that assigns items to train, validation or test.
     test : float | None
-        Share of the items left alone, for credence evaluate --part test.
+        Share of the items to hold out for credence evaluate --part test.
     validation : float | None
-        Share of the items that every network holds out to stop in time.
+        Share of the items to hold out from every network, for early stopping.
     item_weights : str | None
-        Column that says how much an item counts, not negative.
+        Column of item weights, at least 0.
     image_size : str | None
-        HEIGHTxWIDTH that images are brought to (default: the first's).
+        HEIGHTxWIDTH to resize images to (default: the size of the first).
     gray : bool
-        Read images in shades of gray.
+        Convert images to grayscale.
     volume_size : str | None
-        XxYxZ voxels that volumes are resampled to: left to right, back to front, foot to head
-        (default 96x96x80).
+        XxYxZ voxels to resample volumes to: left to right, back to front, foot to head (default
+        96x96x80).
     volume_fit : Literal["stretch", "proportions"] | None
-        How a volume is laid over them: stretch or proportions (default stretch).
+        How to fit a volume to --volume-size: stretch or proportions (default stretch).
     volume_scale : Literal["zscore", "range", "none"] | None
-        What intensities are brought to: zscore (of what is brighter than the mean), range (0 to
-        1) or none (default zscore).
+        Scale of intensities: zscore (over voxels brighter than the mean), range (0 to 1) or
+        none (default zscore).
     volume_percentiles : Sequence[float] | float | None
-        Low,high percentiles at which intensities are cut off first (default 0.5,99.5).
+        Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
-        Precision that voxels are kept in: float16, uint8 or float32 (default float16).
+        Precision of stored voxels: float16, uint8 or float32 (default float16).
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder of that file (default: the user's cache folder).
+        Folder for features beyond --memory (default: the user's cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
-        what changed is printed. Settings that are not given are those of that run.
+        the changes are printed; unset options are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
-        Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
-        confidence, evidential (default mixture).
+        Name of the method: mixture, or without distributions: softmax, dropout, mve, qd,
+        confidence or evidential (default mixture).
     setting : Sequence[str] | str | None
-        A setting of the method, name=value; may be repeated.
+        Setting of the method, name=value; may be repeated.
     network : str | None
         Name of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of layers, or a
-        .yaml file with one (default: by the features' shape).
+        .yaml file with one (default: by the shape of the features).
     widths : Sequence[int] | int | None
         Widths of the hidden layers of mlp, or of the stages of cnn2d or resnet.
     components : int | None
-        Number of Dirichlet components of a network (default 3).
+        Number of Dirichlet components per network (default 3).
     ensemble : int | None
-        Number of networks that predict together (default 5).
+        Number of networks in the ensemble (default 5).
     epochs : int | None
-        At most this many passes over the items.
+        Maximum number of passes over the items.
     patience : int | None
-        Epochs without a better held-out loss before training stops; 0 for never.
+        Epochs without a better held-out loss before training stops; 0 for no limit.
     batch : int | None
-        Items per step.
+        Items per training step.
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     optimizer : Literal["adamw", "adam", "sgd"] | None
         Name of the optimizer: adamw, adam or sgd (default adamw).
     rate : float | None
         Learning rate.
     schedule : Literal["constant", "cosine"] | None
-        How the learning rate changes: constant or cosine (default: cosine for cnn2d, else
-        constant).
+        Learning rate schedule: constant or cosine (default: cosine for cnn2d, else constant).
     momentum : float | None
         Momentum of sgd; 0 for none (default 0.9).
     weight_decay : float | None
         Weight decay; 0 for none.
     clip : float | None
-        Largest norm of the gradient; 0 for any (default 5).
+        Maximum norm of the gradient; 0 for no limit (default 5).
     dropout : float | None
         Dropout rate after each hidden layer of mlp; 0 for none.
     input_dropout : float | None
@@ -1363,13 +1363,13 @@ def init(
     init : Literal["he", "glorot"] | None
         Rule for initial weights: he or glorot.
     limit : float | None
-        Clamp on |log α| (default 20).
+        Bound on |log α| (default 20).
     class_weights : Sequence[float] | float | None
-        A weight for each class, in order; voids the calibration of intervals.
+        A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
-        Most levels of a category that is one-hot; above, it is embedded (default 4).
+        Maximum levels of a one-hot category; categories with more are embedded (default 4).
     one_hot : Sequence[str] | str | None
-        Categorical columns to make one-hot.
+        Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
         Categorical columns to embed.
     rare_level : int | None
@@ -1379,17 +1379,17 @@ def init(
         shift=2,flip,intensity=0.1,noise=0.02, or none (default: shifts by a sixteenth of the
         side for cnn2d, else none).
     seed : int | None
-        Seed of all randomness (default 1).
+        Random seed (default 1).
     force : bool
-        Train though no item has two votes: intervals then mean nothing.
+        Train even if no item has two votes; intervals are then meaningless.
     threads : int | None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use (default all); does not affect the result.
     device : str | None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
-        GPU for images and volumes where there is one; GPUs need the program credence-gpu
-        (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
+        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        auto).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -1496,15 +1496,15 @@ def inspect(
     *arguments : str or path
         RUN.
     output : Path | None
-        File to write, in the form that its name says; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: table, json.
+        Output format, whatever the extension: table or json.
     json : bool
-        Short for --format json: one object on one line.
+        Same as --format json: one object on one line.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -1541,17 +1541,17 @@ def join(
     *arguments : str or path
         OUT.
     threads : int | None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use, 0 for all (default 0).
     wait : str | None
-        Wait so long for members or shards that have not ended, such as 2h (default 0s).
+        Maximum time to wait for unfinished members or shards, such as 2h (default 0s).
     overwrite : bool
-        Replace the run or the predictions if they exist.
+        Replace an existing run or existing predictions.
     quiet : bool
-        Print nothing but warnings and errors.
+        Print only warnings and errors.
     json : bool
         Print events as JSON lines, as credence train does.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -1593,56 +1593,59 @@ def mixture(
     run: str | None = None,
     digits: str | None = None,
     kernel: str | None = None,
+    tell: Sequence[str] | str | None = None,
 ) -> str:
     """Describe a Beta or Dirichlet mixture: moments, intervals, density.
 
     Parameters
     ----------
     weights : Sequence[float] | float | None
-        Weights of the components, summing to one.
+        Weights of the components, which sum to 1.
     alpha : Sequence[float] | float | None
-        Parameters of a component; repeat it for each.
+        Parameters of a component; repeat for each component.
     level : Sequence[float] | float | None
         Levels of the intervals (default 0.95).
     quantile : Sequence[float] | float | None
-        Probabilities whose quantiles to show.
+        Probabilities of the quantiles to show.
     votes : Sequence[float] | float | None
         Further votes for each class.
     classes : Sequence[str] | str | None
         Names of the classes.
     width : int | None
-        Columns of the sketch (default $COLUMNS, else 72).
+        Columns of the text output (default $COLUMNS, else 72).
     plot : Path | None
-        Also draw the densities to a file, .svg.
+        Also write the densities to this file, .svg.
     json : bool
-        Answer JSON lines from standard input.
+        Print JSON; without --alpha, one result for each JSON line of standard input.
     data : Path | None
-        File of many mixtures, .npy, to answer at once.
+        File of mixtures to evaluate, .npy.
     output : Path | None
-        File to write the answers to --data to, .npy.
+        File for the results of --data, .npy.
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     fields : Sequence[str] | str | None
-        Fields of these results (default: those below that apply).
+        With --data, fields of the results (default: all that apply).
     cdf : Sequence[float] | float | None
-        Points at which to evaluate the distribution function of those.
+        With --data, points at which to evaluate the distribution function.
     resolution : float | None
-        Distance from 0 and 1 within which their intervals do not end (default 0).
+        With --data, distance from 0 and 1 within which interval ends are moved there (default
+        0).
     run : str | None
-        Run whose model gave the mixtures; its resolution holds, and votes count as it takes
-        them.
+        With --data, run that predicted the mixtures; sets the resolution and how votes count.
     digits : str | None
-        Significant digits to compute of their medians and ends of intervals: a number, or full
-        (default full).
+        With --data, significant digits of medians and interval ends, or full (default full).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
+    tell : Sequence[str] | str | None
+        Deprecated: use `fields`.
 
     Returns
     -------
     str
         What the verb prints to standard output.
     """
+    fields = renamed("tell", tell, "fields", fields)
     return verb(
         ["mixture"],
         (),
@@ -1698,13 +1701,13 @@ def next(
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
-    csv_safe: bool = False,
     batch: int | None = None,
     threads: int | None = None,
     output: Path | None = None,
     overwrite: bool = False,
     format: str | None = None,
     digits: str | None = None,
+    csv_safe: bool = False,
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
@@ -1715,83 +1718,83 @@ def next(
     *arguments : str or path
         RUN ITEMS....
     budget : int | None
-        Votes to spread over the items (default 0).
+        Votes to allocate to the items (default 0).
     raters : str | None
-        Also say whom to ask: a file with the columns rater and cost, the budget being in the
-        unit of costs.
+        File with columns rater and cost, to also choose raters; the budget is then in the unit
+        of costs.
     max_votes : int | None
-        Further votes on one item at most (default 10; fewer if classes are many).
+        Maximum further votes per item (default 10; fewer with many classes).
     order : str | None
         Order of the items: rank or input (default rank).
     all : bool
-        Also list items that get no votes.
+        Also list items that are allocated no votes.
     votes : Sequence[str] | Path | None
-        File of votes on the items, to take into account; the votes of further ones are added.
+        File of votes on the items to condition on; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
-    csv_safe : bool
-        In CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     batch : int | None
-        Items read at a time (default 1024).
+        Items to read at a time (default 1024).
     threads : int | None
-        How many cores to use (default all).
+        Number of cores to use, 0 for all (default 0).
     output : Path | None
-        File to write, in the form that its name says; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: table, md, csv, jsonl, parquet, json.
+        Output format, whatever the extension: table, md, csv, jsonl, parquet or json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
-        Arrow have all (default 6).
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
+    csv_safe : bool
+        In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
     json : bool
-        Short for --format json: one object on one line.
+        Same as --format json: one object on one line.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -1830,13 +1833,13 @@ def next(
             "memory": memory,
             "calibrate": calibrate,
             "resolution": resolution,
-            "csv-safe": csv_safe,
             "batch": batch,
             "threads": threads,
             "output": output,
             "overwrite": overwrite,
             "format": format,
             "digits": digits,
+            "csv-safe": csv_safe,
             "json": json,
             "kernel": kernel,
         },
@@ -1849,6 +1852,8 @@ def predict(
     output: Path | None = None,
     overwrite: bool = False,
     format: str | None = None,
+    digits: str | None = None,
+    csv_safe: bool = False,
     hpd: bool = False,
     full: bool = False,
     next: bool = False,
@@ -1880,8 +1885,6 @@ def predict(
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
-    csv_safe: bool = False,
-    digits: str | None = None,
     batch: int | None = None,
     progress: float | None = None,
     resume: bool = False,
@@ -1897,102 +1900,102 @@ def predict(
     *arguments : str or path
         RUN ITEMS....
     level : Sequence[float] | float | None
-        Levels of the intervals; may be repeated (default 0.95).
+        Levels of the intervals (default 0.95).
     output : Path | None
-        File to write: .csv, .jsonl, .parquet or .npy; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: csv, jsonl, parquet, arrow, npy, table.
+        Output format, whatever the extension: csv, jsonl, parquet, npy, arrow or table.
+    digits : str | None
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
+    csv_safe : bool
+        In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
     hpd : bool
         Add highest-density sets.
     full : bool
         Add the parameters of the mixtures.
     next : bool
-        Add what one further vote on the item would gain; see credence next.
+        Add the expected gain of another vote on the item; see credence next.
     top : str | None
-        Compute p_top, about a third of the time for more than two classes: on or off (default
-        on).
+        Compute p_top, which takes about a third of the time with more than two classes: on or
+        off (default on).
     max_width : float | None
-        Abstain where the predicted class's interval is wider than this width (default 0).
+        Abstain if the interval of the predicted class is wider than this width (default 0).
     min_top : float | None
-        Abstain where the predicted class's p_top is smaller than this probability (default 0).
+        Abstain if p_top of the predicted class is below this probability (default 0).
     wide : bool
-        One row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so
-        on.
+        Write one row per item, with columns such as mean_CLASS, or .pred_CLASS with --names
+        tidymodels.
     only : Sequence[str] | str | None
-        Write nothing but mean, the fastest there is; or, to .npy, these fields.
+        Write only the mean, which is fastest, or these fields to an NPY file.
     names : str | None
-        Names of the columns: credence or tidymodels (default credence).
+        Column names: credence or tidymodels (default credence).
     votes : Sequence[str] | Path | None
-        File of votes on the items, to take into account; the votes of further ones are added.
+        File of votes on the items to condition on; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
-    csv_safe : bool
-        In CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @).
-    digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
-        Arrow have all (default 6).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     batch : int | None
-        Items read at a time; 1 answers each as it comes (default 1024).
+        Items to read at a time; 1 predicts each as it arrives (default 1024).
     progress : float | None
-        Seconds between lines on how far it is, 0 for none (default 5).
+        Seconds between progress lines, 0 for none (default 5).
     resume : bool
-        Keep finished parts in OUT.parts, and go on from those that are there.
+        Keep finished blocks in OUT.parts, and resume from those that exist.
     shard : str | None
-        Predict the i/n-th part of the items only, i from 0, or auto; credence join puts them
-        together.
+        Predict only shard i/n of the items, with i from 0, or auto; credence join combines the
+        shards.
     threads : int | None
-        How many cores to use (default all).
+        Number of cores to use, 0 for all (default 0).
     device : str | None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
-        CPU; GPUs need the program credence-gpu (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
+        CPU; GPUs require the program credence-gpu (default auto).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2008,6 +2011,8 @@ def predict(
             "output": output,
             "overwrite": overwrite,
             "format": format,
+            "digits": digits,
+            "csv-safe": csv_safe,
             "hpd": hpd,
             "full": full,
             "next": next,
@@ -2039,8 +2044,6 @@ def predict(
             "memory": memory,
             "calibrate": calibrate,
             "resolution": resolution,
-            "csv-safe": csv_safe,
-            "digits": digits,
             "batch": batch,
             "progress": progress,
             "resume": resume,
@@ -2071,24 +2074,24 @@ def raters(
     *arguments : str or path
         RUN.
     output : Path | None
-        File to write, in the form that its name says; - is standard output (default -).
+        File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     format : str | None
-        Form of the output, whatever its name: table, md, csv, json.
+        Output format, whatever the extension: table, md, csv or json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
-        Arrow have all (default 6).
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
     json : bool
-        Short for --format json: one object on one line.
+        Same as --format json: one object on one line.
     plot : Path | None
-        Also draw bias and guess rate with their intervals as an SVG file.
+        Also write bias and guess rate with their intervals to this file, .svg.
     pseudonyms : bool
-        Replace the names of raters.
+        Replace rater names with pseudonyms.
     seed : int | None
-        Seed of the pseudonyms: equal seeds give equal ones (default 0).
+        Seed of the pseudonyms (default 0).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2162,87 +2165,88 @@ def report(
     *arguments : str or path
         RUN DATA....
     output : Path | None
-        File to write, .html; - is standard output (default report.html).
+        File to write, .html; - for standard output (default report.html).
     overwrite : bool
-        Replace the output if it exists.
+        Replace an existing output.
     truth : str | None
-        File of true probabilities, one column per class.
+        File of true probabilities, with a column per class.
     level : Sequence[float] | float | None
-        Levels of the intervals; widths are at the first (default 0.95).
+        Levels of the intervals; widths are reported for the first (default 0.95).
     bootstrap : int | None
-        Draws for standard errors (default 1000; 200 if items are many).
+        Bootstrap draws for standard errors (default 1000; 200 for many items).
     seed : int | None
         Seed of the bootstrap (default 0).
     part : str | None
-        Only the items of this part of the run's split: train, validation or test.
+        Evaluate only this part of the run's split: train, validation or test.
     title : str | None
-        Title of the report's page.
+        Title of the report.
     author : str | None
-        Author of the report, shown below its title.
+        Author of the report.
     date : str | None
-        Date of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none).
+        Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Judge the spread apart by the levels of these columns of DATA.
+        Report the dispersion by level of these columns of DATA.
     bins : Sequence[str] | str | None
-        And by bins of numbers, column=n; spread=n is the predicted spread (default spread=4).
+        Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
+        predicted spread (default spread=4).
     abstain_by : str | None
-        What selects the predictions to withhold: p_top or width (default p_top).
+        Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
-        Find the threshold at which what is not withheld has this accuracy (default 0).
+        Find the threshold at which the remaining predictions have this accuracy (default 0).
     pseudonyms : bool
-        Replace the names of raters in the page; =false shows them (default true).
+        Replace rater names in the page with pseudonyms; =false shows them (default true).
     votes : Sequence[str] | Path | None
-        File of votes (default: they are in the data file); the votes of further ones are added.
+        File of votes, if they are not in the data file; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     group : str | None
-        Column whose equal values keep items together, such as patient.
+        Column of groups whose items stay together, such as patient.
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2336,64 +2340,64 @@ def serve(
     *arguments : str or path
         RUNS.
     addr : str | None
-        Address to listen on: host:port, or unix:PATH (default 127.0.0.1:8080).
+        Address to listen on: host:port or unix:PATH (default 127.0.0.1:8080).
     token_file : str | None
-        File that holds the token which clients have to send.
+        File with the token that clients must send.
     insecure : bool
-        Serve other machines without a token.
+        Accept requests from other machines without a token.
     tls_cert : str | None
-        File of the certificate, PEM.
+        File of the TLS certificate, PEM.
     tls_key : str | None
-        File of its key, PEM.
+        File of the TLS key, PEM.
     host : Sequence[str] | str | None
-        Names under which the server may be asked for; may be repeated.
+        Host names under which the server accepts requests; may be repeated.
     base_path : str | None
-        Path that all routes begin with, such as /credence.
+        Path prefix of all routes, such as /credence.
     votes : Path | None
-        File that posted votes are added to; without it none are taken.
+        File to append posted votes to; without it they are rejected.
     items : Sequence[str] | str | None
-        File of items to look at and vote on; further ones are joined to the first.
+        File of items to browse and vote on; repeat to join features by item.
     earlier : Sequence[str] | str | None
-        File of votes on the items that were cast before; may be repeated.
+        File of earlier votes on the items; may be repeated.
     by : Sequence[str] | str | None
-        Columns of the items to filter by, in addition to the categories that the model knows.
+        Columns of the items to filter by, in addition to the categories of the model.
     level : float | None
-        Level of the intervals where a request names none (default 0.95).
+        Level of the intervals if a request has none (default 0.95).
     max_width : float | None
-        Abstain where the predicted class's interval is wider than this width (default 0).
+        Abstain if the interval of the predicted class is wider than this width (default 0).
     min_top : float | None
-        Abstain where the predicted class's p_top is smaller than this probability (default 0).
+        Abstain if p_top of the predicted class is below this probability (default 0).
     max_body : int | None
-        Bytes of a request at most (default 67108864).
+        Maximum bytes of a request (default 67108864).
     max_rows : int | None
-        Items of a request at most (default 100000).
+        Maximum items of a request (default 100000).
     max_columns : int | None
-        Columns of a request at most, of a wide answer with several levels, and classes of a
-        mixture (default 10000).
+        Maximum columns of a request and of a wide response, and classes of a mixture (default
+        10000).
     max_levels : int | None
-        Levels of intervals in a request at most (default 200).
+        Maximum interval levels of a request (default 200).
     max_intervals : int | None
-        Intervals of a request at most: items by classes by levels (default 10000000).
+        Maximum intervals of a request: items × classes × levels (default 10000000).
     max_components : int | None
-        Components at most of a mixture at /api/v1/mixture (default 1000).
+        Maximum components of a mixture at /api/v1/mixture (default 1000).
     max_points : int | None
-        Points at most of a mixture: levels, quantiles and points, by classes (default 100000).
+        Maximum points of a mixture: (levels + quantiles + points) × classes (default 100000).
     max_answer : int | None
-        Bytes of an answer at most (default 268435456).
+        Maximum bytes of a response (default 268435456).
     max_memory : int | None
-        Bytes of all requests and answers at work at most (default 536870912).
+        Maximum bytes of all concurrent requests and responses (default 536870912).
     max_requests : int | None
-        Requests at work at the same time at most (default 256).
+        Maximum number of concurrent requests (default 256).
     timeout : str | None
-        Time that a request may take (default 1m0s).
+        Maximum time of a request (default 1m0s).
     log : str | None
-        Form of the log on standard error: text or json (default text).
+        Format of the log on standard error: text or json (default text).
     log_level : str | None
         Level of the log: debug (every request), info, warn or error (default info).
     threads : int | None
-        How many cores to use (default all).
+        Number of cores to use, 0 for all (default 0).
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2530,136 +2534,135 @@ def train(
         Folder to write to.
     data : Sequence[str] | Path | None
         File of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of
-        images, NIfTI volumes or Parquet files; further ones are joined to the first by item, or
-        add items with their votes (credence help formats).
+        images, NIfTI volumes or Parquet files; repeat to join features by item, or to add items
+        with their votes (see credence help formats).
     votes : Sequence[str] | Path | None
-        File of votes (default: they are in the data file); the votes of further ones are added.
+        File of votes, if they are not in the data file; repeat to add votes.
     votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
         Form of the votes: auto, long, wide, counts or fractions (default auto).
     votes_item : str | None
-        Item column of the votes, if not that of --item.
+        Item column of the votes, if different from --item.
     label : str | None
-        Column of labels (default: found by its name).
+        Column of labels (default: detected by name).
     rater : str | None
-        Column of raters (default: found by its name).
+        Column of raters (default: detected by name).
     count : str | None
-        Column with the number of votes that a row stands for.
+        Column with the number of votes that each row represents.
     total : str | None
-        Column with an item's number of votes, for fractions.
+        Column with the number of votes per item, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
-        Which vote counts if a rater gives two: last, first, every or refuse (default last).
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
     classes : Sequence[str] | str | None
-        All labels, in order (default: those found).
+        All labels, in order (default: those in the votes).
     vote_columns : Sequence[str] | str | None
-        Columns that hold the votes, if they are not in the long form.
+        Columns of votes, for forms other than long.
     item : str | None
-        Column of item ids (default: found by its name).
+        Column of item ids (default: detected by name).
     array : str | None
-        Name of the array to read in an NPZ file.
+        Name of the array to read from an NPZ file.
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
-        Axes of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC.
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     image_column : str | None
-        Column of paths of images or volumes (default: a column of such paths that --features
-        names, or that is the only one).
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
     images_inside : bool
-        Refuse paths of images or volumes that lead out of the folder of their table.
+        Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
-        Folder to keep prepared volumes in, for this run and others.
+        Folder for preprocessed volumes, shared between runs.
     sheet : str | None
-        Name of the sheet to read in a workbook (.xlsx), or its number (default: the first).
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
-        Name of the sheet of the votes, if not that of --sheet.
+        Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
         Spellings of a missing value (default: NA, NaN, null and others).
     features : Sequence[str] | str | None
-        The only columns to take as features.
+        Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
-        Columns to leave out.
+        Columns to ignore.
     numeric : Sequence[str] | str | None
         Columns to read as numbers.
     categorical : Sequence[str] | str | None
-        Columns to read as categories, though they may be numbers.
+        Columns to read as categories, even if they are numbers.
     text : Sequence[str] | str | None
-        Columns of text to learn from word by word (columns of sentences are found; --ignore or
-        --categorical says otherwise).
+        Columns of text to learn from word by word (default: columns of sentences, unless named
+        by --ignore or --categorical).
     group : str | None
-        Column whose equal values keep items together, such as patient.
+        Column of groups whose items stay together, such as patient.
     split : str | None
-        Column that says train, validation or test.
+        Column that assigns items to train, validation or test.
     test : float | None
-        Share of the items left alone, for credence evaluate --part test.
+        Share of the items to hold out for credence evaluate --part test.
     validation : float | None
-        Share of the items that every network holds out to stop in time.
+        Share of the items to hold out from every network, for early stopping.
     item_weights : str | None
-        Column that says how much an item counts, not negative.
+        Column of item weights, at least 0.
     image_size : str | None
-        HEIGHTxWIDTH that images are brought to (default: the first's).
+        HEIGHTxWIDTH to resize images to (default: the size of the first).
     gray : bool
-        Read images in shades of gray.
+        Convert images to grayscale.
     volume_size : str | None
-        XxYxZ voxels that volumes are resampled to: left to right, back to front, foot to head
-        (default 96x96x80).
+        XxYxZ voxels to resample volumes to: left to right, back to front, foot to head (default
+        96x96x80).
     volume_fit : Literal["stretch", "proportions"] | None
-        How a volume is laid over them: stretch or proportions (default stretch).
+        How to fit a volume to --volume-size: stretch or proportions (default stretch).
     volume_scale : Literal["zscore", "range", "none"] | None
-        What intensities are brought to: zscore (of what is brighter than the mean), range (0 to
-        1) or none (default zscore).
+        Scale of intensities: zscore (over voxels brighter than the mean), range (0 to 1) or
+        none (default zscore).
     volume_percentiles : Sequence[float] | float | None
-        Low,high percentiles at which intensities are cut off first (default 0.5,99.5).
+        Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
-        Precision that voxels are kept in: float16, uint8 or float32 (default float16).
+        Precision of stored voxels: float16, uint8 or float32 (default float16).
     memory : int | str | None
-        Bytes of features held in memory, such as 500MB; beyond, they are read from a file. A
-        file that needs more to be read at all is refused (default 2GB).
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder of that file (default: the user's cache folder).
+        Folder for features beyond --memory (default: the user's cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
-        what changed is printed. Settings that are not given are those of that run.
+        the changes are printed; unset options are those of that run.
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None
-        Name of the method: mixture, or one without distributions: softmax, dropout, mve, qd,
-        confidence, evidential (default mixture).
+        Name of the method: mixture, or without distributions: softmax, dropout, mve, qd,
+        confidence or evidential (default mixture).
     setting : Sequence[str] | str | None
-        A setting of the method, name=value; may be repeated.
+        Setting of the method, name=value; may be repeated.
     network : str | None
         Name of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of layers, or a
-        .yaml file with one (default: by the features' shape).
+        .yaml file with one (default: by the shape of the features).
     widths : Sequence[int] | int | None
         Widths of the hidden layers of mlp, or of the stages of cnn2d or resnet.
     components : int | None
-        Number of Dirichlet components of a network (default 3).
+        Number of Dirichlet components per network (default 3).
     ensemble : int | None
-        Number of networks that predict together (default 5).
+        Number of networks in the ensemble (default 5).
     epochs : int | None
-        At most this many passes over the items.
+        Maximum number of passes over the items.
     patience : int | None
-        Epochs without a better held-out loss before training stops; 0 for never.
+        Epochs without a better held-out loss before training stops; 0 for no limit.
     batch : int | None
-        Items per step.
+        Items per training step.
     held_out : float | None
         Share of the items that a single network holds out.
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
     calibrate : Literal["auto", "off"] | None
-        Scale distributions to the spread that held-out votes show in training: auto or off
-        (default auto).
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
-        Distance from 0 and 1 within which intervals do not end: auto (by the number of votes),
-        off, or a number up to 0.1 (default auto).
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
     optimizer : Literal["adamw", "adam", "sgd"] | None
         Name of the optimizer: adamw, adam or sgd (default adamw).
     rate : float | None
         Learning rate.
     schedule : Literal["constant", "cosine"] | None
-        How the learning rate changes: constant or cosine (default: cosine for cnn2d, else
-        constant).
+        Learning rate schedule: constant or cosine (default: cosine for cnn2d, else constant).
     momentum : float | None
         Momentum of sgd; 0 for none (default 0.9).
     weight_decay : float | None
         Weight decay; 0 for none.
     clip : float | None
-        Largest norm of the gradient; 0 for any (default 5).
+        Maximum norm of the gradient; 0 for no limit (default 5).
     dropout : float | None
         Dropout rate after each hidden layer of mlp; 0 for none.
     input_dropout : float | None
@@ -2667,13 +2670,13 @@ def train(
     init : Literal["he", "glorot"] | None
         Rule for initial weights: he or glorot.
     limit : float | None
-        Clamp on |log α| (default 20).
+        Bound on |log α| (default 20).
     class_weights : Sequence[float] | float | None
-        A weight for each class, in order; voids the calibration of intervals.
+        A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
-        Most levels of a category that is one-hot; above, it is embedded (default 4).
+        Maximum levels of a one-hot category; categories with more are embedded (default 4).
     one_hot : Sequence[str] | str | None
-        Categorical columns to make one-hot.
+        Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
         Categorical columns to embed.
     rare_level : int | None
@@ -2683,15 +2686,15 @@ def train(
         shift=2,flip,intensity=0.1,noise=0.02, or none (default: shifts by a sixteenth of the
         side for cnn2d, else none).
     seed : int | None
-        Seed of all randomness (default 1).
+        Random seed (default 1).
     force : bool
-        Train though no item has two votes: intervals then mean nothing.
+        Train even if no item has two votes; intervals are then meaningless.
     threads : int | None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use (default all); does not affect the result.
     device : str | None
-        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
-        GPU for images and volumes where there is one; GPUs need the program credence-gpu
-        (default auto).
+        Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
+        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        auto).
     config : Path | None
         File of settings, .yaml.
     resume : bool
@@ -2699,14 +2702,14 @@ def train(
     overwrite : bool
         Replace the run in --out.
     quiet : bool
-        Print nothing but warnings and errors.
+        Print only warnings and errors.
     json : bool
         Print events as JSON lines.
     member : str | None
-        Train network I/M alone, from 0/M, for credence join; auto or auto/M takes I from the
-        environment.
+        Train only network I/M, with I from 0, for credence join; auto or auto/M reads I from
+        the environment.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2816,11 +2819,11 @@ def verify(
     *arguments : str or path
         RUN.
     threads : int | None
-        How many cores to use (default all); the result is the same.
+        Number of cores to use, 0 for all (default 0).
     quiet : bool
         Print no progress.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns
@@ -2851,7 +2854,7 @@ def version(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
 
     Returns

@@ -30,28 +30,23 @@ func (k Kind) String() string {
 }
 
 // MarshalText writes the kind's name.
-func (k Kind) MarshalText() ([]byte, error) {
-	if int(k) >= len(kindNames) {
-		return nil, fmt.Errorf("%v is no kind of feature", k)
-	}
-	return []byte(k.String()), nil
-}
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads the kind's name.
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("feature kind %q is not one of %v", text, kindNames)
+		return fmt.Errorf("expected a feature kind among %v, found %q", kindNames, text)
 	}
 	*k = Kind(i)
 	return nil
 }
 
 // UnknownLevel is the raw value of a categorical cell whose level is not in
-// [Part].Levels. (A missing cell is NaN.)
+// [Feature].Levels. (A missing cell is NaN.)
 const UnknownLevel = -1
 
-// Part describes a feature block: its name, its kind and the layout of its raw values in a row.
+// Feature describes a feature block: its name, its kind and the layout of its raw values in a row.
 type Feature struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
@@ -99,41 +94,41 @@ func kindOf(p Feature) string {
 	return p.Kind.String()
 }
 
-// partNamed returns the index of the feature with a name, or −1.
-func featureNamed(parts []Feature, name string) int {
-	return slices.IndexFunc(parts, func(p Feature) bool { return p.Name == name })
+// featureNamed returns the index of the feature with a name, or −1.
+func featureNamed(schema []Feature, name string) int {
+	return slices.IndexFunc(schema, func(p Feature) bool { return p.Name == name })
 }
 
 // totalWidth returns the length W of a raw row.
-func totalWidth(parts []Feature) int {
+func totalWidth(schema []Feature) int {
 	w := 0
-	for _, p := range parts {
+	for _, p := range schema {
 		w += p.Width()
 	}
 	return w
 }
 
-// checkParts returns an error for invalid kinds or shapes and for duplicate names.
-func checkFeatures(parts []Feature) error {
+// checkFeatures returns an error for invalid kinds or shapes and for duplicate names.
+func checkFeatures(schema []Feature) error {
 	seen := map[string]bool{}
-	for _, p := range parts {
+	for _, p := range schema {
 		if seen[p.Name] {
 			return fmt.Errorf("two features have the name %q", p.Name)
 		}
 		seen[p.Name] = true
 		if int(p.Kind) >= len(kindNames) {
-			return fmt.Errorf("feature %q: %v is no kind of feature", p.Name, p.Kind)
+			return fmt.Errorf("feature %q: unknown kind %v", p.Name, p.Kind)
 		}
 		if p.Kind != Tensor {
 			continue
 		}
 		if len(p.Shape) != 1 && len(p.Shape) != 3 && len(p.Shape) != 4 {
-			return fmt.Errorf("feature %q: shape %v is not [n], [C,H,W] or [C,D,H,W]", p.Name, p.Shape)
+			return fmt.Errorf("feature %q: expected shape [n], [C,H,W] or [C,D,H,W], found %v", p.Name, p.Shape)
 		}
 		w := 1
 		for _, s := range p.Shape {
 			if s < 1 || w > array.MaxRow/s {
-				return fmt.Errorf("feature %q: shape %v does not fit", p.Name, p.Shape)
+				return fmt.Errorf("feature %q: shape %v is invalid or too large", p.Name, p.Shape)
 			}
 			w *= s
 		}
@@ -148,12 +143,12 @@ func checkFeatures(parts []Feature) error {
 type role uint8
 
 const (
-	roleFeature   role = iota
-	roleItem           // the ids
-	roleGroup          // the group of an item, for splits
-	roleSplitPart      // train, validation or test
-	roleWeight         // the weight of an item in training
-	roleVote           // votes, in a file of features and votes
+	roleFeature role = iota
+	roleItem         // the ids
+	roleGroup        // the group of an item, for splits
+	roleSplit        // train, validation or test
+	roleWeight       // the weight of an item in training
+	roleVote         // votes, in a file of features and votes
 	roleIgnored
 )
 
@@ -208,16 +203,15 @@ func DescribeColumns(columns []ColumnInfo) string {
 	}
 	var kinds []string
 	for _, kind := range []Kind{Numeric, Categorical, Text, Tensor} {
-		switch n, some := len(names[kind]), " ("+words.Few(names[kind])+")"; {
+		n, some := len(names[kind]), " ("+words.Few(names[kind])+")"
+		switch {
 		case n == 0:
 		case kind == Numeric:
 			kinds = append(kinds, words.Thousands(n)+" numeric")
-		case kind == Categorical:
-			kinds = append(kinds, words.Thousands(n)+" categorical"+some)
-		case kind == Text:
-			kinds = append(kinds, words.Thousands(n)+" of text"+some)
-		default:
+		case kind == Tensor:
 			kinds = append(kinds, words.Plural(n, "tensor")+some)
+		default:
+			kinds = append(kinds, words.Thousands(n)+" "+kind.String()+some)
 		}
 	}
 	s := words.Plural(features, "feature")

@@ -3,14 +3,178 @@ package head
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
+	"credence/internal/rng"
 	"credence/internal/special"
 	"credence/mixture"
 )
 
+// Confidence is the confidence network.
+type Confidence struct {
+	Lambda float64 `json:"lambda" default:"0.1" help:"weight of -log confidence at the start"`
+	Budget float64 `json:"budget" default:"0.3" help:"mean of -log confidence to aim at"`
+}
+
+// Name returns "confidence".
+func (Confidence) Name() string { return "confidence" }
+
+// New implements [Method].
+func (m Confidence) New(t Task) (Head, error) {
+	m = Complete(m).(Confidence)
+	h := &confidence{Confidence: m, classes: t.Classes}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
+}
+
+// confidence is the confidence network (DeVries and Taylor 2018): d logits of
+// the class probabilities p and one of the confidence c. While it is trained the
+// network may ask for hints, at a price:
+//
+//	p' = c·p + (1−c)·y,    loss = −log p'_y − λ log c
+//
+// averaged over labels. Each label gets a hint with probability ½; the others
+// have p' = p. After each step λ grows by
+// 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
+type confidence struct {
+	DefaultHead
+	Confidence
+	classes    int
+	log, hints []float64 // scratch
+}
+
+// confidenceStep is the factor by which λ changes after a step.
+const confidenceStep = 1.01
+
+func (h *confidence) Outputs() int { return h.classes + 1 }
+
+// State returns λ, which training adapts.
+func (h *confidence) State() []float64 { return []float64{h.Lambda} }
+
+func (h *confidence) SetState(state []float64) error {
+	if len(state) != 1 || !(state[0] > 0) || math.IsInf(state[0], 0) {
+		return noState(state)
+	}
+	h.Lambda = state[0]
+	return nil
+}
+
+func (h *confidence) loss(grad, out, votes []float64, at Step) float64 {
+	d := h.classes
+	h.hints = room(h.hints, len(votes))
+	hints := h.hints
+	var s rng.Stream
+	for j := range len(votes) / d {
+		s.Reset(at.Seed, "confidence.hints", at.Member, at.Epoch, at.Step, uint64(j))
+		for i := range d {
+			hints[j*d+i] = half(&s, votes[j*d+i])
+		}
+	}
+	loss, price := h.hinted(grad, out, votes, hints)
+	loss += h.Lambda * price
+	if grad != nil {
+		if price > h.Budget {
+			h.Lambda *= confidenceStep
+		} else {
+			h.Lambda /= confidenceStep
+		}
+	}
+	return loss
+}
+
+// half returns the number of labels that get a hint: a fair draw for each whole
+// label, and one for the remaining fraction.
+func half(s *rng.Stream, labels float64) float64 {
+	whole := math.Floor(labels)
+	hinted := 0.0
+	for left := whole; left > 0; left -= 64 {
+		draw := s.Uint64()
+		if left < 64 {
+			draw &= 1<<uint(left) - 1
+		}
+		hinted += float64(bits.OnesCount64(draw))
+	}
+	if rest := labels - whole; rest > 0 && s.Uint64()&1 == 1 {
+		hinted += rest
+	}
+	return hinted
+}
+
+// hinted returns the mean of −log p'_y over the labels, and the mean of −log c;
+// hints [N, d] are the numbers of labels with a hint. The gradient is that of
+// their sum, the latter times λ.
+func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price float64) {
+	d, width := h.classes, h.Outputs()
+	h.log = room(h.log, d)
+	n := special.Sum(votes)
+	for j := range len(votes) / d {
+		o, s := out[j*width:(j+1)*width], votes[j*d:(j+1)*d]
+		logSoftmax(h.log, o[:d])
+		m, c := special.Sum(s), special.Sigmoid(o[d])
+		price += m * special.Softplus(-o[d]) / n
+		var g []float64
+		if grad != nil {
+			g = grad[j*width : (j+1)*width]
+			g[d] = -h.Lambda * m * (1 - c) / n
+		}
+		for y, count := range s {
+			if count == 0 {
+				continue
+			}
+			p := math.Exp(h.log[y])
+			asked := hints[j*d+y]
+			q := c*p + (1 - c) // p'_y with a hint
+			loss -= ((count-asked)*h.log[y] + asked*math.Log(q)) / n
+			if g == nil {
+				continue
+			}
+			// ∂p_y/∂o_i = p_y (δ_iy − p_i): of −log p_y it leaves p_i − δ_iy, of
+			// −log q that times c·p_y/q.
+			pull := (count - asked + asked*c*p/q) / n
+			for i, l := range h.log {
+				g[i] += pull * math.Exp(l)
+			}
+			g[y] -= pull
+			g[d] += asked / n * (1 - p) / q * c * (1 - c)
+		}
+	}
+	return loss, price
+}
+
+// criterion is the negative log-likelihood per label, without hints.
+func (h *confidence) criterion(out, votes []float64) float64 {
+	loss, _ := h.hinted(nil, out, votes, make([]float64, len(votes)))
+	return loss
+}
+
+func (h *confidence) decode(outputs [][]float64) Decoded {
+	e := Decoded{Mean: make([]float64, h.classes)}
+	log := make([]float64, h.classes)
+	each := 1 / float64(len(outputs))
+	for _, out := range outputs {
+		logSoftmax(log, out[:h.classes])
+		for i, l := range log {
+			e.Mean[i] += each * math.Exp(l)
+		}
+		e.Uncertainty += each * special.Sigmoid(-out[h.classes])
+	}
+	return e
+}
+
+func (h *confidence) Traits() Traits {
+	return Traits{
+		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to see " +
+			"the label while it was trained. It ranks items; it is not a variance and has no unit.",
+		Columns: func(int) []Column {
+			return []Column{{"confidence", func(a *Decoded, _ int) float64 { return 1 - a.Uncertainty }}}
+		},
+	}
+}
+
+func (h *confidence) start(bias, shares []float64) { logShares(bias, shares) }
+
 // Evidential is evidential classification.
 type Evidential struct {
-	Anneal   int    `json:"anneal" default:"10" help:"epochs until the divergence term counts in full"`
+	Anneal   int    `json:"anneal" default:"10" help:"epochs until the divergence term has full weight"`
 	Evidence string `json:"evidence" default:"softplus" help:"softplus, relu or exp of the outputs"`
 }
 
@@ -21,7 +185,7 @@ func (Evidential) Name() string { return "evidential" }
 func (m Evidential) New(t Task) (Head, error) {
 	m = Complete(m).(Evidential)
 	if evidences[m.Evidence] == nil {
-		return nil, fmt.Errorf("method evidential: evidence %q, want one of [softplus relu exp]", m.Evidence)
+		return nil, fmt.Errorf("method evidential: evidence: expected one of [softplus relu exp], found %q", m.Evidence)
 	}
 	h := &evidential{classes: t.Classes, anneal: m.Anneal, evidence: evidences[m.Evidence]}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
@@ -75,9 +239,7 @@ func (h *evidential) Outputs() int { return h.classes }
 
 func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
-	if h.alpha == nil {
-		h.alpha, h.slope, h.dAlpha, h.tilde = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-	}
+	h.alpha, h.slope, h.dAlpha, h.tilde = room(h.alpha, d), room(h.slope, d), room(h.dAlpha, d), room(h.tilde, d)
 	share := min(1, float64(at.Epoch)/float64(h.anneal))
 	sum, n := 0.0, special.Sum(votes)
 	for j := 0; j < len(out); j += d {
@@ -197,8 +359,8 @@ func (h *evidential) decode(outputs [][]float64) Decoded {
 func (h *evidential) Traits() Traits {
 	return Traits{
 		Meaning: "The number of classes over the total evidence: 1 without any, near 0 with much. " +
-			"Its Dirichlet distribution says how much evidence the network sees for its mean; it is fitted to single labels " +
-			"by a regularized squared error, so it is no estimate of how the probability differs between items alike.",
+			"Its Dirichlet distribution shows how much evidence the network sees for its mean; it is fitted to single labels " +
+			"by a regularized squared error, so it does not estimate how the probability varies between similar items.",
 		Columns: func(int) []Column {
 			return []Column{
 				{"evidential_sd", sdOf},

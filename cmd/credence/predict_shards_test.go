@@ -143,10 +143,10 @@ func TestPredictPartsRefused(t *testing.T) {
 		"copy": {func() {
 			text, _ := os.ReadFile(path("part-000001.json"))
 			os.WriteFile(path("part-000002.json"), text, 0o666)
-		}, "part-000002.json: it is that of part-000001"},
+		}, "part-000002.json: expected the manifest of part-000002, found a copy of part-000001"},
 		"short":   {func() { change("part-000001.csv", func(text []byte) []byte { return text[:len(text)-1] }) }, "part-000001.csv: "},
 		"damaged": {func() { change("part-000001.csv", func(text []byte) []byte { text[len(text)-2] ^= 1; return text }) }, "part-000001.csv: its SHA-256 is not that of part-000001.json"},
-		"no JSON": {func() { change("part-000001.json", func([]byte) []byte { return []byte("{") }) }, "part-000001.json: not the manifest of a part"},
+		"no JSON": {func() { change("part-000001.json", func([]byte) []byte { return []byte("{") }) }, "part-000001.json: expected a manifest"},
 	} {
 		all()
 		c.spoil()
@@ -207,9 +207,9 @@ func TestPredictPartsUsage(t *testing.T) {
 		"predict run - -o out.csv --resume":                    "--resume reads the items more than once, and standard input cannot be",
 		"predict run - -o out.csv --shard 0/2":                 "--shard reads the items more than once",
 		"predict run new.csv --shard 0/2":                      "give a file, such as -o predictions.csv",
-		"predict run new.csv -o out.csv --shard 2/2":           "the first of 2 is 0, the last 1",
+		"predict run new.csv -o out.csv --shard 2/2":           "expected an index from 0 to 1",
 		"predict run new.csv -o out.csv --shard auto":          "none of SLURM_ARRAY_TASK_ID",
-		"predict run new.csv -o o.csv --format table --resume": "--resume writes csv, jsonl or parquet, not table",
+		"predict run new.csv -o o.csv --format table --resume": "--resume: expected the format csv, jsonl or parquet, found table",
 	} {
 		for _, name := range []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "OMPI_COMM_WORLD_RANK", "RANK"} {
 			t.Setenv(name, "")
