@@ -13,14 +13,16 @@ import (
 //	E(p̄−μ)² = Σ_{r≠s} π_r π_s C_rs + Σ_r π_r² C_rr,   C_rr = E(m_r−μ)² + λ_r²,
 //
 // with m_r the regression of r's votes on μ, and λ_r λ_s the covariances of the residuals of r and s (a one-factor
-// model). It matters where raters are few and differ: for votes without names it is unknown, and pairs are taken for
-// those of one population of raters.
+// model). It is added where raters are few and their regressions differ beyond chance. Where they do not, and for votes
+// without names, votes are taken for exchangeable: C_rr = C_rs, which pairs estimate with less noise.
 
 const (
 	// maxRaters is the largest effective number of raters, 1/Σπ_r², for which the diagonal is added.
 	maxRaters = 20
 	// minRaterVotes is the smallest number of votes of a rater whose regression is fitted.
 	minRaterVotes = 20
+	// differZ is the number of standard deviations by which raters have to differ.
+	differZ = 4
 )
 
 // FewRaters reports whether raters with the given numbers of votes are so few that their own errors matter.
@@ -56,8 +58,8 @@ func (h *HeldOut) AddNamed(decoded *head.Decoded, votes []head.Rating) {
 	}
 }
 
-// diagonal computes share = Σπ_r² and own = Σ_r π_r² C_rr, summed over classes; share is 0 if raters are many, have too
-// few votes, or no three of them overlap.
+// diagonal computes share = Σπ_r² and own = Σ_r π_r² C_rr, summed over classes; share is 0 if raters are many, do not
+// differ, have too few votes, or no three of them overlap.
 func (h *HeldOut) diagonal() (share, own float64) {
 	index, count := map[int32]int{}, []int{}
 	for _, v := range h.named {
@@ -77,8 +79,10 @@ func (h *HeldOut) diagonal() (share, own float64) {
 	if n < 3 || share < 1./maxRaters {
 		return 0, 0
 	}
+	differ := false
 	for c := range h.sums[0].classes {
 		x := h.regress(index, n, int32(c))
+		differ = differ || x.differ
 		lambda, ok := oneFactor(x.products, x.pairs, n)
 		if !ok {
 			return 0, 0
@@ -90,6 +94,9 @@ func (h *HeldOut) diagonal() (share, own float64) {
 			own += pi[k] * pi[k] * (x.off[k] + lambda[k]*lambda[k])
 		}
 	}
+	if !differ {
+		return 0, 0
+	}
 	return share, own
 }
 
@@ -97,12 +104,14 @@ func (h *HeldOut) diagonal() (share, own float64) {
 type regression struct {
 	off             []float64 // E(m_r − μ)² by rater, without its sampling error
 	products, pairs []float64 // [n×n] sums of products of residuals of two raters on an item, and their number
+	differ          bool      // whether raters differ from each other beyond chance
 }
 
 // regress fits the regressions of votes for a class, m_r = a_r + b_r μ.
 func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
-	type sums struct{ n, x, xx, y, xy, ee, off float64 }
+	type sums struct{ n, x, xx, y, xy, yy, ee, off float64 }
 	of := make([]sums, n)
+	var all sums
 	vote := func(v namedVote) (k int, mu, y float64) {
 		if v.class == class {
 			y = 1
@@ -111,18 +120,21 @@ func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
 	}
 	for _, v := range h.named {
 		k, mu, y := vote(v)
-		s := &of[k]
-		s.n, s.x, s.xx, s.y, s.xy = s.n+1, s.x+mu, s.xx+mu*mu, s.y+y, s.xy+mu*y
+		for _, s := range []*sums{&of[k], &all} {
+			s.n, s.x, s.xx, s.y, s.xy, s.yy = s.n+1, s.x+mu, s.xx+mu*mu, s.y+y, s.xy+mu*y, s.yy+y*y
+		}
+	}
+	slopeOf := func(s *sums) float64 {
+		if spread := s.xx - s.x*s.x/s.n; spread > 1e-9*s.n {
+			return (s.xy - s.x*s.y/s.n) / spread
+		}
+		return 0
 	}
 	predict := func(k int, mu float64) float64 {
 		s := &of[k]
-		slope, spread := 0.0, s.xx-s.x*s.x/s.n
-		if spread > 1e-9*s.n {
-			slope = (s.xy - s.x*s.y/s.n) / spread
-		}
-		return s.y/s.n + slope*(mu-s.x/s.n)
+		return s.y/s.n + slopeOf(s)*(mu-s.x/s.n)
 	}
-	r := regression{make([]float64, n), make([]float64, n*n), make([]float64, n*n)}
+	r := regression{off: make([]float64, n), products: make([]float64, n*n), pairs: make([]float64, n*n)}
 	from := 0
 	residuals := []float64{}
 	for _, end := range h.ends {
@@ -146,9 +158,15 @@ func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
 		}
 		from = end
 	}
+	residual := 0.0 // squares that are left by regressions of single raters
 	for k, s := range of {
+		residual += s.ee
 		r.off[k] = max(s.off/s.n-2*s.ee/(s.n*max(s.n-2, 1)), 0) // less the variance of two fitted coefficients
 	}
+	// Against one regression for all raters, their own ones gain about χ² with 2(n−1) degrees of freedom.
+	common := all.yy - all.y*all.y/all.n - slopeOf(&all)*(all.xy-all.x*all.y/all.n)
+	freedom := float64(2 * (n - 1))
+	r.differ = common-residual > residual/all.n*(freedom+differZ*math.Sqrt(2*freedom))
 	return r
 }
 

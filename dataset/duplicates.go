@@ -10,7 +10,8 @@ import (
 // equal rows are different items.
 const (
 	maxCopies        = 20      // items with the same features
-	minDistinct      = 0.2     // share of distinct rows
+	minDistinct      = 30      // distinct rows,
+	minDistinctShare = 0.2     // and their share
 	duplicatesValues = 1 << 27 // in all rows that are compared
 )
 
@@ -51,7 +52,7 @@ func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(first) == ds.Len() || float64(len(first)) < minDistinct*float64(ds.Len()) {
+	if n := len(first); n == ds.Len() || n < max(minDistinct, int(minDistinctShare*float64(ds.Len()))) {
 		return ds, 0, nil
 	}
 	for _, n := range copies {

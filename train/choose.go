@@ -70,7 +70,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.ds = grouped; copies > 0 {
 		f.warn(Duplicates, words.Plural(copies, "item"))
 	}
-	return f, f.divide()
+	err = f.divide()
+	f.aboutData = len(f.warnings)
+	return f, err
 }
 
 // setMethod sets the method by which networks learn, with the likelihood for raters if they are modelled.

@@ -108,6 +108,7 @@ type fitting struct {
 	folds        int     // number of folds that take turns; 0 if one set is held out throughout
 	fixedHoldOut bool    // whether that is because there are many items
 	warnings     []evaluate.Message
+	aboutData    int // the number of warnings that were known before training
 
 	raterSet    raterSet                 // raters that the likelihood may model
 	declined    evaluate.Message         // why raters are not modelled; if empty, held-out votes decide
