@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -200,4 +201,21 @@ func (f *Folder) show(key string) {
 	if f.Progress != nil {
 		f.Progress(f.done, f.total, key)
 	}
+}
+
+// each calls work(i) for each i below n, up to the given number at a time, and returns the error of the first i that
+// failed.
+func (f *Folder) each(n, most int, work func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan bool, max(most, 1))
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- true
+		group.Go(func() {
+			errs[i] = work(i)
+			<-slots
+		})
+	}
+	group.Wait()
+	return cmp.Or(errs...)
 }

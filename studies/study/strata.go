@@ -1,11 +1,9 @@
 package study
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"credence/calibrate"
 	"credence/evaluate"
@@ -84,22 +82,16 @@ func (s *Strata) Prepare(context.Context, *Folder) (int, error) {
 // measure fits all pieces, as many at a time as there are cores.
 func (s *Strata) measure(ctx context.Context, f *Folder) ([][]strataOutcome, error) {
 	out := make([][]strataOutcome, len(s.Cases))
-	errs := make([]error, len(s.Cases)*len(s.Seeds))
-	slots := make(chan bool, par.Threads())
-	var group sync.WaitGroup
-	for c, name := range s.Cases {
+	for c := range out {
 		out[c] = make([]strataOutcome, len(s.Seeds))
-		for k, seed := range s.Seeds {
-			slots <- true
-			group.Go(func() {
-				defer func() { <-slots }()
-				out[c][k], errs[c*len(s.Seeds)+k] = piece(ctx, f, fmt.Sprintf("%s, seed %d", name, seed),
-					func(ctx context.Context) (strataOutcome, error) { return s.fit(ctx, caseNamed(name), seed) })
-			})
-		}
 	}
-	group.Wait()
-	return out, cmp.Or(errs...)
+	err := f.each(len(s.Cases)*len(s.Seeds), par.Threads(), func(i int) (err error) {
+		c, k := i/len(s.Seeds), i%len(s.Seeds)
+		out[c][k], err = piece(ctx, f, fmt.Sprintf("%s, seed %d", s.Cases[c], s.Seeds[k]),
+			func(ctx context.Context) (strataOutcome, error) { return s.fit(ctx, caseNamed(s.Cases[c]), s.Seeds[k]) })
+		return err
+	})
+	return out, err
 }
 
 // fit trains on the items of a seed and judges the model on fresh ones.
