@@ -26,7 +26,7 @@ type Decoded struct {
 	// is nil for confidence.
 	Variance []float64
 	// Dist is the distribution of the class probabilities, learned from the votes of many items; nil if
-	// the method has none. Predictions of a model have the calibrated distribution, see [Calibration].
+	// the method has none. Predictions of a model have the calibrated distribution, see package calibrate.
 	Dist *mixture.Dirichlet
 	// Average is the average rater of a model with raters: Mean, Variance, Uncertainty and the reported
 	// intervals are then those of p̄, the probabilities that such a rater votes for each class, while
@@ -86,11 +86,11 @@ func (a *Decoded) updated(update func(dist *mixture.Dirichlet) (*mixture.Dirichl
 	if err != nil {
 		return Decoded{}, err
 	}
-	return a.with(dist), nil
+	return a.WithDist(dist), nil
 }
 
-// with returns the prediction with another distribution.
-func (a *Decoded) with(dist *mixture.Dirichlet) Decoded {
+// WithDist returns the prediction with another distribution.
+func (a *Decoded) WithDist(dist *mixture.Dirichlet) Decoded {
 	b := NewDecoded(dist)
 	b.Resolution = a.Resolution
 	b.ForAverageRater(a.Average)
@@ -171,58 +171,6 @@ func Dists(decoded []Decoded) []*mixture.Dirichlet {
 		list[j] = decoded[j].Dist
 	}
 	return list
-}
-
-// Calibration adjusts distributions before they are reported: it scales them about their means to the spread
-// that pairs of held-out votes show, and limits the resolution of intervals to what the votes support. It is
-// found by training and saved with the model, so that all users of the model get the same intervals.
-type Calibration struct {
-	// Scale is the factor for the variance of every distribution; 1 leaves distributions unchanged.
-	Scale float64 `json:"scale"`
-	// Resolution is ε, see [mixture.Reported]; with 0, intervals may end arbitrarily close to 0 or 1.
-	Resolution float64 `json:"resolution"`
-
-	// Ratio is the ratio of the squared error of the mean to the predicted variance, from which the scale
-	// was chosen, RatioSE its standard error, Classes [d] the ratio of each class, and Items the number of
-	// items with at least two votes behind it. They are zero if it could not be estimated.
-	Ratio   float64   `json:"ratio,omitempty"`
-	RatioSE float64   `json:"ratio_se,omitempty"`
-	Classes []float64 `json:"classes,omitempty"`
-	Items   int       `json:"items,omitempty"`
-}
-
-// Check returns an error if a calibration read from a file is invalid.
-func (c *Calibration) Check() error {
-	switch {
-	case c == nil:
-		return nil
-	case !(c.Scale > 0 && c.Scale <= maxScale):
-		return fmt.Errorf("calibration: scale: expected a number above 0 and at most %v, found %v", maxScale, c.Scale)
-	case !(c.Resolution >= 0 && c.Resolution <= 0.1):
-		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
-	case math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) || !(c.RatioSE >= 0) || math.IsInf(c.RatioSE, 0):
-		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
-	}
-	return nil
-}
-
-// maxScale is far beyond the factor by which any distribution can be widened.
-const maxScale = 1e6
-
-// Apply calibrates the prediction. A nil calibration leaves it unchanged.
-func (c *Calibration) Apply(a *Decoded) {
-	if c == nil || a.Dist == nil || a.Err != nil {
-		return
-	}
-	if c.Scale != 1 {
-		dist, err := a.Dist.Rescale(c.Scale)
-		if err != nil {
-			*a = Decoded{Err: err}
-			return
-		}
-		*a = a.with(dist)
-	}
-	a.Resolution = c.Resolution
 }
 
 // Reported returns the reported summary of the item: that of p̄ for a model with raters, see Average. The

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -44,7 +45,7 @@ type Model struct {
 	Transform  *dataset.Transform
 	Members    []*nn.Network // [M]
 	// Calibration rescales the distributions of the networks for reporting; nil leaves them unchanged.
-	Calibration *head.Calibration
+	Calibration *calibrate.Calibration
 	Provenance  Provenance
 
 	// Engine runs the networks; nil means the CPU.

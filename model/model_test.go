@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -45,7 +46,7 @@ func small(t testing.TB) *Model {
 	}
 	m := &Model{
 		Classes: ds.Classes, Method: head.Mixture{Components: 2, Limit: 20}, Transform: tr,
-		Calibration: &head.Calibration{Scale: 1.5, Resolution: 0.01, Ratio: 1.4, RatioSE: 0.2, Classes: []float64{1, 2, 1}, Items: 12},
+		Calibration: &calibrate.Calibration{Scale: 1.5, Resolution: 0.01, Ratio: 1.4, RatioSE: 0.2, Classes: []float64{1, 2, 1}, Items: 12},
 		Provenance:  Provenance{Data: "abc", Seed: 7, Kernel: nn.CPU{}.Name(), Warnings: []evaluate.Message{{Kind: "%s", Args: []any{`a "quoted" <warning>`}}}},
 	}
 	for i := range uint64(2) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
 	"credence/model"
@@ -50,7 +51,7 @@ func predictions(t *testing.T, m *model.Model, ds *dataset.Dataset, v *Votes) []
 // TestVotes: votes are matched by the names of items and classes, whatever their order, and change nothing else.
 func TestVotes(t *testing.T) {
 	m, ds := newModel(t, head.Mixture{Components: 2, Limit: 20}, 8), threeItems()
-	m.Calibration = &head.Calibration{Scale: 1.5, Resolution: 0.01} // which comes before votes
+	m.Calibration = &calibrate.Calibration{Scale: 1.5, Resolution: 0.01} // which comes before votes
 	prior := predictions(t, m, ds, nil)
 	cast := &dataset.Dataset{Items: []string{"c", "x", "b"}, Classes: []string{"yes", "never", "no", "maybe"},
 		Counts: []float32{3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 1}}

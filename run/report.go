@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -206,17 +207,17 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 
 // Card describes a model and its provenance, with its JSON names.
 type Card struct {
-	Classes     []string           `json:"classes"`
-	Features    []dataset.Feature  `json:"features"`
-	Texts       []dataset.TextInfo `json:"texts,omitempty"`
-	Inputs      int                `json:"inputs"`
-	Networks    int                `json:"networks"`
-	Parameters  int                `json:"parameters"`
-	Layers      json.RawMessage    `json:"layers"`
-	Branches    []Branch           `json:"branches,omitempty"` // if several kinds of features have separate layers
-	Head        json.RawMessage    `json:"head"`
-	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
-	Calibration *head.Calibration  `json:"calibration"`
+	Classes     []string               `json:"classes"`
+	Features    []dataset.Feature      `json:"features"`
+	Texts       []dataset.TextInfo     `json:"texts,omitempty"`
+	Inputs      int                    `json:"inputs"`
+	Networks    int                    `json:"networks"`
+	Parameters  int                    `json:"parameters"`
+	Layers      json.RawMessage        `json:"layers"`
+	Branches    []Branch               `json:"branches,omitempty"` // if several kinds of features have separate layers
+	Head        json.RawMessage        `json:"head"`
+	Meaning     string                 `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
+	Calibration *calibrate.Calibration `json:"calibration"`
 	// References describes the reference models fitted to the same data, without weights.
 	References *referenceSummary `json:"references,omitempty"`
 	model.Provenance

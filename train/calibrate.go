@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"credence/calibrate"
 	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
@@ -18,20 +19,6 @@ import (
 // of single networks, at epochs that the items did not choose ([crossStop]); the ratio for several networks
 // together follows by algebra ([mixture.Dispersion.Ensemble]).
 
-// leastRatio is the smallest ratio for which the likelihood is computed, as in [mixture.Dispersion.Scale].
-const leastRatio = 0.1
-
-// likelyItems is the largest number of items for which the likelihood of the votes is computed.
-const likelyItems = 5_000
-
-// calibrationItems is the largest number of items that standard errors and the spread between
-// networks are computed from.
-const calibrationItems = 20_000
-
-// fewer reduces a limit on the number of items if there are more than 16 classes, since an item takes longer
-// then.
-func fewer(items, classes int) int { return max(min(items, items*16/classes), min(items, 500)) }
-
 // errEnough ends a loop over items.
 var errEnough = errors.New("enough items")
 
@@ -42,7 +29,7 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	if !f.traits.Joint {
 		return nil
 	}
-	c := &head.Calibration{Scale: 1, Resolution: f.resolution()}
+	c := &calibrate.Calibration{Scale: 1, Resolution: f.resolution()}
 	res.Model.Calibration = c
 	defer func() {
 		for _, a := range res.OutOfFold {
@@ -58,7 +45,7 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	if err != nil {
 		return err
 	}
-	within := 1.0
+	var within *calibrate.Within
 	if len(final) > 1 {
 		if within, err = f.within(ctx, final); err != nil {
 			return err
@@ -74,11 +61,13 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	}
 	found.Resolution = c.Resolution
 	*c = found
-	if c.RatioSE > 0.5 {
+	if c.Leak {
+		f.warn(Leak, c.Network, c.NetworkSE, f.leakAdvice(ctx))
+	} else if c.Uncertain() {
 		f.warn(UnclearWidths, c.Ratio, c.RatioSE)
 	}
 	if f.folds > 0 {
-		within = 1 // held-out predictions are those of single networks
+		within = nil // held-out predictions are those of single networks
 	}
 	return f.crossFit(h, res, within)
 }
@@ -111,12 +100,13 @@ func (f *fitting) foldOf(at int) int {
 }
 
 // heldOut collects the predictions of one network for each item that it held out.
-func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
+func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) {
 	place := map[int]int{}
 	for at, j := range f.voted {
 		place[j] = at
 	}
-	h := NewHeldOut(len(f.ds.Classes), f.foldCount())
+	h := calibrate.NewHeldOut(len(f.ds.Classes), f.foldCount())
+	named := f.fewRaters()
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
 		if seen[r.fold] || len(r.held) == 0 {
@@ -132,7 +122,8 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 		if r.cross != nil && r.cross.best != nil {
 			var err error
 			heldOutputs := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
-			if decoded, err = head.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
+			decode := head.DecodeOptions{Threads: f.o.Threads}
+			if decoded, err = decode.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
 				return nil, err
 			}
 		}
@@ -144,22 +135,41 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 				continue
 			}
 			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.foldOf(place[j]))
+			if named != nil {
+				h.AddNamed(&decoded[k], named[j])
+			}
 		}
 	}
 	return h, nil
 }
 
+// fewRaters returns the votes of each item by named raters, if these are few; otherwise it makes no difference who cast
+// a vote.
+func (f *fitting) fewRaters() [][]head.Rating {
+	count := make([]int, len(f.ds.Raters))
+	for _, r := range f.ds.Ratings {
+		count[r.Rater]++
+	}
+	if f.ratersKnown || !calibrate.FewRaters(count) {
+		return nil
+	}
+	named := make([][]head.Rating, f.ds.Len())
+	for _, r := range f.ds.Ratings {
+		named[r.Item] = append(named[r.Item], head.Rating(r))
+	}
+	return named
+}
+
 // crossFit scales the held-out predictions of each part by the calibration found from the other parts.
-func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
-	cs := make([]*head.Calibration, f.foldCount())
+func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.Within) error {
+	cs := make([]*calibrate.Calibration, f.foldCount())
 	for k := range cs {
-		scale, err := h.scaleWithout(k, within)
-		if err != nil {
+		var err error
+		if cs[k], err = h.Without(k, within); err != nil {
 			return err
 		}
-		cs[k] = &head.Calibration{Scale: scale}
 	}
-	par.For(len(f.voted), func(at int) {
+	par.Limit(f.o.Threads).For(len(f.voted), func(at int) {
 		if a := res.OutOfFold[f.voted[at]]; a != nil {
 			cs[f.foldOf(at)].Apply(a)
 		}
@@ -172,38 +182,10 @@ func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 	return nil
 }
 
-// Within computes the share of the variance of several networks together that is within networks, not
-// between their means, over the items that are added.
-type Within struct{ one, between float64 }
-
-// Add adds the predictions of each network for one item.
-func (w *Within) Add(decoded []head.Decoded) {
-	n := float64(len(decoded))
-	for i := range decoded[0].Mean {
-		mean := 0.0
-		for k := range decoded {
-			w.one += decoded[k].Variance[i] / n
-			mean += decoded[k].Mean[i] / n
-		}
-		for k := range decoded {
-			e := decoded[k].Mean[i] - mean
-			w.between += e * e / n
-		}
-	}
-}
-
-// Share returns the share, 1 if nothing was added.
-func (w *Within) Share() float64 {
-	if !(w.one > 0) {
-		return 1
-	}
-	return w.one / (w.one + w.between)
-}
-
 // within compares the networks of an ensemble on the items that they were trained on. Once ctx is canceled, it stops
 // after the current batch.
-func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
-	every := (len(f.voted) + calibrationItems - 1) / calibrationItems
+func (f *fitting) within(ctx context.Context, final []*run) (*calibrate.Within, error) {
+	every := (len(f.voted) + calibrate.MaxItems - 1) / calibrate.MaxItems
 	var items []int
 	for k := 0; k < len(f.voted); k += every {
 		items = append(items, f.voted[k])
@@ -212,10 +194,10 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	for k, r := range final {
 		var err error
 		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	w := &Within{}
+	w := &calibrate.Within{}
 	buffers := f.in.buffers(f.o.Batch, false)
 	err := f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
 		by := make([][]head.Decoded, len(final))
@@ -240,5 +222,5 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return w.Share(), err
+	return w, err
 }

@@ -4,115 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
-	"credence/head"
+	"credence/dataset"
 	"credence/internal/rng"
 	"credence/mixture"
 )
-
-// heldOut draws n items with the given number of votes each, whose probability has the distribution Beta(a, b), and
-// predictions Beta(s·a, s·b).
-func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
-	t.Helper()
-	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	heldOutputs, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rng.New(seed, "calibrate"))
-	h := NewHeldOut(2, 4)
-	for j := range n {
-		p := dist.Sample(nil, r)
-		counts := make([]float32, 2)
-		for range votes {
-			class := 0
-			if r.Float64() >= p[0] {
-				class = 1
-			}
-			counts[class]++
-		}
-		h.Add(heldOutputs, counts, j%4)
-	}
-	return h
-}
-
-// TestCalibration: distributions are scaled to the spread of the votes, whatever the predictions. Over 20
-// draws each the mean ratio is off by four standard errors with probability below 1e-4.
-func TestCalibration(t *testing.T) {
-	for _, s := range []float64{0.5, 1, 3} {
-		want := 7.0 / (6*s + 1) // Var Beta(a, b) over Var Beta(sa, sb) is inverted: (6s+1)/7
-		want = 1 / want
-		sum, se := 0.0, 0.0
-		const draws = 20
-		for seed := range uint64(draws) {
-			c, err := heldOut(t, 800, 3, 2, 4, s, seed).Calibration(1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum += c.Ratio / draws
-			se += c.RatioSE / draws
-			if !(math.Abs(c.Scale-c.Ratio) < 0.05+c.RatioSE) || c.Items != 800 || len(c.Classes) != 2 {
-				t.Errorf("%+v", c)
-			}
-		}
-		if math.Abs(sum-want) > 4*se/math.Sqrt(draws) {
-			t.Errorf("answers with %v times the parameters: ratio %v ± %v, want %v", s, sum, se/math.Sqrt(draws), want)
-		}
-	}
-}
-
-// TestCalibrationFew: distributions are unchanged if the calibration cannot be determined.
-func TestCalibrationFew(t *testing.T) {
-	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
-		if c, err := h.Calibration(1); err != nil || c.Items != 0 || c.Scale != 1 {
-			t.Errorf("%+v, %v", c, err)
-		}
-	}
-}
-
-// TestWithin: the ratio of several networks together is that of their mixture, for any predictions.
-func TestWithin(t *testing.T) {
-	r := rand.New(rng.New(2, "spread"))
-	w, one, several := &Within{}, 0.0, 0.0
-	squared, together := 0.0, 0.0
-	for range 50 {
-		p := []float64{r.Float64(), 0, 0}
-		p[1] = (1 - p[0]) * r.Float64()
-		p[2] = 1 - p[0] - p[1]
-		var decoded []head.Decoded
-		var alpha [][]float64
-		for range 3 {
-			a := []float64{0.3 + 5*r.Float64(), 0.3 + 5*r.Float64(), 0.3 + 5*r.Float64()}
-			dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
-			if err != nil {
-				t.Fatal(err)
-			}
-			alpha = append(alpha, a)
-			decoded = append(decoded, head.NewDecoded(dist))
-		}
-		w.Add(decoded)
-		dist, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, mu := range dist.Mean(nil) {
-			together += (p[i] - mu) * (p[i] - mu)
-			several += dist.Variance(nil)[i]
-			for _, a := range decoded {
-				squared += (p[i] - a.Mean[i]) * (p[i] - a.Mean[i]) / 3
-				one += a.Variance[i] / 3
-			}
-		}
-	}
-	got := (squared/one+1)*w.Share() - 1
-	if want := together / several; math.Abs(got-want) > 1e-12 {
-		t.Errorf("ratio %v, want %v", got, want)
-	}
-}
 
 // TestCrossStop: for each part, the outputs are kept of the pass at which the other parts were best.
 func TestCrossStop(t *testing.T) {
@@ -166,46 +64,47 @@ func TestFitCalibrates(t *testing.T) {
 	}
 }
 
-// TestCalibrationLikely: distributions are scaled no farther than the likelihood of the votes allows. Votes
-// that disagree more often than under any distribution have pairs with a negative spread.
-func TestCalibrationLikely(t *testing.T) {
-	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
+// TestLeak: a feature that is a noisy copy of the item's own votes is found and named.
+func TestLeak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fits several ensembles")
+	}
+	ds := simulated(1200, 2, 3)
+	rows := ds.Rows.(*dataset.Memory)
+	wide := &dataset.Memory{N: rows.N, W: rows.W + 1}
+	r := rand.New(rng.New(3, "leak"))
+	for i := range rows.N {
+		wide.Values = append(wide.Values, rows.Values[i*rows.W:(i+1)*rows.W]...)
+		share := ds.CountsOf(i)[0] / float32(ds.VotesOf(i))
+		wide.Values = append(wide.Values, share+0.3*float32(r.NormFloat64()))
+	}
+	ds.Rows = wide
+	ds.Features = append(slices.Clone(ds.Features), dataset.Feature{Name: "score", Kind: dataset.Numeric})
+	res := fitted(t, ds, Options{Seed: 1, NoReferences: true})
+	c := res.Model.Calibration
+	text := ""
+	for _, w := range res.Model.Provenance.Warnings {
+		text += w.String() + "\n"
+	}
+	if !c.Leak || c.Scale != 1 || !strings.Contains(text, `without column "score"`) {
+		t.Errorf("calibration %+v, warnings\n%s", c, text)
+	}
+	if c := fitted(t, simulated(1200, 2, 3), Options{Seed: 1, NoReferences: true}).Model.Calibration; c.Leak {
+		t.Errorf("without the column: %+v", c)
+	}
+}
+
+// TestDuplicates: items with equal features are held out together, and it is reported.
+func TestDuplicates(t *testing.T) {
+	ds := simulated(60, 3, 1)
+	rows := ds.Rows.(*dataset.Memory)
+	copy(rows.Values[rows.W:2*rows.W], rows.Values[:rows.W])
+	o := quick()
+	f, err := choose(ds, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHeldOut(2, 2)
-	for j := range 200 {
-		counts := []float32{1, 1}
-		if j%10 < 4 { // some agree, and would be unlikely if p were one half for all
-			counts = []float32{float32(2 * (j % 2)), float32(2 - 2*(j%2))}
-		}
-		if j%50 == 0 {
-			counts = []float32{30, 0}
-		}
-		h.Add(dist, counts, j%2)
-	}
-	c, err := h.Calibration(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := h.all()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.trust >= 1 || !(math.Abs(c.Scale-1) < math.Abs(d.Scale()-1)) || c.Ratio != d.Ratio {
-		t.Errorf("trust %v, scale %v, by pairs alone %v: %+v", h.trust, c.Scale, d.Scale(), c)
-	}
-	raw, scaled := 0.0, 0.0
-	reported, err := dist.Rescale(h.trusted(d.Ratio))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := range h.votes {
-		a, _ := dist.LogVotes(h.votes[k])
-		b, _ := reported.LogVotes(h.votes[k])
-		raw, scaled = raw-a, scaled-b
-	}
-	if scaled > raw+1e-9 {
-		t.Errorf("loss %v, as the networks give it %v", scaled, raw)
+	if f.fold[0] != f.fold[1] || len(f.warnings) != 1 || f.warnings[0].Kind != Duplicates {
+		t.Errorf("folds %v, warnings %v", f.fold[:3], f.warnings)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/rng"
+	"credence/internal/words"
 )
 
 // choose checks the data, completes the options and divides the items.
@@ -62,7 +63,16 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
 	}
-	return f, f.divide()
+	grouped, copies, err := dataset.GroupDuplicates(ds)
+	if err != nil {
+		return nil, err
+	}
+	if f.ds = grouped; copies > 0 {
+		f.warn(Duplicates, words.Plural(copies, "item"))
+	}
+	err = f.divide()
+	f.aboutData = len(f.warnings)
+	return f, err
 }
 
 // setMethod sets the method by which networks learn, with the likelihood for raters if they are modelled.

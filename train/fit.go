@@ -108,6 +108,7 @@ type fitting struct {
 	folds        int     // number of folds that take turns; 0 if one set is held out throughout
 	fixedHoldOut bool    // whether that is because there are many items
 	warnings     []evaluate.Message
+	aboutData    int // the number of warnings that were known before training
 
 	raterSet    raterSet                 // raters that the likelihood may model
 	declined    evaluate.Message         // why raters are not modelled; if empty, held-out votes decide
@@ -133,7 +134,7 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	}
 	var hash sync.WaitGroup
 	var unread error
-	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // concurrently with inputs: both read all data
+	hash.Go(func() { f.mark.Data, unread = ds.Hash() }) // concurrently with inputs: both read all data
 	f.in, err = newInputs(f.ds, f.transform, f.o.Memory, f.o.Threads)
 	hash.Wait()
 	if err = cmp.Or(err, unread); err != nil {

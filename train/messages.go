@@ -17,6 +17,9 @@ const (
 	FewPairs      evaluate.Kind = "too few held-out items have two votes: whether intervals are wide enough is not known"
 	UnclearWidths evaluate.Kind = "these votes hardly determine how wide intervals should be " +
 		"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would help"
+	Leak evaluate.Kind = "these features seem to contain the votes: votes are closer to the predictions for held-out items than independent votes can be " +
+		"(%.2f ± %.2f times the predicted variance); %s"
+	Duplicates     evaluate.Kind = "%s with the same features as an earlier item: networks hold copies out together; group them in the data if they are one item"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
 	DataGone       evaluate.Kind = "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter"

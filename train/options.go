@@ -103,6 +103,8 @@ type Options struct {
 	// with: for studies, which fit many models and have their own models to compare
 	// with.
 	NoReferences bool `json:"-"`
+
+	leakSearch bool // the fit looks for a leak of another one
 	// Layers are the layers of the networks, instead of Network; a dense layer
 	// without Out has the number of outputs that the head needs. Layers of other
 	// packages must be [nn.Typed].

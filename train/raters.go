@@ -81,7 +81,8 @@ func (f *fitting) useRaters() {
 // withRaters returns a fit of the same items with raters.
 func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
-	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, raterSet: f.raterSet, prefix: "raters "}
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, raterSet: f.raterSet, prefix: "raters ",
+		warnings: slices.Clone(f.warnings[:f.aboutData])}
 	g.useRaters()
 	if err := g.setMethod(f.method); err != nil {
 		return nil, err

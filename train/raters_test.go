@@ -14,7 +14,6 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/rng"
-	"credence/mixture"
 	"credence/model"
 )
 
@@ -251,41 +250,5 @@ func TestRatersMillion(t *testing.T) {
 	o.Raters = ""
 	if p := fitted(t, ds, o).Model.Provenance.Raters; p == nil || p.Known {
 		t.Errorf("a million raters with a vote each: %+v", p)
-	}
-}
-
-// TestRatersRatio: with a rater model, a ratio from few held-out items is shrunk towards 1, one from many is
-// not.
-func TestRatersRatio(t *testing.T) {
-	raterModel, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := func(items int) float64 {
-		h := NewHeldOut(2, 2)
-		for j := range items {
-			votes := []head.Rating{{Rater: 0, Class: int32(j % 2)}, {Rater: 1, Class: int32(j % 2)}}
-			if j%3 == 0 {
-				votes[1].Class = 1 - votes[1].Class
-			}
-			if err := h.AddRated(raterModel, dist, votes, j%2); err != nil {
-				t.Fatal(err)
-			}
-		}
-		d, err := h.all()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(d.Ratio-5./3) > 0.01 { // (2·¼ − ¼)/3 of a variance of 1/20
-			t.Fatalf("ratio %v", d.Ratio)
-		}
-		return h.trusted(d.Ratio)
-	}
-	if few, many := trusted(12), trusted(6000); !(few < 1.2 && many > 1.62) {
-		t.Errorf("a ratio of 1.67 counts as %.2f by 12 items and as %.2f by 6,000", few, many)
 	}
 }

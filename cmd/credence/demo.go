@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"credence/calibrate"
 	"credence/evaluate"
-	"credence/head"
 	"credence/internal/printout"
 	"credence/internal/simulation"
 	"credence/run"
@@ -146,7 +146,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	return nil
 }
 
-func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *head.Calibration, took time.Duration) {
+func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *calibrate.Calibration, took time.Duration) {
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
 	t := printout.NewTable()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -176,7 +177,7 @@ func (c modelCard) features() string {
 }
 
 // calibrationText describes how intervals are calibrated.
-func calibrationText(c *head.Calibration, classes []string) string {
+func calibrationText(c *calibrate.Calibration, classes []string) string {
 	text := "variances as the networks predict them"
 	if c.Items > 0 {
 		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
@@ -187,6 +188,20 @@ func calibrationText(c *head.Calibration, classes []string) string {
 				list = append(list, fmt.Sprintf("%s %.2f", printout.Ellipsis(name, 20), c.Classes[i]))
 			}
 			text += "\nby class: " + strings.Join(list, ", ")
+		}
+		for _, step := range []struct {
+			taken bool
+			text  string
+		}{
+			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %.2f ± %.2f, with %.0f%% of the variance of the ensemble", c.Network, c.NetworkSE, 100*c.Within)},
+			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
+			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
+			{c.Leak, "not narrowed: the features seem to contain the votes"},
+			{c.Uncertain(), "uncertain: these votes hardly determine the width of intervals"},
+		} {
+			if step.taken {
+				text += "\n" + step.text
+			}
 		}
 	}
 	if c.Resolution == 0 {

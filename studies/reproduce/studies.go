@@ -73,6 +73,25 @@ var commands = []studyCommand{
 			return func(_ *cobra.Command, o common) (study.Study, error) { return study.NewRaters(o.quick, o.seed), nil }
 		},
 	},
+	{
+		name:    "strata",
+		short:   "Do intervals hold in every stratum, and not only on average? Simulations",
+		example: "strata --quick --out strata\nstrata --cases spread,paper --seeds 4 --out strata\n",
+		declare: func(f *pflag.FlagSet) func(*cobra.Command, common) (study.Study, error) {
+			cases := f.StringSlice("cases", nil, "names of the `designs` (default all)")
+			seeds := f.Int("seeds", 8, "`number` of seeds")
+			return func(_ *cobra.Command, o common) (study.Study, error) {
+				if *seeds < 1 {
+					return nil, usagef("--seeds %d: expected at least 1", *seeds)
+				}
+				s, err := study.NewStrata(o.quick, o.seed, *seeds, *cases)
+				if err != nil {
+					return nil, usageError{err}
+				}
+				return s, nil
+			}
+		},
+	},
 }
 
 // declareADNI declares the flags of the MRI study. Those with a zero default leave the study's own setting.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/calibrate"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
@@ -285,7 +286,7 @@ func (p *prediction) take(i int, a *head.Decoded) {
 
 // coverage measures the intervals of the first items, at each level, for all and
 // by stratum of the true mean.
-func (s *sample) coverage(dists []*mixture.Dirichlet, r *head.Calibration) []coverageAt {
+func (s *sample) coverage(dists []*mixture.Dirichlet, r *calibrate.Calibration) []coverageAt {
 	n := min(len(dists), s.covered)
 	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"credence/internal/mnist"
+	"credence/internal/par"
 	"credence/train"
 )
 
@@ -95,17 +96,14 @@ func (c *Coverage) Prepare(ctx context.Context, _ *Folder) (int, error) {
 
 // Measure implements [Study].
 func (c *Coverage) Measure(ctx context.Context, f *Folder) (Results, error) {
-	r := &coverageResults{Coverage: c}
-	for _, at := range c.Cells {
-		key := fmt.Sprintf("%s, seed %d", at.setting(), at.Seed)
-		got, err := piece(ctx, f, key,
+	r := &coverageResults{Coverage: c, cells: make([]cellResult, len(c.Cells))}
+	err := f.each(len(c.Cells), par.Threads()/train.Defaults().Ensemble, func(i int) (err error) {
+		at := c.Cells[i]
+		r.cells[i], err = piece(ctx, f, fmt.Sprintf("%s, seed %d", at.setting(), at.Seed),
 			func(ctx context.Context) (cellResult, error) { return c.cell(ctx, c.set, c.test, at) })
-		if err != nil {
-			return nil, err
-		}
-		r.cells = append(r.cells, got)
-	}
-	return r, nil
+		return err
+	})
+	return r, err
 }
 
 // cell does one repetition.

@@ -3,6 +3,7 @@ package study
 import (
 	"math"
 
+	"credence/calibrate"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
@@ -89,7 +90,7 @@ type epochResult struct {
 type covered struct{ inside, atLeast [][]bool }
 
 // cover checks the intervals of a class against the truth.
-func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, how *head.Calibration) covered {
+func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, how *calibrate.Calibration) covered {
 	c := covered{make([][]bool, len(p)), make([][]bool, len(p))}
 	d := len(truth) / len(p)
 	par.For(len(p), func(j int) {
@@ -142,14 +143,14 @@ func share(rows [][]bool, among func(j int) bool) []float64 {
 }
 
 // score computes all measures of the intervals of a class.
-func score(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calibration) classResult {
+func score(p []*mixture.Dirichlet, truth []float64, class int, how *calibrate.Calibration) classResult {
 	return classResult{
 		Class: class, Scale: how.Scale, Resolution: how.Resolution,
 		Raw: scoreAs(p, truth, class, nil), Reported: scoreAs(p, truth, class, how),
 	}
 }
 
-func scoreAs(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calibration) coverageOf {
+func scoreAs(p []*mixture.Dirichlet, truth []float64, class int, how *calibrate.Calibration) coverageOf {
 	r := coverageOf{Coverage: shares(cover(p, truth, class, curveLevels, how))}
 	widths := make([][]float64, len(p)) // [N][paperLevels]
 	means := make([]float64, len(p))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -109,7 +110,7 @@ func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
 // predict returns the predictions of the given members for the test images after the given epoch of each,
 // and their calibration. For all members with their kept weights, that is the model's own calibration; for
 // others it is fitted as in training, to the votes on the images that each held out.
-func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Calibration, error) {
+func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *calibrate.Calibration, error) {
 	h, err := s.model.Head()
 	if err != nil {
 		return nil, nil, err
@@ -134,8 +135,8 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 }
 
 // calibrate fits the calibration of the latest outputs of members.
-func (s *student) calibrate(members []int) (*head.Calibration, error) {
-	held, within := train.NewHeldOut(s.votes.Classes, max(2, len(members))), &train.Within{}
+func (s *student) calibrate(members []int) (*calibrate.Calibration, error) {
+	held, within := calibrate.NewHeldOut(s.votes.Classes, max(2, len(members))), &calibrate.Within{}
 	for k, m := range members {
 		for at, j := range s.held[m] {
 			held.Add(s.latest[m].held[at].Dist, s.counts(j), k)
@@ -150,7 +151,7 @@ func (s *student) calibrate(members []int) (*head.Calibration, error) {
 			within.Add(one)
 		}
 	}
-	c, err := held.Calibration(within.Share())
+	c, err := held.Calibration(within)
 	c.Resolution = s.model.Calibration.Resolution
 	return &c, err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/calibrate"
 	"credence/head"
 	"credence/internal/mnist"
 	"credence/internal/rng"
@@ -262,7 +263,7 @@ func TestScore(t *testing.T) {
 		p = append(p, m)
 		truth = appendSoftmax(truth, []float32{float32(4 * r.Float64()), 1, float32(9 * r.Float64())})
 	}
-	how := &head.Calibration{Scale: 1.3, Resolution: 0.05}
+	how := &calibrate.Calibration{Scale: 1.3, Resolution: 0.05}
 	got := score(p, truth, 1, how)
 	for _, reported := range kinds {
 		inside, width := 0, 0.0

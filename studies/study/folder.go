@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"credence/internal/atomicfile"
 	"credence/internal/plot"
@@ -34,7 +36,9 @@ var ErrTaken = errors.New("the folder is not empty and holds no study")
 type Folder struct {
 	path  string
 	total int // pieces, for the display
-	done  int
+
+	mu   sync.Mutex
+	done int
 
 	// Progress, if not nil, is called before each piece with the number of pieces that are done.
 	Progress func(done, total int, what string)
@@ -153,7 +157,7 @@ func (f *Folder) hasPiece(key string) bool {
 // piece returns the result of work, from the folder if it has been done before.
 // The key names the piece and everything by which it differs from the other
 // pieces of the study; T is written as JSON, so a NaN has to be a *float64 or
-// kept out. One piece is worked on at a time.
+// kept out. Pieces may be worked on at the same time.
 func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx context.Context) (T, error)) (T, error) {
 	var result T
 	name := pieceFile(key)
@@ -164,16 +168,14 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if text, err := os.ReadFile(f.Path(name)); err == nil {
 		var got file
 		if json.Unmarshal(text, &got) == nil && got.Key == key {
-			f.done++
+			f.count()
 			return got.Result, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}
-	if f.Progress != nil {
-		f.Progress(f.done, f.total, key)
-	}
+	f.show(key)
 	result, err := work(ctx)
 	if err != nil {
 		return result, fmt.Errorf("%s: %w", key, err)
@@ -181,6 +183,39 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if err := f.writeJSON(name, file{key, result}); err != nil {
 		return result, err
 	}
-	f.done++
+	f.count()
 	return result, nil
+}
+
+// count counts a piece that is done.
+func (f *Folder) count() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done++
+}
+
+// show reports that work on a piece begins.
+func (f *Folder) show(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Progress != nil {
+		f.Progress(f.done, f.total, key)
+	}
+}
+
+// each calls work(i) for each i below n, up to the given number at a time, and returns the error of the first i that
+// failed.
+func (f *Folder) each(n, most int, work func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan bool, max(most, 1))
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- true
+		group.Go(func() {
+			errs[i] = work(i)
+			<-slots
+		})
+	}
+	group.Wait()
+	return cmp.Or(errs...)
 }

@@ -1,4 +1,4 @@
-package train
+package calibrate
 
 import (
 	"errors"
@@ -10,6 +10,17 @@ import (
 	"credence/mixture"
 )
 
+// likelyItems is the largest number of items for which the likelihood of the votes is computed.
+const likelyItems = 5_000
+
+// MaxItems is the largest number of items that standard errors and the spread between
+// networks are computed from.
+const MaxItems = 20_000
+
+// fewer reduces a limit on the number of items if there are more than 16 classes, since an item takes longer
+// then.
+func fewer(items, classes int) int { return max(min(items, items*16/classes), min(items, 500)) }
+
 // HeldOut collects the distributions that networks predicted for held-out items, with the votes on them.
 type HeldOut struct {
 	dists []*mixture.Dirichlet // of items with two votes or more
@@ -20,6 +31,12 @@ type HeldOut struct {
 	raterModel *head.RaterModel
 	rated      [][]head.Rating
 	errors     []pairError
+
+	// If votes have names without a rater model: the votes, item by item, and the end of each item.
+	named []namedVote
+	ends  []int
+	share float64 // Σπ_r² of few raters, or 0
+	own   float64 // Σπ_r² C_rr relative to the mean predicted variance
 
 	dispersion *mixture.Dispersion // of all items, computed once
 	trust      float64             // share of the distance of the ratio from 1 that the likelihood supports
@@ -141,12 +158,12 @@ func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
 }
 
 // all returns the dispersion of all items: the ratio exactly, its standard error from at most
-// calibrationItems of them.
+// MaxItems of them.
 func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	if h.dispersion != nil {
 		return h.dispersion, nil
 	}
-	most := fewer(calibrationItems, len(h.sums[0].classes))
+	most := fewer(MaxItems, len(h.sums[0].classes))
 	every := (len(h.dists) + most - 1) / most
 	var dists []*mixture.Dirichlet
 	for k := 0; k < len(h.dists); k += every {
@@ -162,11 +179,15 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		_, shown, claimed := h.sum(-1)
 		d = d.At(len(h.dists), special.Sum(shown)/special.Sum(claimed))
 	}
+	if h.raterModel == nil {
+		_, _, claimed := h.sum(-1)
+		h.share, h.own = h.diagonal()
+		h.own *= float64(len(h.dists)) / special.Sum(claimed)
+		d = d.At(len(h.dists), h.withDiagonal(d.Ratio))
+	}
 	h.dispersion = d
-	if h.trust = 1; h.raterModel == nil || d.Ratio < 1 {
-		// With a rater model, pairs of votes are trusted if they require wider distributions. If the
-		// likelihood limited them, the coverage of three instruments' intervals was 3 percentage points
-		// below their level; this way it is 1 point below.
+	h.trust = 1
+	if d.Ratio < 1 {
 		h.trust, err = h.likely(d.Ratio)
 	}
 	if h.raterModel != nil {
@@ -185,10 +206,10 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	n := (len(h.dists) + every - 1) / every
 	losses, errs := make([]float64, n), make([]error, n)
 	loss := func(t float64) (float64, error) {
-		r := max(1+t*(ratio-1), leastRatio)
+		r := max(1+t*(ratio-1), leastScale)
 		par.For(n, func(k int) {
 			var dist *mixture.Dirichlet
-			if dist, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
+			if dist, errs[k] = narrowed(h.dists[k*every], r); errs[k] == nil {
 				losses[k], errs[k] = h.logVotes(dist, k*every)
 			}
 		})
@@ -218,10 +239,9 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 }
 
 // Calibration returns the calibration of the distributions of single networks, such as held the items out or,
-// if within is less than 1, of several networks together, where within is the share of the variance that is
-// within networks. Its Items are 0 if it cannot be determined from these votes.
-func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
-	c := head.Calibration{Scale: 1}
+// if w is not nil, of several networks together. Its Items are 0 if it cannot be determined from these votes.
+func (h *HeldOut) Calibration(w *Within) (Calibration, error) {
+	c := Calibration{Scale: 1, Within: w.Share()}
 	items, shown, claimed := h.sum(-1)
 	if items < 2 || !(special.Sum(claimed) > 0) {
 		return c, nil
@@ -230,45 +250,66 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	reported, err := d.Ensemble(within)
+	reported, err := d.Ensemble(c.Within)
 	if err != nil {
 		return c, err
 	}
-	trusted, err := d.At(d.Items, h.trusted(d.Ratio)).Ensemble(within)
-	if err != nil {
-		return c, err
-	}
-	c.Items, c.Ratio, c.RatioSE, c.Scale = items, reported.Ratio, reported.SE, trusted.Scale()
+	c.Items, c.Ratio, c.RatioSE, c.Network, c.NetworkSE, c.Trust = items, reported.Ratio, reported.SE, d.Ratio, d.SE, h.trust
 	for i := range shown {
 		ratio := 0.0
 		if claimed[i] > 0 {
-			ratio = (shown[i]/claimed[i]+1)*within - 1
+			ratio = (shown[i]/claimed[i]+1)*c.Within - 1
 		}
 		c.Classes = append(c.Classes, ratio)
 	}
+	c.Shape = Concentrate
+	h.scale(&c, reported)
 	return c, nil
 }
 
-// scaleWithout returns the scale found from all parts but one, by the same method as Calibration.
-func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
+// leakZ is the number of standard errors below 0 from which a ratio of single networks is taken for a leak.
+const leakZ = 2.33
+
+// scale sets the scale of c by the dispersion of the distributions that it will be applied to.
+func (h *HeldOut) scale(c *Calibration, d *mixture.Dispersion) {
+	if c.Leak = h.raterModel == nil && c.Network+leakZ*c.NetworkSE < 0; c.Leak {
+		return
+	}
+	d = d.At(d.Items, h.trusted(d.Ratio))
+	c.Scale = d.Scale()
+	if d.SE > averaged*c.Scale {
+		// The average over the scale takes the place of the allowance for its error.
+		c.Scale, c.ScaleSE = max(d.Ratio, leastScale), d.SE
+	}
+}
+
+// Without returns the calibration found from the items of all folds but one, by the same method as Calibration.
+func (h *HeldOut) Without(fold int, w *Within) (*Calibration, error) {
+	c := &Calibration{Scale: 1, Shape: Concentrate}
 	d, err := h.all()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	items, shown, claimed := h.sum(part)
+	items, shown, claimed := h.sum(fold)
 	if items < 2 || !(special.Sum(claimed) > 0) {
-		return 1, nil
+		return c, nil
 	}
-	if d, err = d.At(items, h.trusted(special.Sum(shown)/special.Sum(claimed))).Ensemble(within); err != nil {
-		return 0, err
+	d = d.At(items, h.withDiagonal(special.Sum(shown)/special.Sum(claimed)))
+	c.Network, c.NetworkSE = d.Ratio, d.SE
+	if d, err = d.Ensemble(w.Share()); err != nil {
+		return nil, err
 	}
-	return d.Scale(), nil
+	h.scale(c, d)
+	return c, nil
 }
+
+// withDiagonal returns the ratio of pairs of distinct raters with the part of single raters added.
+func (h *HeldOut) withDiagonal(ratio float64) float64 { return (1-h.share)*ratio + h.own }
 
 // trusted returns a ratio shrunk towards 1 as far as the likelihood requires.
 func (h *HeldOut) trusted(ratio float64) float64 {
 	if h.trust == 1 {
 		return ratio
 	}
-	return 1 + h.trust*(max(ratio, leastRatio)-1)
+	return 1 + h.trust*(max(ratio, leastScale)-1)
 }

@@ -1,0 +1,162 @@
+// Package calibrate adjusts the distributions of a fitted model to the votes that its networks held out, so that
+// reported intervals contain the truth as often as their level claims. The steps, in the order in which they act:
+//
+//  1. Pairs of votes on items that a network held out show the squared error of its means, and with the predicted
+//     variance the ratio R ([HeldOut], [mixture.Dispersion]). Assumes that votes on an item are exchangeable, or
+//     follow the rater model.
+//  2. From single networks to the ensemble, R′ = (R + 1)q − 1 with q the share of the ensemble's variance that is
+//     within networks ([Within]).
+//  3. Where R < 1, the likelihood of the held-out votes limits how far R′ is trusted (the guard, [HeldOut]).
+//  4. Where R is negative beyond chance, features appear to contain the votes: nothing is narrowed ([Calibration.Leak]).
+//  5. Every distribution is scaled to the resulting ratio ([Calibration.Apply]); where the ratio is uncertain, the
+//     result is a mixture over its distribution.
+//  6. Intervals end no closer to 0 or 1 than the resolution that the number of votes supports.
+//
+// The result is a [Calibration], which is saved with the model and applied to every prediction.
+package calibrate
+
+import (
+	"fmt"
+	"math"
+
+	"credence/head"
+	"credence/internal/special"
+	"credence/mixture"
+)
+
+// Calibration adjusts distributions before they are reported: it scales them about their means to the spread
+// that pairs of held-out votes show, and limits the resolution of intervals to what the votes support. It is
+// found by training and saved with the model, so that all users of the model get the same intervals.
+type Calibration struct {
+	// Scale is the factor for the variance of every distribution; 1 leaves distributions unchanged.
+	Scale float64 `json:"scale"`
+	// ScaleSE is the standard error of Scale if it is so uncertain that distributions are averaged over it, else 0.
+	ScaleSE float64 `json:"scale_se,omitempty"`
+	// Shape selects how distributions are narrowed where Scale is below 1: by [Concentrate], or as models of
+	// earlier versions are, by [mixture.Dirichlet.Rescale], if it is empty.
+	Shape string `json:"shape,omitempty"`
+	// Resolution is ε, see [mixture.Reported]; with 0, intervals may end arbitrarily close to 0 or 1.
+	Resolution float64 `json:"resolution"`
+
+	// Ratio is the ratio of the squared error of the mean to the predicted variance, from which the scale
+	// was chosen, RatioSE its standard error, Classes [d] the ratio of each class, and Items the number of
+	// items with at least two votes behind it. They are zero if it could not be estimated.
+	Ratio   float64   `json:"ratio,omitempty"`
+	RatioSE float64   `json:"ratio_se,omitempty"`
+	Classes []float64 `json:"classes,omitempty"`
+	Items   int       `json:"items,omitempty"`
+
+	// Network is the ratio R of single networks and NetworkSE its standard error; Within is the share q of the
+	// variance of the ensemble that is within networks, and Trust the share of the way from 1 to Ratio that
+	// the likelihood of the votes supports.
+	Network   float64 `json:"network,omitempty"`
+	NetworkSE float64 `json:"network_se,omitempty"`
+	Within    float64 `json:"within,omitempty"`
+	Trust     float64 `json:"trust,omitempty"`
+	// Leak reports that the ratio of single networks is negative beyond chance: votes on an item are closer to its
+	// prediction than independent votes can be, as if its features contained them.
+	Leak bool `json:"leak,omitempty"`
+}
+
+// Concentrate is the Shape with unchanged component means, [mixture.Dirichlet.Concentrate].
+const Concentrate = "concentrate"
+
+// Uncertain reports whether the scale is so uncertain that intervals can be far too wide or too narrow.
+func (c *Calibration) Uncertain() bool { return c.Items > 0 && c.RatioSE > uncertain*min(c.Scale, 1) }
+
+const (
+	// uncertain is the relative standard error of the scale above which training warns.
+	uncertain = 0.35
+	// averaged is the relative standard error above which distributions are averaged over the scale.
+	averaged = 0.2
+	// leastScale is the smallest scale, as in [mixture.Dispersion.Scale].
+	leastScale = 0.1
+)
+
+// Check returns an error if a calibration read from a file is invalid.
+func (c *Calibration) Check() error {
+	finite := func(x float64) bool { return x-x == 0 }
+	switch {
+	case c == nil:
+		return nil
+	case !(c.Scale > 0 && c.Scale <= maxScale):
+		return fmt.Errorf("calibration: scale: expected a number above 0 and at most %v, found %v", maxScale, c.Scale)
+	case !(c.ScaleSE >= 0 && c.ScaleSE <= maxScale):
+		return fmt.Errorf("calibration: standard error of the scale: expected a number from 0 to %v, found %v", maxScale, c.ScaleSE)
+	case c.Shape != "" && c.Shape != Concentrate:
+		return fmt.Errorf("calibration: shape: expected %q or none, found %q", Concentrate, c.Shape)
+	case !(c.Resolution >= 0 && c.Resolution <= 0.1):
+		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
+	case !finite(c.Ratio) || !(c.RatioSE >= 0) || !finite(c.RatioSE):
+		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
+	}
+	return nil
+}
+
+// maxScale is far beyond the factor by which any distribution can be widened.
+const maxScale = 1e6
+
+// Apply calibrates the prediction. A nil calibration leaves it unchanged.
+func (c *Calibration) Apply(a *head.Decoded) {
+	if c == nil || a.Dist == nil || a.Err != nil {
+		return
+	}
+	if dist, err := c.Calibrated(a.Dist); err != nil {
+		*a = head.Decoded{Err: err}
+		return
+	} else if dist != a.Dist {
+		*a = a.WithDist(dist)
+	}
+	a.Resolution = c.Resolution
+}
+
+// Calibrated returns a distribution at the scale of the calibration, averaged over the scale if that is uncertain.
+func (c *Calibration) Calibrated(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) {
+	if c.ScaleSE == 0 {
+		return c.rescale(dist, c.Scale)
+	}
+	scales, weights := scaleNodes(c.Scale, c.ScaleSE)
+	dists := make([]*mixture.Dirichlet, len(scales))
+	for k, scale := range scales {
+		var err error
+		if dists[k], err = c.rescale(dist, scale); err != nil {
+			return nil, err
+		}
+	}
+	return mixture.Mix(weights, dists)
+}
+
+// rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
+func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
+	if c.Shape == Concentrate && ratio < 1 {
+		return narrowed(dist, ratio)
+	}
+	return dist.Rescale(ratio)
+}
+
+// Between these ratios, a growing share of what parameters alone cannot narrow is narrowed by moving component means.
+const noMoves, allMoves = 0.8, 0.4
+
+// narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
+// [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean. They move by a share
+// w of the rest, on a logarithmic scale, w = 0 for ratios from 0.8 and 1 up to 0.4: components that lie apart are the
+// spread of p where some of it is left, and errors of the fit where pairs of votes show next to none.
+func narrowed(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
+	c, err := dist.Concentrate(ratio)
+	if err != nil {
+		return nil, err
+	}
+	w := min(max((noMoves-ratio)/(noMoves-allMoves), 0), 1)
+	rest := math.Pow(ratio*special.Sum(dist.Variance(nil))/special.Sum(c.Variance(nil)), w)
+	if !(rest < 1-1e-9) {
+		return c, nil
+	}
+	return c.Rescale(rest)
+}
+
+// scaleNodes returns the scales and weights by which distributions are averaged over a normal distribution of the
+// scale: its quantiles at the three nodes of Gauss and Legendre, at least leastScale, with their weights.
+func scaleNodes(scale, se float64) (scales, weights []float64) {
+	step := se * math.Sqrt2 * math.Erfinv(math.Sqrt(0.6))
+	return []float64{max(scale-step, leastScale), scale, scale + step}, []float64{5. / 18, 8. / 18, 5. / 18}
+}

@@ -1,0 +1,31 @@
+package calibrate
+
+import "credence/head"
+
+// Within computes the share of the variance of several networks together that is within networks, not
+// between their means, over the items that are added.
+type Within struct{ one, between float64 }
+
+// Add adds the predictions of each network for one item.
+func (w *Within) Add(decoded []head.Decoded) {
+	n := float64(len(decoded))
+	for i := range decoded[0].Mean {
+		mean := 0.0
+		for k := range decoded {
+			w.one += decoded[k].Variance[i] / n
+			mean += decoded[k].Mean[i] / n
+		}
+		for k := range decoded {
+			e := decoded[k].Mean[i] - mean
+			w.between += e * e / n
+		}
+	}
+}
+
+// Share returns the share, 1 if nothing was added or w is nil.
+func (w *Within) Share() float64 {
+	if w == nil || !(w.one > 0) {
+		return 1
+	}
+	return w.one / (w.one + w.between)
+}

@@ -1,0 +1,75 @@
+package mixture
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"credence/internal/special"
+)
+
+// TestConcentrate: weights and component means are unchanged, and the variance is the wanted one unless parameters
+// would have to grow more than fourfold.
+func TestConcentrate(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	reached := 0
+	for range 500 {
+		n, d := 1+r.IntN(4), 2+r.IntN(3)
+		weights, alpha := make([]float64, n), make([][]float64, n)
+		for k := range alpha {
+			weights[k] = 1 / float64(n)
+			for range d {
+				alpha[k] = append(alpha[k], math.Exp(4*r.NormFloat64()))
+			}
+		}
+		m, err := NewDirichlet(weights, alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := 0.05 + 0.95*r.Float64()
+		c, err := m.Concentrate(ratio)
+		if err != nil {
+			t.Fatal(err)
+		}
+		factor := c.alpha[0][0] / m.alpha[0][0]
+		for k := range alpha {
+			for i := range d {
+				if got := c.alpha[k][i] / m.alpha[k][i]; math.Abs(got-factor) > 1e-12*factor || got < 1 || got > maxConcentration+1e-12 {
+					t.Fatalf("parameter %d of component %d is %v times as large, the first %v", i, k, got, factor)
+				}
+			}
+		}
+		got := special.Sum(c.Variance(nil)) / special.Sum(m.Variance(nil))
+		switch {
+		case factor < maxConcentration-1e-9:
+			reached++
+			if math.Abs(got-ratio) > 1e-9 {
+				t.Errorf("variance times %v, want %v", got, ratio)
+			}
+		case got < ratio-1e-9:
+			t.Errorf("variance times %v, less than %v", got, ratio)
+		}
+	}
+	if reached < 100 {
+		t.Errorf("the ratio was reached %d times in 500", reached)
+	}
+	for _, bad := range []float64{0, -1, 1.5, math.NaN()} {
+		m, _ := NewDirichlet([]float64{1}, [][]float64{{1, 2}})
+		if _, err := m.Concentrate(bad); err == nil {
+			t.Errorf("ratio %v is accepted", bad)
+		}
+	}
+}
+
+// TestMix: the moments of a mixture are those of its distributions.
+func TestMix(t *testing.T) {
+	a, _ := NewDirichlet([]float64{0.4, 0.6}, [][]float64{{1, 2}, {3, 1}})
+	b, _ := NewDirichlet([]float64{1}, [][]float64{{2, 5}})
+	m, err := Mix([]float64{0.25, 0.75}, []*Dirichlet{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.25*a.Mean(nil)[0] + 0.75*b.Mean(nil)[0]; m.K() != 3 || math.Abs(m.Mean(nil)[0]-want) > 1e-15 {
+		t.Errorf("%d components, mean %v, want %v", m.K(), m.Mean(nil)[0], want)
+	}
+}
