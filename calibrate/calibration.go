@@ -129,7 +129,7 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet) (*mixture.Dirichlet, e
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
 func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
 	if c.Shape == Concentrate && ratio < 1 {
-		return narrowed(dist, ratio)
+		return narrowed(dist, ratio, c.RatioSE)
 	}
 	return dist.Rescale(ratio)
 }
@@ -139,14 +139,15 @@ const noMoves, allMoves = 0.8, 0.4
 
 // narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
 // [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean. They move by a share
-// w of the rest, on a logarithmic scale, w = 0 for ratios from 0.8 and 1 up to 0.4: components that lie apart are the
-// spread of p where some of it is left, and errors of the fit where pairs of votes show next to none.
-func narrowed(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
+// w of the rest, on a logarithmic scale: with se the standard error of the ratio, w = 0 from ratio + se = 0.8, and 1 up
+// to 0.4. Components that lie apart are the spread of p where some of it may be left, and errors of the fit where pairs
+// of votes show next to none.
+func narrowed(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
 	c, err := dist.Concentrate(ratio)
 	if err != nil {
 		return nil, err
 	}
-	w := min(max((noMoves-ratio)/(noMoves-allMoves), 0), 1)
+	w := min(max((noMoves-ratio-se)/(noMoves-allMoves), 0), 1)
 	rest := math.Pow(ratio*special.Sum(dist.Variance(nil))/special.Sum(c.Variance(nil)), w)
 	if !(rest < 1-1e-9) {
 		return c, nil

@@ -209,7 +209,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 		r := max(1+t*(ratio-1), leastScale)
 		par.For(n, func(k int) {
 			var dist *mixture.Dirichlet
-			if dist, errs[k] = narrowed(h.dists[k*every], r); errs[k] == nil {
+			if dist, errs[k] = narrowed(h.dists[k*every], r, h.dispersion.SE); errs[k] == nil {
 				losses[k], errs[k] = h.logVotes(dist, k*every)
 			}
 		})
@@ -278,8 +278,7 @@ func (h *HeldOut) scale(c *Calibration, d *mixture.Dispersion) {
 	d = d.At(d.Items, h.trusted(d.Ratio))
 	c.Scale = d.Scale()
 	if d.SE > averaged*c.Scale {
-		// The average over the scale takes the place of the allowance for its error.
-		c.Scale, c.ScaleSE = max(d.Ratio, leastScale), d.SE
+		c.ScaleSE = d.SE
 	}
 }
 

@@ -144,7 +144,7 @@ func TestCalibrationLikely(t *testing.T) {
 		t.Errorf("trust %v, scale %v, by pairs alone %v: %+v", h.trust, c.Scale, d.Scale(), c)
 	}
 	raw, scaled := 0.0, 0.0
-	reported, err := narrowed(dist, h.trusted(d.Ratio))
+	reported, err := narrowed(dist, h.trusted(d.Ratio), d.SE)
 	if err != nil {
 		t.Fatal(err)
 	}
