@@ -41,7 +41,7 @@ func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.body = body
 	if !slices.Equal(out, short) {
-		return nil, fmt.Errorf("expected body and shortcut of the same shape, got %v and %v", out, short)
+		return nil, fmt.Errorf("expected body and shortcut of the same shape, found %v and %v", out, short)
 	}
 	l.in, l.out = in.Size(), out.Size()
 	b.hold(2 * l.out)
@@ -126,7 +126,7 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, fmt.Errorf("%d inputs for %d branches", len(l.Inputs), len(l.Branches))
 		}
 		if total != in.Size() {
-			return nil, fmt.Errorf("expected inputs %v of %d values in all, got %v", l.Inputs, total, in)
+			return nil, fmt.Errorf("expected inputs %v of %d values in all, found %v", l.Inputs, total, in)
 		}
 	}
 	l.in, l.cut = in.Size(), len(l.Inputs) > 0

@@ -57,9 +57,9 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	switch {
 	case l.Out < 1:
-		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
+		return nil, fmt.Errorf("out %d: expected at least 1", l.Out)
 	case l.In != 0 && l.In != c:
-		return nil, fmt.Errorf("expected %d channels, got %d (%v)", l.In, c, in)
+		return nil, fmt.Errorf("expected %d channels, found %d (%v)", l.In, c, in)
 	}
 	s := kernel.ConvShape{In: c, Out: l.Out, Size: size}
 	var errs [4]error

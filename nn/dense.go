@@ -37,11 +37,11 @@ type Dense struct {
 func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 	switch {
 	case l.Out < 1:
-		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
+		return nil, fmt.Errorf("out %d: expected at least 1", l.Out)
 	case len(in) != 1:
-		return nil, fmt.Errorf("expected a flat input, got %v: put a flatten before it", in)
+		return nil, fmt.Errorf("expected a flat input, found %v: put a flatten before it", in)
 	case l.In != 0 && l.In != in[0]:
-		return nil, fmt.Errorf("expected %d inputs, got %v", l.In, in)
+		return nil, fmt.Errorf("expected %d inputs, found %v", l.In, in)
 	}
 	if err := checkSize("weight", Shape{l.Out, in[0]}, maxValues); err != nil {
 		return nil, err
@@ -194,15 +194,15 @@ type Embedding struct {
 // Build implements [Layer].
 func (l *Embedding) Build(b *Builder, in Shape) (Shape, error) {
 	if l.Width < 1 {
-		return nil, fmt.Errorf("width %d, want at least 1", l.Width)
+		return nil, fmt.Errorf("width %d: expected at least 1", l.Width)
 	}
 	if len(in) != 1 || in[0] != len(l.Sizes) {
-		return nil, fmt.Errorf("expected %d categorical inputs, got %v", len(l.Sizes), in)
+		return nil, fmt.Errorf("expected %d categorical inputs, found %v", len(l.Sizes), in)
 	}
 	rows := 0
 	for f, n := range l.Sizes {
 		if n < 1 {
-			return nil, fmt.Errorf("input %d has %d categories, want at least 1", f, n)
+			return nil, fmt.Errorf("input %d has %d categories: expected at least 1", f, n)
 		}
 		l.first = append(l.first, rows)
 		rows = min(rows+min(n, maxValues), maxValues)

@@ -113,7 +113,7 @@ const dropItems = 16
 // Build implements [Layer].
 func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 	if !(l.Rate >= 0 && l.Rate < 1) {
-		return nil, fmt.Errorf("rate %v, want at least 0 and less than 1", l.Rate)
+		return nil, fmt.Errorf("rate %v: expected at least 0 and less than 1", l.Rate)
 	}
 	l.size, l.number = in.Size(), b.Number()
 	l.limit = uint32(l.Rate * (1 << 32))

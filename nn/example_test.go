@@ -27,7 +27,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// 11926 parameters, 30 outputs of 3 images <nil>
-	// layer 1 (dense): expected a flat input, got 1×28×28: put a flatten before it
+	// layer 1 (dense): expected a flat input, found 1×28×28: put a flatten before it
 }
 
 func ExampleParse() {

@@ -34,11 +34,11 @@ var byName = map[string]struct {
 //	        the given widths (none means 16, 32, 64), one block each
 func ByName(name string, in Shape, out int, widths ...int) (Layer, error) {
 	if out < 1 {
-		return nil, fmt.Errorf("network %s: %d outputs, want at least 1", name, out)
+		return nil, fmt.Errorf("network %s: %d outputs: expected at least 1", name, out)
 	}
 	for _, w := range widths {
 		if w < 1 {
-			return nil, fmt.Errorf("network %s: width %d, want at least 1", name, w)
+			return nil, fmt.Errorf("network %s: width %d: expected at least 1", name, w)
 		}
 	}
 	n, known := byName[name]
@@ -46,7 +46,7 @@ func ByName(name string, in Shape, out int, widths ...int) (Layer, error) {
 	case !known:
 		return nil, fmt.Errorf("network %q is not one of [%s]", name, strings.Join(Names, " "))
 	case n.dims > 0 && len(in) != n.dims+1:
-		return nil, fmt.Errorf("network %s: expected channels and %d spatial sizes, got %v", name, n.dims, in)
+		return nil, fmt.Errorf("network %s: expected channels and %d spatial sizes, found %v", name, n.dims, in)
 	case len(widths) > 0 && n.widths == nil:
 		return nil, fmt.Errorf("network %s has no widths to choose", name)
 	}

@@ -16,12 +16,12 @@ func TestShapeErrors(t *testing.T) {
 		want  []string
 	}{
 		{Seq(&ReLU{}, &Dense{Out: 3}), Shape{2, 5, 5}, []string{"layer 1 (dense)", "expected a flat input", "2×5×5", "flatten"}},
-		{Seq(&Dense{Out: 3}, &Dense{In: 4, Out: 3}), Shape{7}, []string{"layer 1 (dense)", "expected 4 inputs, got 3"}},
+		{Seq(&Dense{Out: 3}, &Dense{In: 4, Out: 3}), Shape{7}, []string{"layer 1 (dense)", "expected 4 inputs, found 3"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}}), Shape{7}, []string{"layer 0 (conv)", "spatial", "7"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}, Dims: 3}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "3 spatial", "1×7×7"}},
-		{Seq(&Conv{Out: 3, Kernel: Ints{3}, In: 2}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "expected 2 channels, got 1"}},
+		{Seq(&Conv{Out: 3, Kernel: Ints{3}, In: 2}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "expected 2 channels, found 1"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{9}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "9", "7"}},
-		{Seq(&Conv{Out: 3, Kernel: Ints{3, 3, 3}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "3 numbers, want 1 or 2"}},
+		{Seq(&Conv{Out: 3, Kernel: Ints{3, 3, 3}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "3 numbers: expected 1 or 2"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}, Stride: Ints{0}}), Shape{1, 7, 7}, []string{"stride", "between 1 and"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{9}}), Shape{1, 7, 7}, []string{"layer 2 (maxPool)", "9", "5"}},
 		{Seq(&MaxPool{Size: Ints{2}, Dims: 3}), Shape{1, 7, 7}, []string{"layer 0 (maxPool)", "3 spatial", "1×7×7"}},

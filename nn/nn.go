@@ -119,7 +119,7 @@ const largest = 1 << 16
 // (or 0 for padding), and an empty list means def.
 func (v Ints) each(what string, dims, def, missing, least int) (out [3]int, err error) {
 	if len(v) > 1 && len(v) != dims {
-		return out, fmt.Errorf("%s %v has %d numbers, want 1 or %d", what, []int(v), len(v), dims)
+		return out, fmt.Errorf("%s %v has %d numbers: expected 1 or %d", what, []int(v), len(v), dims)
 	}
 	for i := range out {
 		j := i - (3 - dims)
@@ -135,7 +135,7 @@ func (v Ints) each(what string, dims, def, missing, least int) (out [3]int, err 
 			out[i] = v[j]
 		}
 		if out[i] < least || out[i] > largest {
-			return out, fmt.Errorf("%s %v, want between %d and %d", what, []int(v), least, largest)
+			return out, fmt.Errorf("%s %v: expected between %d and %d", what, []int(v), least, largest)
 		}
 	}
 	return out, nil
@@ -147,9 +147,9 @@ func space(in Shape, want int) (channels, dims int, size [3]int, err error) {
 	dims = len(in) - 1
 	switch {
 	case dims < 1 || dims > 3:
-		return 0, 0, size, fmt.Errorf("expected channels and 1 to 3 spatial sizes, got %v", in)
+		return 0, 0, size, fmt.Errorf("expected channels and 1 to 3 spatial sizes, found %v", in)
 	case want != 0 && want != dims:
-		return 0, 0, size, fmt.Errorf("expected channels and %d spatial sizes, got %v", want, in)
+		return 0, 0, size, fmt.Errorf("expected channels and %d spatial sizes, found %v", want, in)
 	}
 	size = [3]int{1, 1, 1}
 	copy(size[3-dims:], in[1:])

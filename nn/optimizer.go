@@ -138,11 +138,11 @@ func (o *OptimizerOptions) check() error {
 	case OptimizerNamed(o.Kind).Name == "":
 		return fmt.Errorf("optimizer %q is not one of %v", o.Kind, slices.Sorted(slices.Values(OptimizerNames())))
 	case !(o.Rate > 0):
-		return fmt.Errorf("optimizer: learning rate %v, want more than 0", o.Rate)
+		return fmt.Errorf("optimizer: learning rate %v: expected more than 0", o.Rate)
 	case !(o.Momentum >= 0 && o.Momentum < 1):
-		return fmt.Errorf("optimizer: momentum %v, want at least 0 and less than 1", o.Momentum)
+		return fmt.Errorf("optimizer: momentum %v: expected at least 0 and less than 1", o.Momentum)
 	case !(o.Beta1 > 0 && o.Beta1 < 1 && o.Beta2 > 0 && o.Beta2 < 1):
-		return fmt.Errorf("optimizer: betas %v and %v, want between 0 and 1", o.Beta1, o.Beta2)
+		return fmt.Errorf("optimizer: betas %v and %v: expected between 0 and 1", o.Beta1, o.Beta2)
 	case !(o.Epsilon > 0), !(o.WeightDecay >= 0), !(o.Clip >= 0):
 		return fmt.Errorf("optimizer: epsilon %v, weight decay %v, clip %v: want none below 0", o.Epsilon, o.WeightDecay, o.Clip)
 	}
@@ -195,10 +195,10 @@ func (s *Schedule) check() error {
 		return nil
 	case "cosine":
 		if s.Total <= s.WarmUp {
-			return fmt.Errorf("schedule: cosine over %d steps with a warm-up of %d, want more steps", s.Total, s.WarmUp)
+			return fmt.Errorf("schedule: cosine over %d steps with a warm-up of %d: expected more steps", s.Total, s.WarmUp)
 		}
 		if !(s.Final >= 0 && s.Final <= 1) {
-			return fmt.Errorf("schedule: final share %v, want between 0 and 1", s.Final)
+			return fmt.Errorf("schedule: final share %v: expected between 0 and 1", s.Final)
 		}
 		return nil
 	}

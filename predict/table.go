@@ -299,7 +299,7 @@ func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) e
 	return nil
 }
 
-// intervalText returns the first interval of the predicted class, with the marks that a table on a terminal gives it.
+// intervalText formats the first interval of the predicted class for a table on a terminal, with its marks.
 func (r *Row) intervalText() string {
 	in := r.Classes[r.Predicted].Intervals[0].TwoSided
 	mark := ""

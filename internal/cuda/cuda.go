@@ -123,7 +123,7 @@ func (d *Device) open() error {
 	d.Name = string(text)
 	d.Capability = int(major*10 + minor)
 	if d.Capability < leastCapability {
-		return fmt.Errorf("%w: %s has compute capability %d.%d, want at least %d.%d", ErrNoDevice, d.Name, major, minor,
+		return fmt.Errorf("%w: %s: found compute capability %d.%d, expected at least %d.%d", ErrNoDevice, d.Name, major, minor,
 			leastCapability/10, leastCapability%10)
 	}
 	if err := fnCtxRetain.call(uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {

@@ -16,7 +16,7 @@ func load(path string) error {
 	}
 	for _, f := range functions {
 		if f.at, err = purego.Dlsym(handle, f.symbol); err != nil {
-			return fmt.Errorf("%s has no %s: the NVIDIA driver is too old, want 450 or later", path, f.symbol)
+			return fmt.Errorf("%s has no %s: the NVIDIA driver is too old: expected 450 or later", path, f.symbol)
 		}
 	}
 	return nil

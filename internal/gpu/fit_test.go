@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 		{"open", "EMULATE_ERRORS=cuModuleLoadData=222", "error: GPU 0: compiling the kernels: cuModuleLoadData: the driver is too old (CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)"},
 		{"open", "EMULATE_ERRORS=cuDevicePrimaryCtxRetain=46", "error: GPU 0: cuDevicePrimaryCtxRetain: another process has the GPU for itself"},
 		{"open", "EMULATE_DEVICES=0", "error: no GPU can be used: number 0 of 0"},
-		{"open", "EMULATE_CAPABILITY=61", "Emulator has compute capability 6.1, want at least 7.5"},
+		{"open", "EMULATE_CAPABILITY=61", "Emulator: found compute capability 6.1, expected at least 7.5"},
 		{"fit " + t.TempDir(), "EMULATE_MEMORY=20000", "bytes: cuMemAlloc: not enough free memory (CUDA_ERROR_OUT_OF_MEMORY, 2)"},
 	} {
 		out, err := process(c.what, c.env).CombinedOutput()

@@ -260,7 +260,7 @@ func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error 
 		return err
 	}
 	if l.Components*(l.Classes+1) != t.net.Out.Size() || len(l.Counts) != items*l.Classes {
-		return fmt.Errorf("gpu: %d votes of %d items and %d outputs for %d components of %d classes",
+		return fmt.Errorf("gpu: found %d counts for %d items and %d outputs, which do not match %d components of %d classes",
 			len(l.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
 	}
 	if t.scoring == nil || t.scoring.loss != l.MixtureShape {

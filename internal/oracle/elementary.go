@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// constant is a number that is computed again only when more bits of it are
-// asked for than ever before.
+// constant caches a number, and computes it again only when more bits are
+// requested than before.
 type constant struct {
 	mu      sync.Mutex
 	value   *big.Float

@@ -139,7 +139,7 @@ func (d Field) check() (lo, hi float64, err error) {
 			}
 			for _, v := range row {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return 0, 0, fmt.Errorf("panel %q has a value %v", p.Title, v)
+					return 0, 0, fmt.Errorf("panel %q: expected finite values, found %v", p.Title, v)
 				}
 			}
 			least, greatest = min(least, slices.Min(row)), max(greatest, slices.Max(row))

@@ -235,7 +235,7 @@ func TestFigureErrors(t *testing.T) {
 		{Layers{Stages: []Stage{{Shape: []int{0}}, {}}}, `layers figure: stage "" has the shape [0]`},
 		{Field{}, "field figure: no panels"},
 		{Field{Panels: make([]FieldPanel, 1)}, "field figure: the plane from 0 to 0, 0 to 0 is empty"},
-		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, nan}, {1, 2}}}}}, `field figure: panel "a" has a value NaN`},
+		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, nan}, {1, 2}}}}}, `field figure: panel "a": expected finite values, found NaN`},
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, 2}, {1}}}}}, `field figure: panel "a" has rows of 2 and of 1 values`},
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
 		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},

@@ -62,7 +62,7 @@ type seedRow struct {
 	Levels []float64
 }
 
-// coverageBeside is the coverage at 95%: the paper's, and here by network and
+// coverageBeside has the coverage at 95% in the paper, and in this study by network and
 // kind of interval.
 type coverageBeside struct {
 	Votes, Teacher int
