@@ -62,11 +62,15 @@ type Calibration struct {
 const Concentrate = "concentrate"
 
 // Uncertain reports whether the scale is so uncertain that intervals can be far too wide or too narrow.
-func (c *Calibration) Uncertain() bool { return c.Items > 0 && c.RatioSE > uncertain*min(c.Scale, 1) }
+func (c *Calibration) Uncertain() bool {
+	return c.Items > 0 && (c.Items < fewItems || c.RatioSE > uncertain*min(c.Scale, 1))
+}
 
 const (
 	// uncertain is the relative standard error of the scale above which training warns.
 	uncertain = 0.35
+	// fewItems is the number of items below which the standard error itself is too uncertain.
+	fewItems = 100
 	// averaged is the relative standard error above which distributions are averaged over the scale.
 	averaged = 0.2
 	// leastScale is the smallest scale, as in [mixture.Dispersion.Scale].

@@ -21,7 +21,7 @@ type caseResult struct {
 	Name   string            `json:"name"`
 	Label  string            `json:"label"`
 	Strata []stratumCoverage `json:"strata"`
-	Seeds  []strataOutcome   `json:"seeds"`
+	Seeds  []strataOutcome   `json:"-"` // strata.csv has them
 }
 
 // Measure implements [Study].
