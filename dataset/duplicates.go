@@ -17,7 +17,7 @@ const (
 
 // GroupDuplicates returns ds with groups in which items with equal features are together, and the number of items
 // that equal an earlier one. It returns ds itself if there are none, if features are images that are not in memory,
-// or if so many items are alike that equal rows are not copies of an item.
+// or if equal rows are too frequent to be copies of an item.
 func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	rows := ds.Rows
 	if rows == nil || rows.Len()*rows.Width() > duplicatesValues {
