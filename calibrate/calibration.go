@@ -63,7 +63,7 @@ const Concentrate = "concentrate"
 
 // Uncertain reports whether the scale is so uncertain that intervals can be far too wide or too narrow.
 func (c *Calibration) Uncertain() bool {
-	return c.Items > 0 && (c.Items < fewItems || c.RatioSE > uncertain*min(c.Scale, 1))
+	return c.Items > 0 && !c.Leak && (c.Items < fewItems || c.RatioSE > uncertain*min(c.Scale, 1))
 }
 
 const (

@@ -193,7 +193,7 @@ func calibrationText(c *calibrate.Calibration, classes []string) string {
 			taken bool
 			text  string
 		}{
-			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %.2f ± %.2f, with %.0f%% of the variance of the ensemble", c.Network, c.NetworkSE, 100*c.Within)},
+			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %.2f ± %.2f; %.0f%% of the variance of the ensemble is within networks", c.Network, c.NetworkSE, 100*c.Within)},
 			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
 			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
 			{c.Leak, "not narrowed: the features seem to contain the votes"},
