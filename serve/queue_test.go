@@ -189,7 +189,7 @@ func TestQueueByValue(t *testing.T) {
 	want[any](t, "POST", base+"/api/v1/votes", apiVote{Item: "i3", Rater: "zoe", Label: "no"})
 	sameGains(t, s, base, s.options.Queue.Earlier[0], votes)
 	q := want[queueJSON](t, "GET", base+"/api/v1/queue?rater=ann", nil)
-	if g := q.Progress; g.Own != 6 || g.Votes != 19 || g.Raters != 4 || g.Left != 33 || g.Variance >= g.First {
+	if g := q.Progress; g.Own != 6 || g.Votes != 19 || g.Raters != 4 || g.Left != 33 || !(g.Variance > 0) || g.Variance == g.First { // votes that contradict each other may raise it
 		t.Errorf("progress %+v", g)
 	}
 	s.Close()

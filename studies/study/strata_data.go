@@ -30,6 +30,7 @@ type simulatedItem struct {
 	x    []float64
 	dist *mixture.Dirichlet // nil if probabilities are a function of the features
 	p    []float64
+	z    float64 // place on the scale of ordered classes
 }
 
 // strataSample are items with votes.
@@ -118,7 +119,7 @@ func drawn(x, alpha []float64, r *rand.Rand) simulatedItem {
 	if err != nil {
 		panic(err) // the designs have valid parameters
 	}
-	return simulatedItem{x, dist, dist.Sample(nil, r)}
+	return simulatedItem{x: x, dist: dist, p: dist.Sample(nil, r)}
 }
 
 // The designs. Items lie at x ~ N(0, I) unless they say otherwise.
@@ -156,20 +157,48 @@ var (
 	exactDesign = func(r *rand.Rand) simulatedItem {
 		x := normals(r, 2)
 		p := logistic(1.5*x[0] + x[0]*x[1])
-		return simulatedItem{x, nil, []float64{p, 1 - p}}
+		return simulatedItem{x: x, p: []float64{p, 1 - p}}
 	}
 	// Five ordered classes: P(v ≤ k) = σ(θ_k − z), z = 1.5 x₁ + exp(0.5 x₂ − 0.3) u, u ~ N(0, 1), θ = ±0.7, ±2.
 	orderedDesign = func(r *rand.Rand) simulatedItem {
 		x := normals(r, 2)
 		z := 1.5*x[0] + math.Exp(0.5*x[1]-0.3)*r.NormFloat64()
-		p, below := make([]float64, 5), 0.0
-		for k, theta := range []float64{-2, -0.7, 0.7, 2, math.Inf(1)} {
-			upTo := logistic(theta - z)
-			p[k], below = upTo-below, upTo
-		}
-		return simulatedItem{x, nil, p}
+		return simulatedItem{x: x, p: orderedClasses(z), z: z}
 	}
 )
+
+// orderedClasses returns the probabilities of five ordered classes at z.
+func orderedClasses(z float64) []float64 {
+	p, below := make([]float64, 5), 0.0
+	for k, theta := range []float64{-2, -0.7, 0.7, 2, math.Inf(1)} {
+		upTo := logistic(theta - z)
+		p[k], below = upTo-below, upTo
+	}
+	return p
+}
+
+// biasedRaters replaces votes by those of four of ten named raters, whose biases on the scale of the classes are quantiles of
+// a standard normal distribution. The truth becomes p̄, the mean of the ten.
+func biasedRaters(s *strataSample, r *rand.Rand) {
+	const raters = 10
+	s.raters, s.ratings = raters, nil
+	for i := range s.items {
+		mean, by := make([]float64, 5), make([][]float64, raters)
+		for k := range by {
+			by[k] = orderedClasses(s.items[i].z + math.Sqrt2*math.Erfinv((2*float64(k)+1)/raters-1))
+			for c, p := range by[k] {
+				mean[c] += p / raters
+			}
+		}
+		clear(s.counts[i])
+		for _, rater := range r.Perm(raters)[:4] {
+			class := pick(by[rater], r.Float64())
+			s.counts[i][class]++
+			s.ratings = append(s.ratings, dataset.Rating{Item: int32(i), Rater: int32(rater), Class: int32(class)})
+		}
+		s.items[i].p = mean
+	}
+}
 
 // leaked adds a feature: the share of the item's own votes for the first class, with noise.
 func leaked(noise float64) func(s *strataSample, r *rand.Rand) {
@@ -222,6 +251,8 @@ var strataCases = []strataCase{
 	{name: "flipped", label: "one of five raters flipped, raters off", items: 1000, votes: 3, classes: 2, raters: "off", design: spreadDesign, change: flipped},
 	{name: "duplicates", label: "every item three times", items: 1500, votes: 2, classes: 2, design: spreadDesign, change: tripled},
 	{name: "ordered", label: "five ordered classes, 1,000 items", items: 1000, votes: 4, classes: 5, ordered: true, design: orderedDesign},
+	{name: "biased", label: "five ordered classes, ten biased raters, 1,000 items", items: 1000, votes: 4, classes: 5, ordered: true, design: orderedDesign, change: biasedRaters},
+	{name: "biasedoff", label: "the same, raters off", items: 1000, votes: 4, classes: 5, ordered: true, raters: "off", design: orderedDesign, change: biasedRaters},
 	{name: "ordered4000", label: "five ordered classes, 4,000 items", items: 4000, votes: 4, classes: 5, ordered: true, design: orderedDesign},
 }
 
