@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 	}
 	for _, c := range []struct{ what, env, want string }{
 		{"open", cuda.LibraryEnv + "=/nowhere/libcuda.so.1", "error: no GPU can be used: the NVIDIA driver is not installed: "},
-		{"open", cuda.LibraryEnv + "=" + old, "libold.so has no cuGraphInstantiateWithFlags: the NVIDIA driver is too old, want 450 or later"},
+		{"open", cuda.LibraryEnv + "=" + old, "libold.so has no cuGraphInstantiateWithFlags: the NVIDIA driver is too old: expected 450 or later"},
 		{"open", "EMULATE_ERRORS=cuInit=100", "error: no GPU can be used: cuInit: there is no GPU (CUDA_ERROR_NO_DEVICE, 100)"},
 		{"open", "EMULATE_ERRORS=cuInit=803", "the kernel module and the driver's library are of other versions: restart after an update"},
 		{"open", "EMULATE_ERRORS=cuModuleLoadData=222", "error: GPU 0: compiling the kernels: cuModuleLoadData: the driver is too old (CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)"},
