@@ -10,7 +10,9 @@
 //  4. Where R is negative beyond chance, features appear to contain the votes: nothing is narrowed ([Calibration.Leak]).
 //  5. Every distribution is scaled to the resulting ratio ([Calibration.Apply]); where the ratio is uncertain, the
 //     result is a mixture over its distribution.
-//  6. Intervals end no closer to 0 or 1 than the resolution that the number of votes supports.
+//  6. The scale may depend on the place of an item, where that predicts held-out votes better ([Place]); tables of few
+//     columns only.
+//  7. Intervals end no closer to 0 or 1 than the resolution that the number of votes supports.
 //
 // The result is a [Calibration], which is saved with the model and applied to every prediction.
 package calibrate
@@ -56,6 +58,8 @@ type Calibration struct {
 	// Leak reports that the ratio of single networks is negative beyond chance: votes on an item are closer to its
 	// prediction than independent votes can be, as if its features contained them.
 	Leak bool `json:"leak,omitempty"`
+	// Place lets the scale depend on the place of an item; nil if one scale predicts votes as well.
+	Place *Place `json:"place,omitempty"`
 }
 
 // Concentrate is the Shape with unchanged component means, [mixture.Dirichlet.Concentrate].
@@ -93,6 +97,8 @@ func (c *Calibration) Check() error {
 		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
 	case !finite(c.Ratio) || !(c.RatioSE >= 0) || !finite(c.RatioSE):
 		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
+	case c.Place != nil:
+		return c.Place.check()
 	}
 	return nil
 }
@@ -100,12 +106,12 @@ func (c *Calibration) Check() error {
 // maxScale is far beyond the factor by which any distribution can be widened.
 const maxScale = 1e6
 
-// Apply calibrates the prediction. A nil calibration leaves it unchanged.
-func (c *Calibration) Apply(a *head.Decoded) {
+// Apply calibrates the prediction for an item with network inputs x. A nil calibration leaves it unchanged.
+func (c *Calibration) Apply(a *head.Decoded, x []float32) {
 	if c == nil || a.Dist == nil || a.Err != nil {
 		return
 	}
-	if dist, err := c.Calibrated(a.Dist); err != nil {
+	if dist, err := c.Calibrated(a.Dist, x); err != nil {
 		*a = head.Decoded{Err: err}
 		return
 	} else if dist != a.Dist {
@@ -114,16 +120,24 @@ func (c *Calibration) Apply(a *head.Decoded) {
 	a.Resolution = c.Resolution
 }
 
-// Calibrated returns a distribution at the scale of the calibration, averaged over the scale if that is uncertain.
-func (c *Calibration) Calibrated(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) {
+// Calibrated returns the distribution of an item with network inputs x at the scale of the calibration, averaged over the
+// scale if that is uncertain. It does not depend on x if there is no Place.
+func (c *Calibration) Calibrated(dist *mixture.Dirichlet, x []float32) (*mixture.Dirichlet, error) {
+	factor := 1.0
+	if c.Place != nil {
+		if len(x) != len(c.Place.Center) {
+			return nil, fmt.Errorf("calibration: expected %d network inputs, found %d", len(c.Place.Center), len(x))
+		}
+		factor = c.Place.factor(dist, x)
+	}
 	if c.ScaleSE == 0 {
-		return c.rescale(dist, c.Scale)
+		return c.rescale(dist, factor*c.Scale)
 	}
 	scales, weights := scaleNodes(c.Scale, c.ScaleSE)
 	dists := make([]*mixture.Dirichlet, len(scales))
 	for k, scale := range scales {
 		var err error
-		if dists[k], err = c.rescale(dist, scale); err != nil {
+		if dists[k], err = c.rescale(dist, factor*scale); err != nil {
 			return nil, err
 		}
 	}
@@ -132,8 +146,16 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet) (*mixture.Dirichlet, e
 
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
 func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
-	if c.Shape == Concentrate && ratio < 1 {
-		return narrowed(dist, ratio, c.RatioSE)
+	if c.Shape == Concentrate {
+		return rescaled(dist, ratio, c.RatioSE)
+	}
+	return dist.Rescale(ratio)
+}
+
+// rescaled is [narrowed] for a ratio below 1, else [mixture.Dirichlet.Rescale].
+func rescaled(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
+	if ratio < 1 {
+		return narrowed(dist, ratio, se)
 	}
 	return dist.Rescale(ratio)
 }

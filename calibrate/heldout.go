@@ -25,7 +25,10 @@ func fewer(items, classes int) int { return max(min(items, items*16/classes), mi
 type HeldOut struct {
 	dists []*mixture.Dirichlet // of items with two votes or more
 	votes [][]float64
-	sums  []pairSums // of each part
+	sums  []pairSums // of each fold
+	folds []int      // of each item
+	// Network inputs of each item, if the scale may depend on them.
+	inputs [][]float32
 
 	// If raters are modelled: their model, and who cast the votes on each item.
 	raterModel *head.RaterModel
@@ -40,6 +43,10 @@ type HeldOut struct {
 
 	dispersion *mixture.Dispersion // of all items, computed once
 	trust      float64             // share of the distance of the ratio from 1 that the likelihood supports
+
+	placesFitted bool
+	placed       *Place   // dependence of the scale on the place, nil if there is none
+	without      []*Place // the same found without each fold
 }
 
 // pairSums has sums over items with two votes or more.
@@ -48,17 +55,18 @@ type pairSums struct {
 	classes, variances []float64 // ΣD and ΣV per class, [d]
 }
 
-// NewHeldOut returns an empty collection for d classes and the given number of parts.
-func NewHeldOut(d, parts int) *HeldOut {
-	h := &HeldOut{sums: make([]pairSums, parts)}
+// NewHeldOut returns an empty collection for d classes and the given number of folds.
+func NewHeldOut(d, folds int) *HeldOut {
+	h := &HeldOut{sums: make([]pairSums, folds)}
 	for k := range h.sums {
 		h.sums[k] = pairSums{classes: make([]float64, d), variances: make([]float64, d)}
 	}
 	return h
 }
 
-// Add adds an item with votes [d] that belongs to a part; items with fewer than two votes are ignored.
-func (h *HeldOut) Add(dist *mixture.Dirichlet, votes []float32, part int) {
+// Add adds an item of a fold with votes [d]; items with fewer than two votes are ignored. The scale may depend on the
+// network inputs x of items, unless they are nil.
+func (h *HeldOut) Add(dist *mixture.Dirichlet, votes, x []float32, fold int) {
 	m := 0.0
 	counts := make([]float64, len(votes))
 	for i, v := range votes {
@@ -73,18 +81,21 @@ func (h *HeldOut) Add(dist *mixture.Dirichlet, votes []float32, part int) {
 		mu := mean[i]
 		shown[i] = v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
 	}
-	h.add(dist, counts, part, shown, dist.Variance(nil))
+	h.add(dist, counts, fold, shown, dist.Variance(nil))
+	if x != nil {
+		h.inputs = append(h.inputs, x)
+	}
 }
 
 // add adds an item, with the squared error estimated from its pairs of votes and the predicted variance, per class.
-func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
-	s := &h.sums[part]
+func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, fold int, shown, claimed []float64) {
+	s := &h.sums[fold]
 	s.items++
 	for i := range shown {
 		s.classes[i] += shown[i]
 		s.variances[i] += claimed[i]
 	}
-	h.dists, h.votes = append(h.dists, dist), append(h.votes, counts)
+	h.dists, h.votes, h.folds = append(h.dists, dist), append(h.votes, counts), append(h.folds, fold)
 	h.dispersion = nil
 }
 
@@ -92,7 +103,7 @@ func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, part int, shown
 type pairError struct{ shown, claimed float64 }
 
 // AddRated adds an item with votes by raters of a rater model, which is the same for all items.
-func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, part int) error {
+func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, fold int) error {
 	if dist == nil || len(votes) < 2 {
 		return nil
 	}
@@ -104,7 +115,7 @@ func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []
 	for _, v := range votes {
 		counts[v.Class]++
 	}
-	h.add(dist, counts, part, shown, claimed)
+	h.add(dist, counts, fold, shown, claimed)
 	h.raterModel, h.rated = c, append(h.rated, votes)
 	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	return nil
@@ -140,7 +151,7 @@ func (h *HeldOut) logVotes(dist *mixture.Dirichlet, j int) (float64, error) {
 	return dist.LogVotes(h.votes[j])
 }
 
-// sum returns the sums over all parts but one; −1 means all parts.
+// sum returns the sums over all folds but one; −1 means all folds.
 func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
 	d := len(h.sums[0].classes)
 	shown, claimed = make([]float64, d), make([]float64, d)
@@ -240,15 +251,21 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 
 // Calibration returns the calibration of the distributions of single networks, such as held the items out or,
 // if w is not nil, of several networks together. Its Items are 0 if it cannot be determined from these votes.
-func (h *HeldOut) Calibration(w *Within) (Calibration, error) {
+func (h *HeldOut) Calibration(w *Within) (Calibration, error) { return h.Without(-1, w) }
+
+// Without is Calibration, found from the items of all folds but one.
+func (h *HeldOut) Without(fold int, w *Within) (Calibration, error) {
 	c := Calibration{Scale: 1, Within: w.Share()}
-	items, shown, claimed := h.sum(-1)
+	items, shown, claimed := h.sum(fold)
 	if items < 2 || !(special.Sum(claimed) > 0) {
 		return c, nil
 	}
 	d, err := h.all()
 	if err != nil {
 		return c, err
+	}
+	if fold >= 0 {
+		d = d.At(items, h.withDiagonal(special.Sum(shown)/special.Sum(claimed)))
 	}
 	reported, err := d.Ensemble(c.Within)
 	if err != nil {
@@ -263,8 +280,10 @@ func (h *HeldOut) Calibration(w *Within) (Calibration, error) {
 		c.Classes = append(c.Classes, ratio)
 	}
 	c.Shape = Concentrate
-	h.scale(&c, reported)
-	return c, nil
+	if h.scale(&c, reported); c.ScaleSE == 0 && !c.Leak {
+		c.Place, err = h.placeWithout(fold, w.Members())
+	}
+	return c, err
 }
 
 // leakZ is the number of standard errors below 0 from which a ratio of single networks is taken for a leak.
@@ -280,26 +299,6 @@ func (h *HeldOut) scale(c *Calibration, d *mixture.Dispersion) {
 	if d.SE > averaged*c.Scale {
 		c.ScaleSE = d.SE
 	}
-}
-
-// Without returns the calibration found from the items of all folds but one, by the same method as Calibration.
-func (h *HeldOut) Without(fold int, w *Within) (*Calibration, error) {
-	c := &Calibration{Scale: 1, Shape: Concentrate}
-	d, err := h.all()
-	if err != nil {
-		return nil, err
-	}
-	items, shown, claimed := h.sum(fold)
-	if items < 2 || !(special.Sum(claimed) > 0) {
-		return c, nil
-	}
-	d = d.At(items, h.withDiagonal(special.Sum(shown)/special.Sum(claimed)))
-	c.Network, c.NetworkSE = d.Ratio, d.SE
-	if d, err = d.Ensemble(w.Share()); err != nil {
-		return nil, err
-	}
-	h.scale(c, d)
-	return c, nil
 }
 
 // withDiagonal returns the ratio of pairs of distinct raters with the part of single raters added.

@@ -289,3 +289,16 @@ func (m *Dirichlet) Entropy() Entropy {
 	e.Information = max(0, e.Information)
 	return e
 }
+
+// Mix returns the mixture of distributions with the given weights, which are positive and sum to one. It has the
+// components of all of them.
+func Mix(weights []float64, dists []*Dirichlet) (*Dirichlet, error) {
+	var all []float64
+	var alpha [][]float64
+	for k, m := range dists {
+		for c, w := range m.weights {
+			all, alpha = append(all, weights[k]*w), append(alpha, m.alpha[c])
+		}
+	}
+	return NewDirichlet(all, alpha)
+}

@@ -134,6 +134,51 @@ func (m *Dirichlet) room(mean []float64) float64 {
 	return step
 }
 
+// maxConcentration is the largest factor by which [Dirichlet.Concentrate] multiplies parameters.
+const maxConcentration = 4
+
+// Concentrate returns the distribution with all parameters multiplied by one t ≥ 1, such that the trace of the
+// covariance, Σ_i Var p_i, is ratio times as large, or as close to that as t ≤ 4 comes. Weights and component
+// means are unchanged, so a distribution that leans on 0 or 1 keeps doing so, where [Dirichlet.Rescale] with a
+// ratio below 1 would pull its components towards the mean. The ratio is above 0 and at most 1.
+//
+// With w_k the weights, m_k the mean of a component, α_k0 the sum of its parameters and g(m) = 1 − Σm_i², t solves
+//
+//	Σ_k w_k (g(m_k)/(t α_k0 + 1) + |m_k − μ|²) = ratio Σ_i Var p_i.
+func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
+	if !(ratio > 0 && ratio <= 1) {
+		return nil, fmt.Errorf("expected a ratio of variances above 0 and at most 1, found %v", ratio)
+	}
+	if ratio == 1 {
+		return m, nil
+	}
+	variance, total := make([]float64, m.K()), make([]float64, m.K())
+	within := 0.0
+	for k, a := range m.alpha {
+		total[k] = special.Sum(a)
+		variance[k] = m.weights[k] * simplexVariance(a, total[k])
+		within += variance[k] / (total[k] + 1)
+	}
+	want := within - (1-ratio)*special.Sum(m.Variance(nil)) // of what is within components
+	t := float64(maxConcentration)
+	if within > 0 && want > 0 {
+		if near := newtonWithin(variance, total, want); near < t { // false if it is not a number
+			t = max(near, 1)
+		}
+	}
+	d := m.Classes()
+	values := make([]float64, m.K()*d)
+	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, m.K())}
+	for k, a := range m.alpha {
+		row := values[k*d : (k+1)*d : (k+1)*d]
+		for i, ai := range a {
+			row[i] = min(t*ai, maxParameter)
+		}
+		s.alpha = append(s.alpha, row)
+	}
+	return s, nil
+}
+
 // solveWithin returns the t at which f(t) = Σ_k variance[k]/(t total[k] + 1) is want, by
 // bisection of its logarithm. It falls with t from Σ variance, of which want is at most the share
 // [widest]. Newton's method finds the place first, so that f itself decides only on

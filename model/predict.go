@@ -100,11 +100,12 @@ func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]
 		return decoded, err
 	}
 	if m.Calibration != nil || average != nil {
+		width := m.Transform.Width()
 		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
 				return
 			}
-			m.Calibration.Apply(&decoded[j])
+			m.Calibration.Apply(&decoded[j], x[j*width:(j+1)*width])
 			if decoded[j].Err == nil {
 				decoded[j].ForAverageRater(average)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"credence/calibrate"
+	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
@@ -87,11 +88,11 @@ func (f *fitting) resolution() float64 {
 	return mixture.DefaultResolution(votes)
 }
 
-// parts returns the number of parts of the held-out items that are calibrated by each other: the folds
-// or, if there is only one, its halves.
+// foldCount returns the number of folds of the held-out items that are calibrated by each other: those of the
+// networks or, if there is only one, its halves.
 func (f *fitting) foldCount() int { return max(f.folds, 2) }
 
-// part returns the part of the voted item at an index.
+// foldOf returns the fold of the voted item at an index.
 func (f *fitting) foldOf(at int) int {
 	if f.folds < 2 {
 		return at % 2
@@ -134,13 +135,30 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) 
 				}
 				continue
 			}
-			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.foldOf(place[j]))
+			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.placeInputs(j), f.foldOf(place[j]))
 			if named != nil {
 				h.AddNamed(&decoded[k], named[j])
 			}
 		}
 	}
 	return h, nil
+}
+
+// placeInputs returns the network inputs of an item of a small table, on which the scale may depend, else nil.
+func (f *fitting) placeInputs(j int) []float32 {
+	if f.in.width > calibrate.MaxPlace || f.in.width == 0 {
+		return nil
+	}
+	for _, in := range f.transform.Inputs() {
+		if in.Kind != dataset.Dense {
+			return nil
+		}
+	}
+	x := make([]float32, f.in.width)
+	if f.in.rows.ReadRow(j, x) != nil {
+		return nil
+	}
+	return x
 }
 
 // fewRaters returns the votes of each item by named raters, if these are few; otherwise it makes no difference who cast
@@ -160,9 +178,9 @@ func (f *fitting) fewRaters() [][]head.Rating {
 	return named
 }
 
-// crossFit scales the held-out predictions of each part by the calibration found from the other parts.
+// crossFit scales the held-out predictions of each fold by the calibration found from the other folds.
 func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.Within) error {
-	cs := make([]*calibrate.Calibration, f.foldCount())
+	cs := make([]calibrate.Calibration, f.foldCount())
 	for k := range cs {
 		var err error
 		if cs[k], err = h.Without(k, within); err != nil {
@@ -170,8 +188,9 @@ func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.
 		}
 	}
 	par.Limit(f.o.Threads).For(len(f.voted), func(at int) {
-		if a := res.OutOfFold[f.voted[at]]; a != nil {
-			cs[f.foldOf(at)].Apply(a)
+		j := f.voted[at]
+		if a := res.OutOfFold[j]; a != nil {
+			cs[f.foldOf(at)].Apply(a, f.placeInputs(j))
 		}
 	})
 	for _, a := range res.OutOfFold {

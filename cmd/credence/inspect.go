@@ -196,6 +196,7 @@ func calibrationText(c *calibrate.Calibration, classes []string) string {
 			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %.2f ± %.2f; %.0f%% of the variance of the ensemble is within networks", c.Network, c.NetworkSE, 100*c.Within)},
 			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
 			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
+			{c.Place != nil, "the scale depends on the features and the predicted spread of an item"},
 			{c.Leak, "not narrowed: the features seem to contain the votes"},
 			{c.Uncertain(), "uncertain: these votes hardly determine the width of intervals"},
 		} {

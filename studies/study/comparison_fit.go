@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"credence/calibrate"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
@@ -175,7 +174,17 @@ func (s *sample) judge(ctx context.Context, m *model.Model, reported, keep bool)
 		return out, err
 	}
 	if raw.dists != nil {
-		out.Coverage = s.coverage(raw.dists, calibration)
+		m.Calibration = calibration
+		calibrated, err := predict(ctx, m, s.fresh.X[:s.covered], s.covered)
+		if err != nil {
+			return out, err
+		}
+		resolution := 0.0
+		if calibration != nil {
+			resolution = calibration.Resolution
+		}
+		out.Coverage = s.coverage(raw.dists, calibrated.dists, resolution)
+		m.Calibration = nil
 	}
 	if reported {
 		m.Calibration = calibration
@@ -286,14 +295,12 @@ func (p *prediction) take(i int, a *head.Decoded) {
 
 // coverage measures the intervals of the first items, at each level, for all and
 // by stratum of the true mean.
-func (s *sample) coverage(dists []*mixture.Dirichlet, r *calibrate.Calibration) []coverageAt {
+func (s *sample) coverage(dists, calibrated []*mixture.Dirichlet, resolution float64) []coverageAt {
 	n := min(len(dists), s.covered)
 	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {
-		a := head.NewDecoded(dists[i])
-		raw[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
-		r.Apply(&a)
-		reported[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
+		raw[i] = evaluate.NewCovered(mixture.Reported{Dist: dists[i]}, 0, s.fresh.P[i], s.fresh.Q[i])
+		reported[i] = evaluate.NewCovered(mixture.Reported{Dist: calibrated[i], Resolution: resolution}, 0, s.fresh.P[i], s.fresh.Q[i])
 	})
 	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
