@@ -12,15 +12,20 @@ const (
 	maxCopies        = 20      // items with the same features
 	minDistinct      = 30      // distinct rows,
 	minDistinctShare = 0.2     // and their share
-	duplicatesValues = 1 << 27 // in all rows that are compared
+	duplicatesItems  = 1 << 20 // that are compared,
+	duplicatesValues = 1 << 27 // and values in all of their rows
 )
+
+// keySize is the length of the part of a hash by which rows are compared: among a million, two differing ones share it
+// with a probability of 1e-27.
+const keySize = 16
 
 // GroupDuplicates returns ds with groups in which items with equal features are together, and the number of items
 // that equal an earlier one. It returns ds itself if there are none, if features are images that are not in memory,
 // or if equal rows are too frequent to be copies of an item.
 func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	rows := ds.Rows
-	if rows == nil || rows.Len()*rows.Width() > duplicatesValues {
+	if rows == nil || rows.Len() > duplicatesItems || rows.Len()*rows.Width() > duplicatesValues {
 		return ds, 0, nil
 	}
 	for _, p := range ds.Features {
@@ -30,8 +35,8 @@ func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 			}
 		}
 	}
-	first, copies := map[[sha256.Size]byte]int{}, map[int]int{} // by content, the first item; by first item, its copies
-	same := make([]int, ds.Len())
+	first := map[[keySize]byte]int{}                             // by content, the first item
+	same, copies := make([]int, ds.Len()), make([]int, ds.Len()) // the first item with the same content, and its copies
 	var buf []byte
 	err := eachRow(rows, nil, func(i int, row []float32) error {
 		h := sha256.New()
@@ -40,7 +45,7 @@ func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 		}
 		buf, _ = binary.Append(buf[:0], binary.LittleEndian, row) // fails only for other types
 		h.Write(buf)
-		key := [sha256.Size]byte(h.Sum(nil))
+		key := [keySize]byte(h.Sum(nil))
 		j, seen := first[key]
 		if !seen {
 			j, first[key] = i, i
