@@ -55,7 +55,7 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 	s := &Simulation{Design: d}
 	for i := range items {
 		r := rand.New(rng.New(seed, "study."+string(d), uint64(i)))
-		x := d.place(r)
+		x := d.Place(r)
 		dist, err := d.Dist(x)
 		if err != nil {
 			return nil, err
@@ -78,8 +78,8 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 // PaperVariance is the variance of each of the Gaussians of Paper.
 const PaperVariance = 0.7
 
-// place draws where an item lies.
-func (d Design) place(r *rand.Rand) [2]float64 {
+// Place draws where an item lies.
+func (d Design) Place(r *rand.Rand) [2]float64 {
 	center, sd := [2]float64{}, 1.0
 	if d == Paper {
 		center = [4][2]float64{{-2, 2}, {2, -2}, {2, 2}, {-2, -2}}[r.IntN(4)]

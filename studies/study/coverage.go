@@ -97,7 +97,7 @@ func (c *Coverage) Prepare(ctx context.Context, _ *Folder) (int, error) {
 // Measure implements [Study].
 func (c *Coverage) Measure(ctx context.Context, f *Folder) (Results, error) {
 	r := &coverageResults{Coverage: c, cells: make([]cellResult, len(c.Cells))}
-	err := f.each(len(c.Cells), par.Threads()/train.Defaults().Ensemble, func(i int) (err error) {
+	err := each(len(c.Cells), par.Threads()/train.Defaults().Ensemble, func(i int) (err error) {
 		at := c.Cells[i]
 		r.cells[i], err = piece(ctx, f, fmt.Sprintf("%s, seed %d", at.setting(), at.Seed),
 			func(ctx context.Context) (cellResult, error) { return c.cell(ctx, c.set, c.test, at) })

@@ -205,7 +205,7 @@ func (f *Folder) show(key string) {
 
 // each calls work(i) for each i below n, up to the given number at a time, and returns the error of the first i that
 // failed.
-func (f *Folder) each(n, most int, work func(i int) error) error {
+func each(n, most int, work func(i int) error) error {
 	errs := make([]error, n)
 	slots := make(chan bool, max(most, 1))
 	var group sync.WaitGroup

@@ -85,7 +85,7 @@ func (s *Strata) measure(ctx context.Context, f *Folder) ([][]strataOutcome, err
 	for c := range out {
 		out[c] = make([]strataOutcome, len(s.Seeds))
 	}
-	err := f.each(len(s.Cases)*len(s.Seeds), par.Threads(), func(i int) (err error) {
+	err := each(len(s.Cases)*len(s.Seeds), par.Threads(), func(i int) (err error) {
 		c, k := i/len(s.Seeds), i%len(s.Seeds)
 		out[c][k], err = piece(ctx, f, fmt.Sprintf("%s, seed %d", s.Cases[c], s.Seeds[k]),
 			func(ctx context.Context) (strataOutcome, error) { return s.fit(ctx, caseNamed(s.Cases[c]), s.Seeds[k]) })

@@ -19,7 +19,6 @@ type strataCase struct {
 	items, votes int
 	classes      int
 	raters       string // Options.Raters; "" means the default
-	ordered      bool
 	design       func(r *rand.Rand) simulatedItem
 	// change changes the data after they were drawn, for training and for judging alike.
 	change func(s *strataSample, r *rand.Rand)
@@ -122,26 +121,24 @@ func drawn(x, alpha []float64, r *rand.Rand) simulatedItem {
 	return simulatedItem{x: x, dist: dist, p: dist.Sample(nil, r)}
 }
 
-// The designs. Items lie at x ~ N(0, I) unless they say otherwise.
-var (
-	// μ = σ(1.5 x₁), α₀ = exp(1 + 1.5 x₂), the design [simulation.Spread].
-	spreadDesign = func(r *rand.Rand) simulatedItem {
-		x := normals(r, 2)
-		total := math.Exp(1 + 1.5*x[1])
-		return drawn(x, []float64{total * logistic(1.5*x[0]), total * logistic(-1.5*x[0])}, r)
-	}
-	// The design [simulation.Paper].
-	paperDesign = func(r *rand.Rand) simulatedItem {
-		c := [4][2]float64{{-2, 2}, {2, -2}, {2, 2}, {-2, -2}}[r.IntN(4)]
-		sd := math.Sqrt(simulation.PaperVariance)
-		x := []float64{c[0] + sd*r.NormFloat64(), c[1] + sd*r.NormFloat64()}
-		dist, err := simulation.Paper.Dist([2]float64{x[0], x[1]})
+// planeDesign returns one of the designs of package simulation.
+func planeDesign(d simulation.Design) func(r *rand.Rand) simulatedItem {
+	return func(r *rand.Rand) simulatedItem {
+		x := d.Place(r)
+		dist, err := d.Dist(x)
 		if err != nil {
 			panic(err) // it is one of the designs
 		}
 		_, a, b := dist.Component(0)
-		return drawn(x, []float64{a, b}, r)
+		return drawn(x[:], []float64{a, b}, r)
 	}
+}
+
+// The designs. Items lie at x ~ N(0, I) unless they say otherwise.
+var (
+	// μ = σ(1.5 x₁), α₀ = exp(1 + 1.5 x₂).
+	spreadDesign = planeDesign(simulation.Spread)
+	paperDesign  = planeDesign(simulation.Paper)
 	// Three classes: logits (1.2 x₁, 1.2 x₂, 0), α₀ = exp(1 + 1.2 x₃).
 	threeDesign = func(r *rand.Rand) simulatedItem {
 		x := normals(r, 3)
@@ -250,10 +247,10 @@ var strataCases = []strataCase{
 	{name: "leak", label: "a feature is the share of the votes, with noise", items: 2000, votes: 2, classes: 2, design: spreadDesign, change: leaked(0.3)},
 	{name: "flipped", label: "one of five raters flipped, raters off", items: 1000, votes: 3, classes: 2, raters: "off", design: spreadDesign, change: flipped},
 	{name: "duplicates", label: "every item three times", items: 1500, votes: 2, classes: 2, design: spreadDesign, change: tripled},
-	{name: "ordered", label: "five ordered classes, 1,000 items", items: 1000, votes: 4, classes: 5, ordered: true, design: orderedDesign},
-	{name: "biased", label: "five ordered classes, ten biased raters, 1,000 items", items: 1000, votes: 4, classes: 5, ordered: true, design: orderedDesign, change: biasedRaters},
-	{name: "biasedoff", label: "the same, raters off", items: 1000, votes: 4, classes: 5, ordered: true, raters: "off", design: orderedDesign, change: biasedRaters},
-	{name: "ordered4000", label: "five ordered classes, 4,000 items", items: 4000, votes: 4, classes: 5, ordered: true, design: orderedDesign},
+	{name: "ordered", label: "five ordered classes, 1,000 items", items: 1000, votes: 4, classes: 5, design: orderedDesign},
+	{name: "biased", label: "five ordered classes, ten biased raters, 1,000 items", items: 1000, votes: 4, classes: 5, design: orderedDesign, change: biasedRaters},
+	{name: "biasedoff", label: "the same, raters off", items: 1000, votes: 4, classes: 5, raters: "off", design: orderedDesign, change: biasedRaters},
+	{name: "ordered4000", label: "five ordered classes, 4,000 items", items: 4000, votes: 4, classes: 5, design: orderedDesign},
 }
 
 // options returns the options of a fit: the defaults of the command line.

@@ -6,8 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"credence/calibrate"
 )
 
 // strataResult has all numbers of the page.
@@ -101,14 +99,6 @@ func (c *caseResult) Warned() int {
 	return c.count(func(o *strataOutcome) bool { return o.Calibration.Uncertain() || o.Calibration.Leak })
 }
 
-// Uncertain and Leaks count the seeds with an uncertain scale, and those in which features seem to know the votes.
-func (c *caseResult) Uncertain() int {
-	return c.count(func(o *strataOutcome) bool { return o.Calibration.Uncertain() })
-}
-func (c *caseResult) Leaks() int {
-	return c.count(func(o *strataOutcome) bool { return o.Calibration.Leak })
-}
-
 func (c *caseResult) count(is func(o *strataOutcome) bool) int {
 	n := 0
 	for k := range c.Seeds {
@@ -162,17 +152,13 @@ func (s *Strata) SeedRange() string {
 	return fmt.Sprintf("%d to %d", s.Seeds[0], s.Seeds[len(s.Seeds)-1])
 }
 
-// Ratios returns scale, ratio and standard error of each seed, for the log of a run.
+// Ratios returns the scale of each seed, with the ratio that pairs of votes show and its standard error.
 func (c *caseResult) Ratios() string {
 	var list []string
 	for _, o := range c.Seeds {
-		list = append(list, ratioText(&o.Calibration))
+		list = append(list, fmt.Sprintf("%.2f (%.2f ± %.2f)", o.Calibration.Scale, o.Calibration.Ratio, o.Calibration.RatioSE))
 	}
 	return strings.Join(list, "; ")
-}
-
-func ratioText(c *calibrate.Calibration) string {
-	return fmt.Sprintf("%.2f (%.2f ± %.2f; %.2f ± %.2f, %.2f, %.2f)", c.Scale, c.Ratio, c.RatioSE, c.Network, c.NetworkSE, c.Within, c.Trust)
 }
 
 // RelativeWidth returns the width at 95% relative to that of the true distributions, or nothing if there are none.
