@@ -240,7 +240,7 @@ func TestTexts(t *testing.T) {
 	t.Run("words", func(t *testing.T) {
 		for class, sign := range map[string]float64{"positive": 1, "negative": -1} {
 			b := want[wordsBody](t, "GET", base+"/api/v1/item/words?id=c0&class="+class, nil)
-			if b.Class != class || len(b.Texts) != 1 || len(b.Texts[0].Words) == 0 || b.Texts[0].Words[0].Word != "good" || b.Texts[0].Words[0].Effect*sign < 0.1 {
+			if b.Class != class || len(b.Texts) != 1 || len(b.Texts[0].Words) == 0 || b.Texts[0].Words[0].Word != "good" || b.Texts[0].Words[0].Effect*sign < 0.05 {
 				t.Errorf("%s: %+v, want good first", class, b)
 			}
 		}
