@@ -87,7 +87,7 @@ class ItemView {
   vote() {
     if (!state.takesVotes || this.item.error) return null;
     const me = rater();
-    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "#queue" }, "queue"), " and enter your name.");
+    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "./#queue" }, "queue"), " and enter your name.");
     const own = this.item.own;
     const before = own?.earlier ? "You voted earlier: " : "You voted: ";
     const label = own ? (own.cannot_tell ? before + "cannot tell." : [before, h("bdi", {}, own.label), own.earlier ? ". A vote here replaces it:" : "."]) : "Your vote:";
