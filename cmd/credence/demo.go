@@ -78,7 +78,7 @@ func newDemo() *cobra.Command {
 	cmd := newVerb("demo", "Train on simulated votes and compare intervals with the truth", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
-	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread, paper or reviews (default with --serve)")
+	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread, paper or reviews; with --serve it is reviews unless another is named")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an earlier demonstration")
 	f.BoolVar(&o.serve, "serve", false, "serve a page to browse the fresh items and vote on them, by default reviews; an existing demonstration is not trained again")

@@ -68,6 +68,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.Votes, "vote-log", "", "`file` to append posted votes to; without it they are rejected")
 	f.StringVar(&o.oldVotes, "votes", "", "`file`: former name of --vote-log")
 	_ = f.MarkHidden("votes")
+	_ = f.SetAnnotation("vote-log", oldName, []string{"votes"})
 	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to browse and vote on; repeat to join features by item")
 	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of earlier votes on the items; may be repeated")
 	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
