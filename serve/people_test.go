@@ -97,6 +97,11 @@ func TestUnknownItems(t *testing.T) {
 			t.Errorf("%v: status %d", vote, status)
 		}
 	}
+	for body, want := range map[string]string{`{"item":"I1","rater":"ann","label":"no"}`: `did you mean \"i1\"`, `{"item":"i1","rater":"ann","label":"no","skipped":true}`: "use /api/v1/queue/skip"} {
+		if status, _, text := ask(t, "POST", base+"/api/v1/votes", asJSON, body); status/100 != 4 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
 	if status := call(t, "DELETE", base+"/api/v1/votes?item=i99&rater=ann", nil, nil); status != 200 {
 		t.Errorf("withdrawing: status %d", status)
 	}

@@ -104,6 +104,9 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 		return nil, fmt.Errorf("--items: %w", err)
 	}
 	in.Close()
+	if _, err := readEarlierVotes(context.Background(), m, o.Earlier); err != nil {
+		return nil, fmt.Errorf("--earlier: %w", err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{server: s, options: o, ctx: ctx, stop: stop, skipped: map[itemRater]int{}}
 	q.build(m)

@@ -76,6 +76,11 @@ func (p *rankedItems) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
 	}
+	for _, near := range p.ids {
+		if strings.EqualFold(near, id) {
+			return 0, failf(http.StatusNotFound, "unknown item %q: did you mean %q?", id, near)
+		}
+	}
 	return 0, failf(http.StatusNotFound, "unknown item %q", id)
 }
 

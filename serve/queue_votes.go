@@ -31,6 +31,8 @@ var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: 
 func (a *apiVote) line() (votelog.Vote, error) {
 	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
 	switch {
+	case a.Skipped:
+		return v, badRequest("skipped: a vote cannot skip an item; use /api/v1/queue/skip")
 	case a.CannotTell && a.Label != "":
 		return v, badRequest("expected a label or cannot_tell, found both (label %q)", a.Label)
 	case a.CannotTell:

@@ -52,7 +52,7 @@ func (o *healthOptions) run(cmd *cobra.Command, _ []string) error {
 		route = "/v2/health/live"
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", url+route, nil)
-	if err != nil {
+	if err != nil || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 		return usagef("--addr %q: expected an address such as http://127.0.0.1:8080", o.addr)
 	}
 	resp, err := client.Do(req)

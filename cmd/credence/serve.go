@@ -157,6 +157,9 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		expect(o.metricsAddr == "" || noMetricsPort == nil || strings.HasPrefix(o.metricsAddr, "unix:"),
 			"--metrics-addr %q: expected host:port, such as 127.0.0.1:9090, or unix:PATH", o.metricsAddr),
 		expect(o.metricsAddr == "" || o.metricsAddr != o.addr, "--metrics-addr %s is the address of the server: use --metrics-open", o.metricsAddr),
+		expect(o.Limits.PerClient == 0 || o.Limits.PerClient <= o.Limits.Concurrency,
+			"--max-client-requests %d: expected at most %d, the requests of all clients (--max-requests)", o.Limits.PerClient, o.Limits.Concurrency),
+		expect(!o.OpenMetrics || o.tokenFile != "", "--metrics-open requires --token-file: without a token everything is open"),
 		oneOf("log", o.logForm, "text", "json"),
 		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
 			"--base-path %q: expected a path that begins with /", o.BasePath))
