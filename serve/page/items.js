@@ -205,7 +205,7 @@ class Items {
     this.shownItem = id;
     openItem(id, {
       onClose: () => {
-        this.shownItem = null;
+        if (this.shownItem === id) this.shownItem = null;
         const [view, query] = location.hash.split("?");
         const rest = new URLSearchParams(query ?? "");
         if (view !== "#items" || rest.get("item") !== id) return; // the reader has gone elsewhere
@@ -226,7 +226,11 @@ class Items {
     if (rest(before) !== rest(query)) return false;
     const id = query.get("item");
     if (id === this.shownItem) return true;
-    for (const d of document.querySelectorAll("dialog.wide")) d.close();
+    this.shownItem = null;
+    for (const d of document.querySelectorAll("dialog.wide")) {
+      d.close();
+      d.remove(); // its close event comes later
+    }
     if (id) this.open(id);
     return true;
   }
