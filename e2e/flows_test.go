@@ -21,7 +21,7 @@ import (
 func demoServer(t *testing.T, args ...string) *server {
 	t.Helper()
 	votes := strings.ReplaceAll(t.Name(), "/", "-") + ".csv"
-	return serve(t, append([]string{demo(t), "--items", "demo/fresh-items.csv", "--earlier", "demo/fresh-votes.csv", "--votes", votes}, args...)...).ready()
+	return serve(t, append([]string{demo(t), "--items", "demo/fresh-items.csv", "--earlier", "demo/fresh-votes.csv", "--vote-log", votes}, args...)...).ready()
 }
 
 // both runs a test at both widths.
@@ -117,14 +117,14 @@ func TestVoteUndoReload(t *testing.T) {
 			b.until(`document.querySelector(".ask").dataset.item !== ` + quoted(before) + ` && (document.documentElement.dataset.sent ?? "") !== ` + quoted(sent))
 			sent = eval[string](b, `document.documentElement.dataset.sent`)
 		}
-		act(func() { b.press("2") })
+		act(func() { b.press("1") })
 		if text := b.text(".last"); !strings.Contains(text, first+": 1") || !strings.Contains(text, "interval was") || !strings.Contains(text, "Votes so far") {
 			t.Errorf("after the vote:\n%s", text)
 		}
 		b.shot("voted")
 		second := b.current()
 		act(func() { b.click(`.class[data-class="0"]`) })
-		act(func() { b.press("0") }) // cannot tell
+		act(func() { b.press("c") }) // cannot tell
 		if text := b.text(".last"); !strings.Contains(text, "cannot tell") {
 			t.Errorf("after cannot tell:\n%s", text)
 		}
@@ -174,13 +174,13 @@ func waitVotes(t *testing.T, s *server, n int) {
 // TestTwoRaters has two people vote in two tabs of one browser: neither sees the other's vote before
 // her own.
 func TestTwoRaters(t *testing.T) {
-	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--votes", "two.csv").ready()
+	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--vote-log", "two.csv").ready()
 	ann := browse(t, widths["wide"])
 	ann.name(s, "ann")
 	bob := ann.another(widths["phone"])
 	bob.name(s, "bob")
 	item := ann.current()
-	ann.press("1")
+	ann.press("0")
 	ann.until(`document.documentElement.dataset.sent`)
 	bob.open(s, "items?item="+item)
 	bob.until(`document.querySelector("dialog .density")`)
@@ -198,7 +198,7 @@ func TestTwoRaters(t *testing.T) {
 	if !strings.Contains(text, item+",ann,0") || !strings.Contains(text, item+",bob,1") {
 		t.Errorf("the votes are\n%s", text)
 	}
-	ann.press("2")
+	ann.press("1")
 	ann.until(`document.querySelector(".progress").innerText.includes("3 votes by 2 raters")`)
 }
 
@@ -211,13 +211,13 @@ func TestDroppedConnection(t *testing.T) {
 		first := b.current()
 		time.Sleep(500 * time.Millisecond) // the next ones are loaded ahead
 		s.stop()
-		b.press("1")
+		b.press("0")
 		b.until(`document.querySelector("#notice").innerText.includes("1 vote is stored on this device")`)
 		second := b.current()
 		if second == first {
 			t.Error("the next item is not shown")
 		}
-		b.press("2")
+		b.press("1")
 		b.until(`document.querySelector("#notice").innerText.includes("2 votes are stored on this device")`)
 		b.screen("dropped")
 		s.start()
@@ -237,7 +237,7 @@ func TestKeptOverReload(t *testing.T) {
 	b.name(s, "ann")
 	item := b.current()
 	s.stop()
-	b.press("1")
+	b.press("0")
 	b.until(`document.querySelector("#notice").innerText.includes("stored on this device")`)
 	b.run(chromedp.Navigate("about:blank"))
 	s.start()
@@ -277,7 +277,7 @@ func TestWhatIf(t *testing.T) {
 // TestToken asks for the token once.
 func TestToken(t *testing.T) {
 	write(t, "token", "correct horse battery\n")
-	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--votes", "token.csv", "--token-file", "token")
+	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--vote-log", "token.csv", "--token-file", "token")
 	both(t, func(t *testing.T, b *tab) {
 		b.run(chromedp.Navigate(s.url()))
 		b.until(`document.querySelector("dialog #token")`)

@@ -75,7 +75,7 @@ func TestImages(t *testing.T) {
 		fmt.Fprintf(&votes, "scan%02d,a,%s\nscan%02d,b,%s\n", i, sizeOf(i%8), i, sizeOf((i+1)%8))
 	}
 	write(t, "images.csv", votes.String())
-	s := serve(t, trained(t, "runs-images", "--data", "images", "--votes", "images.csv"), "--items", "images", "--earlier", "images.csv", "--votes", "images-votes.csv").ready()
+	s := serve(t, trained(t, "runs-images", "--data", "images", "--votes", "images.csv"), "--items", "images", "--earlier", "images.csv", "--vote-log", "images-votes.csv").ready()
 	both(t, func(t *testing.T, b *tab) { b.voted(s, "img") })
 	// What is shown is the image: the middle is bright, the corner dark.
 	b := browse(t, widths["wide"])
@@ -145,7 +145,7 @@ func TestVolume(t *testing.T) {
 		fmt.Fprintf(&votes, "p%02d,a,%s\np%02d,b,%s\n", i, sizeOf(i%8), i, sizeOf((i+1)%8))
 	}
 	write(t, "volumes.csv", votes.String())
-	s := serve(t, trained(t, "runs-volumes", "--data", "volumes", "--votes", "volumes.csv"), "--items", "volumes", "--earlier", "volumes.csv", "--votes", "volumes-votes.csv").ready()
+	s := serve(t, trained(t, "runs-volumes", "--data", "volumes", "--votes", "volumes.csv"), "--items", "volumes", "--earlier", "volumes.csv", "--vote-log", "volumes-votes.csv").ready()
 	both(t, func(t *testing.T, b *tab) {
 		b.voted(s, ".slice img")
 		before := eval[string](b, `document.querySelector("dialog .slice img").src`)
@@ -169,7 +169,7 @@ func TestText(t *testing.T) {
 	}
 	write(t, "comments.csv", items.String())
 	write(t, "comment-votes.csv", votes.String())
-	s := serve(t, trained(t, "runs-text", "--data", "comments.csv", "--votes", "comment-votes.csv"), "--items", "comments.csv", "--earlier", "comment-votes.csv", "--votes", "text-votes.csv").ready()
+	s := serve(t, trained(t, "runs-text", "--data", "comments.csv", "--votes", "comment-votes.csv"), "--items", "comments.csv", "--earlier", "comment-votes.csv", "--vote-log", "text-votes.csv").ready()
 	both(t, func(t *testing.T, b *tab) {
 		b.voted(s, ".text")
 		b.open(s, "items?item=c3")
@@ -206,7 +206,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	write(t, "hostile.csv", items.String())
 	write(t, "hostile-votes.csv", votes.String())
-	s := serve(t, trained(t, "runs-hostile", "--data", "hostile.csv", "--votes", "hostile-votes.csv"), "--items", "hostile.csv", "--earlier", "hostile-votes.csv", "--votes", "hostile-new.csv").ready()
+	s := serve(t, trained(t, "runs-hostile", "--data", "hostile.csv", "--votes", "hostile-votes.csv"), "--items", "hostile.csv", "--earlier", "hostile-votes.csv", "--vote-log", "hostile-new.csv").ready()
 	both(t, func(t *testing.T, b *tab) {
 		rater := `<script>window.hacked=1</script> مرحبا ` + b.t.Name()[len("TestHostileNames/"):]
 		b.open(s, "overview")
@@ -263,7 +263,7 @@ func TestRaters(t *testing.T) {
 	}
 	write(t, "readers.csv", items.String())
 	write(t, "readers-votes.csv", votes.String())
-	s := serve(t, trained(t, "runs-raters", "--data", "readers.csv", "--votes", "readers-votes.csv", "--raters", "on"), "--items", "readers.csv", "--votes", "readers-new.csv").ready()
+	s := serve(t, trained(t, "runs-raters", "--data", "readers.csv", "--votes", "readers-votes.csv", "--raters", "on"), "--items", "readers.csv", "--vote-log", "readers-new.csv").ready()
 	both(t, func(t *testing.T, b *tab) {
 		b.open(s, "overview")
 		b.click(`nav a[href="#raters"]`)
@@ -288,7 +288,7 @@ func TestManyItems(t *testing.T) {
 	}
 	write(t, "many.csv", items.String())
 	began := time.Now()
-	s := serve(t, demo(t), "--items", "many.csv", "--by", "site", "--votes", "many-votes.csv").ready()
+	s := serve(t, demo(t), "--items", "many.csv", "--by", "site", "--vote-log", "many-votes.csv").ready()
 	t.Logf("%d items were predicted within %.1f s", n, time.Since(began).Seconds())
 	both(t, func(t *testing.T, b *tab) {
 		best := math.Inf(1)

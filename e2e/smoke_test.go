@@ -12,7 +12,7 @@ import (
 
 // TestSmokeViews loads every view of the demonstration at both widths.
 func TestSmokeViews(t *testing.T) {
-	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--earlier", "demo/fresh-votes.csv", "--votes", "views.csv").ready()
+	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--earlier", "demo/fresh-votes.csv", "--vote-log", "views.csv").ready()
 	for name, size := range widths {
 		t.Run(name, func(t *testing.T) {
 			b := browse(t, size)
@@ -46,7 +46,7 @@ func TestSmokeViews(t *testing.T) {
 
 // TestSmokeFourKeys is a first-time user's way from the page to the most informative vote.
 func TestSmokeFourKeys(t *testing.T) {
-	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--votes", "four.csv").ready()
+	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--vote-log", "four.csv").ready()
 	best := bestItem(t, s, "nobody")
 	for name, size := range widths {
 		t.Run(name, func(t *testing.T) {

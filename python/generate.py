@@ -174,7 +174,7 @@ Path = str | PathLike[str]
         docs = [("*arguments", "str or path", v["arguments"] + ".")] if v["arguments"] else []
         for n, f in flags:
             default = "False" if f["type"] == "boolean" else "None"
-            kind = type_of(f).replace("str | None", "Path | None") if f["name"] in ("out", "output", "data", "votes", "plot", "config", "from") else type_of(f)
+            kind = type_of(f).replace("str | None", "Path | None") if f["name"] in ("out", "output", "data", "votes", "vote-log", "plot", "config", "from") else type_of(f)
             args.append(f"{n}: {kind} = {default}")
             docs.append((n, kind, about(f)))
         old = ""

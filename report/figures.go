@@ -172,9 +172,10 @@ func known(points []plot.IntervalPoint) []plot.IntervalPoint {
 	return slices.DeleteFunc(points, func(p plot.IntervalPoint) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
 }
 
-// compare draws the known points with the diagonal, or returns nil if there are none.
+// compare draws the known points with the diagonal, or returns nil if there are fewer than two: a single one is a
+// number, which the tables have.
 func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help string) *figure {
-	if points = known(points); len(points) == 0 {
+	if points = known(points); len(points) < 2 {
 		return nil
 	}
 	c.Equal, c.Series = "as predicted", []plot.PointSeries{{Points: points}}

@@ -17,6 +17,7 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/golden"
+	"credence/internal/plot"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -275,5 +276,19 @@ func TestErrors(t *testing.T) {
 		} else if b.Len() > 0 {
 			t.Errorf("wrote %d bytes in spite of the error", b.Len())
 		}
+	}
+}
+
+// TestOneDot: a comparison of a single point is left out, one of two is drawn.
+func TestOneDot(t *testing.T) {
+	point := plot.IntervalPoint{X: 0.3, Y: 0.4, Lo: 0.2, Hi: 0.5}
+	other := plot.IntervalPoint{X: 0.6, Y: 0.5, Lo: 0.4, Hi: 0.7}
+	unknown := plot.IntervalPoint{X: math.NaN(), Y: 0.5}
+	c := plot.Comparison{Title: "t", XLabel: "x", YLabel: "y", Unit: true}
+	if (&gallery{}).compare(c, []plot.IntervalPoint{point, unknown}, "") != nil {
+		t.Error("a figure with one dot is drawn")
+	}
+	if (&gallery{}).compare(c, []plot.IntervalPoint{point, other}, "") == nil {
+		t.Error("a figure with two dots is left out")
 	}
 }

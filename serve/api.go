@@ -35,6 +35,7 @@ type apiVote struct {
 	Key   string `json:"key,omitempty" maxLength:"128" doc:"idempotency key: a vote that is sent again with the same key counts once"`
 	// CannotTell is stored as a line without a label, which is not counted as a vote.
 	CannotTell bool      `json:"cannot_tell,omitempty" doc:"instead of a label: the rater is undecided"`
+	Skipped    bool      `json:"skipped,omitempty" readOnly:"true" doc:"the rater skipped the item"`
 	Time       time.Time `json:"time,omitzero" readOnly:"true" doc:"when the vote was received"`
 }
 

@@ -38,24 +38,31 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 	text := func(about string) *huma.MediaType {
 		return &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: about}}
 	}
-	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary", Description: "an Apache Parquet file"}}
+	binary := func(about string) *huma.MediaType {
+		return &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary", Description: about}}
+	}
+	// Named schemas get short names in generated clients, which support JSON and bytes as bodies, but no other type.
+	named := func(name string, s *huma.Schema) *huma.MediaType {
+		api.OpenAPI().Components.Schemas.Map()[name] = s
+		return &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/" + name}}
+	}
 	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Predict the distributions of the class probabilities of items", Tags: []string{"predict"},
-		Description: "The format is that of Accept or of the parameter format. JSON lines, CSV and Parquet are identical to the output of credence predict with the flags of the same names as the parameters, and are streamed while items are predicted. " +
+		Description: "The format is that of Accept or of the parameter format. JSON lines, CSV, Parquet and Arrow streams are identical to the output of credence predict with the flags of the same names as the parameters, and are streamed while items are predicted. " +
+			"A body of bytes is a table, with a header: CSV, JSON lines, Parquet or an Arrow stream, recognized by its content or sent as text/csv, application/x-ndjson, application/vnd.apache.parquet or " + arrowType + ". " +
 			"Warnings about the items, such as category levels that are not in the training data, are in the array warnings of JSON responses, and in the header " + warningsHeader + " of others.",
 		Parameters: append([]*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}, formParams()...),
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: request}, "text/csv": text("a table with a header"), "application/x-ndjson": text("one item per line"),
-			"application/vnd.apache.parquet": binary}},
+			"application/json": named("PredictRequest", request), "application/octet-stream": binary("a table: CSV, JSON lines, Parquet or an Arrow stream")}},
 		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Headers: map[string]*huma.Param{
 			warningsHeader: {Description: warningsAbout, Schema: &huma.Schema{Type: "string"}}}, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: response}, "application/x-ndjson": text("one object per item and line"),
-			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
+			"application/json": named("PredictResponse", response), "application/x-ndjson": text("one object per item and line"),
+			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary("an Apache Parquet file"), arrowType: binary("an Arrow stream")}}},
 	}
 	api.OpenAPI().AddOperation(op)
-	named := func(r *http.Request) (model, version string) {
+	requested := func(r *http.Request) (model, version string) {
 		return r.PathValue("model"), r.URL.Query().Get("version")
 	}
-	s.modelRoute(mux, "POST "+path, apiErrors, named, s.apiPredictions)
+	s.modelRoute(mux, "POST "+path, apiErrors, requested, s.apiPredictions)
 }
 
 // apiErrors writes an error in huma's format.
@@ -157,6 +164,8 @@ const (
 	linesForm   = "jsonl"
 	csvForm     = "csv"
 	parquetForm = "parquet"
+	arrowForm   = "arrow"
+	anyForm     = "any" // of a request: a table that is recognized by its content
 )
 
 // forms maps media types to formats.
@@ -165,10 +174,14 @@ var forms = map[string]string{
 	"application/x-ndjson": linesForm, "application/ndjson": linesForm, "application/jsonl": linesForm, "application/x-jsonlines": linesForm,
 	"text/csv":                       csvForm,
 	"application/vnd.apache.parquet": parquetForm, "application/x-parquet": parquetForm, "application/parquet": parquetForm,
+	"application/octet-stream": anyForm, arrowType: arrowForm,
 }
 
 // responseTypes maps formats to the media types of responses.
-var responseTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
+var responseTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet", arrowForm: arrowType}
+
+// arrowType is the media type of Arrow streams.
+const arrowType = "application/vnd.apache.arrow.stream"
 
 // mediaType returns the format of a request's body.
 func mediaType(r *http.Request) (string, error) {
@@ -180,7 +193,7 @@ func mediaType(r *http.Request) (string, error) {
 	if form, ok := forms[kind]; ok {
 		return form, nil
 	}
-	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv; for /api/v1 also application/x-ndjson or application/vnd.apache.parquet", given)
+	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv; for /api/v1 also application/x-ndjson, application/vnd.apache.parquet or application/vnd.apache.arrow.stream", given)
 }
 
 // table returns the table in a body. If streams is true, it is read from the connection while the
@@ -189,7 +202,7 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, stre
 	opts := table.Options{Memory: s.options.Limits.Body, Items: true}
 	var src io.Reader
 	var body []byte
-	if streams && form != parquetForm {
+	if streams && form != parquetForm && form != arrowForm && form != anyForm {
 		if src, err = s.plain(w, r); err != nil {
 			return nil, err
 		}
@@ -203,10 +216,19 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, stre
 		}
 		src = bytes.NewReader(body)
 	}
-	if form == parquetForm {
+	if form == anyForm && bytes.HasPrefix(body, []byte("PAR1")) {
+		form = parquetForm
+	}
+	switch form {
+	case parquetForm:
 		t, err = table.NewParquet(r.Context(), body, "the request", opts)
-	} else {
-		t, err = table.NewText(r.Context(), io.NopCloser(src), "the request", opts)
+	case arrowForm:
+		if !bytes.HasPrefix(body, []byte("\xff\xff\xff\xff")) {
+			return nil, badRequest("the request: expected an Arrow stream (IPC streaming format), found other bytes")
+		}
+		t, err = table.NewPiped(r.Context(), io.NopCloser(src), "the request", opts)
+	default: // an Arrow stream is recognized by its first bytes
+		t, err = table.NewPiped(r.Context(), io.NopCloser(src), "the request", opts)
 	}
 	if err != nil && statusOf(err) == http.StatusInternalServerError {
 		err = badRequest("%w", err) // it is the client's table that cannot be opened
@@ -221,7 +243,7 @@ func formParams() []*huma.Param {
 	}
 	return []*huma.Param{
 		query("version", "string", "version of the model; default the newest"),
-		query("format", "string", "json, jsonl, csv or parquet; overrides Accept"),
+		query("format", "string", "json, jsonl, csv, parquet or arrow; overrides Accept"),
 		query("level", "number", "level of the intervals; may be repeated, except for JSON"),
 		query("max_width", "number", "abstain if the interval of the predicted class is wider"),
 		query("min_top", "number", "abstain if p_top of the predicted class is smaller"),
@@ -255,7 +277,7 @@ func (w *predictOptions) readForm(r *http.Request) error {
 		digits = q.Get("digits")
 	}
 	if w.Name == jsonForm && len(w.Levels) > 1 {
-		return badRequest("JSON responses have a single level: request JSON lines, CSV or Parquet")
+		return badRequest("JSON responses have a single level: request JSON lines, CSV, Parquet or Arrow")
 	}
 	n := 0
 	if digits != "full" {
@@ -277,7 +299,7 @@ func (w *predictOptions) readForm(r *http.Request) error {
 func accepted(header string) string {
 	for _, entry := range strings.Split(header, ",") {
 		kind, _, _ := strings.Cut(entry, ";")
-		if form, ok := forms[strings.TrimSpace(kind)]; ok {
+		if form, ok := forms[strings.TrimSpace(kind)]; ok && form != anyForm {
 			return form
 		}
 	}
@@ -303,7 +325,7 @@ func (w *predictOptions) query(q url.Values) (err error) {
 			fail(name, text, "a number")
 		}
 	}
-	if name := choice("format", "json, jsonl, csv or parquet", jsonForm, linesForm, csvForm, parquetForm); name != "" {
+	if name := choice("format", "json, jsonl, csv, parquet or arrow", jsonForm, linesForm, csvForm, parquetForm, arrowForm); name != "" {
 		w.Name, w.Wide = name, name == linesForm
 	}
 	for _, x := range []struct {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -36,6 +35,7 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 		}
 		rec := w.(*recorder)
 		if rec.err = err; rec.status == 0 { // the response has not started
+			setRetry(w, err)
 			fail(w, statusOf(err), publicError(err))
 		}
 	})
@@ -72,7 +72,9 @@ type recorder struct {
 	slots  chan struct{} // the server's semaphore; nil if the request has not acquired it
 	held   int64         // bytes of the request and response bodies in memory
 	limits *Limits
-	bytes  int64 // written so far
+	bytes  int64 // written so far, of a response that is no error
+	sent   int64 // bytes of the body
+	client string
 }
 
 // wait releases the request's slot while f waits for the client, so that clients that send or read
@@ -101,7 +103,7 @@ func (r *recorder) WriteHeader(status int) {
 		r.status = status
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		r.Header().Set("Retry-After", "1")
+		r.Header().Set("Retry-After", cmp.Or(r.Header().Get("Retry-After"), "1"))
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
@@ -120,6 +122,7 @@ func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
+	r.sent += int64(len(b))
 	if len(b) < 1<<14 { // usually fits the socket buffer
 		return r.ResponseWriter.Write(b)
 	}
@@ -138,6 +141,7 @@ func (r *recorder) FlushError() error {
 // refuse sends an error for a request that is not passed on to a route.
 func (r *recorder) refuse(err error) {
 	r.err = err
+	setRetry(r, err)
 	oipErrors(r, statusOf(err), publicError(err))
 }
 
@@ -149,6 +153,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		w := &recorder{ResponseWriter: rw, limits: &s.options.Limits}
+		w.client, _ = s.access.forwarded(r)
 		id := requestID(r)
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -165,7 +170,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 				panic(p)
 			}
 		}()
-		if err := s.admit(mux, r); err != nil {
+		if err := s.admit(mux, r, w.client); err != nil {
 			if statusOf(err) == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", challenge(r))
 			}
@@ -176,6 +181,11 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
+		if !s.access.enter(w.client, s.options.Limits.PerClient) {
+			w.refuse(failf(http.StatusTooManyRequests, "too many requests of this client in progress: at most %d are processed at a time (credence serve --max-client-requests)", s.options.Limits.PerClient))
+			return
+		}
+		defer s.access.leave(w.client)
 		select {
 		case s.slots <- struct{}{}:
 			w.slots = s.slots
@@ -206,50 +216,6 @@ func challenge(r *http.Request) string {
 
 // light are the paths that bypass the limit on concurrency, so that probes succeed under load.
 var light = map[string]bool{"/v2/health/live": true, "/v2/health/ready": true, "/ping": true, "/health": true, "/version": true, "/metrics": true}
-
-// openRoutes require no token: probes, and the page, which asks for the token itself.
-var openRoutes = map[string]bool{"GET /v2/health/live": true, "GET /v2/health/ready": true,
-	"GET /{$}": true, "GET /page/{file}": true, "POST /page/session": true, "DELETE /page/session": true}
-
-// admit checks the host, the origin and the token of a request.
-func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
-	if err := s.checkHost(r); err != nil {
-		return err
-	}
-	if err := crossSite.Check(r); err != nil {
-		return failf(http.StatusForbidden, "the request comes from a page of another site: %w", err)
-	}
-	if s.options.Token == "" || s.hasSession(r) {
-		return nil
-	}
-	_, route := mux.Handler(r)
-	if openRoutes[strings.Replace(route, " "+s.options.BasePath, " ", 1)] {
-		return nil
-	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		_, given, _ = r.BasicAuth()
-	}
-	if !s.isToken(given) {
-		return failf(http.StatusUnauthorized, "missing or wrong token: expected Authorization: Bearer TOKEN, or Basic with the token as the password")
-	}
-	return nil
-}
-
-// checkHost returns an error if the Host header is not a name of the server. This prevents DNS rebinding,
-// where a page of another site has a name that resolves to this server.
-func (s *Server) checkHost(r *http.Request) error {
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	byDefault := s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil
-	if slices.Contains(s.options.Hosts, host) || s.options.Hosts == nil && byDefault {
-		return nil
-	}
-	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)
-}
 
 // requestIDs numbers requests, with a random prefix per process.
 var requestIDs = struct {
@@ -303,12 +269,13 @@ func (s *Server) record(w *recorder, r *http.Request, id string, took time.Durat
 	level := slog.LevelDebug
 	if status >= 500 {
 		level = slog.LevelError
-	} else if w.err != nil {
+	} else if w.err != nil || s.options.AccessLog {
 		level = slog.LevelInfo
 	}
 	if log := s.options.Log; log.Enabled(r.Context(), level) {
-		about := []any{"id", id, "method", r.Method, "route", route, "status", status, "took", took}
-		if level > slog.LevelDebug {
+		about := []any{"id", id, "client", w.client, "method", r.Method, "route", route, "path", r.URL.Path, "status", status,
+			"bytes", w.sent, "ms", float64(took.Microseconds()) / 1000}
+		if w.err != nil {
 			about = append(about, "error", w.err)
 		}
 		log.Log(context.Background(), level, "request", about...)

@@ -186,12 +186,27 @@ func (m *served) suggestion(r *predict.Row, at choice) suggestion {
 	return p
 }
 
+// checkItem returns an error for a vote on an item that is not among the items, if the server has items. Votes can be
+// withdrawn whatever the items are now.
+func (s *Server) checkItem(v votelog.Vote) error {
+	if s.queue == nil || v.Label == "" && !isCannotTell(v) {
+		return nil
+	}
+	p, release, err := s.queue.get()
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = p.find(v.Item)
+	return err
+}
+
 // addVote writes a vote to the vote file and counts it.
 func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
 		return errNoVotes
 	}
-	if err := s.checkLabel(v.Label); err != nil {
+	if err := cmp.Or(s.checkLabel(v.Label), s.checkItem(v)); err != nil {
 		return err
 	}
 	known, err := s.votes.Add(v)

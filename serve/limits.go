@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"credence/dataset"
@@ -31,6 +32,7 @@ type Limits struct {
 	Response    int64         // bytes of a response
 	Memory      int64         // bytes of the request and response bodies of all requests in progress
 	Concurrency int           // requests in progress at the same time
+	PerClient   int           // of these, requests of one client; 0 means half of Concurrency, but at least 16
 	Timeout     time.Duration // duration of a request
 }
 
@@ -38,11 +40,13 @@ type Limits struct {
 var DefaultLimits = Limits{
 	Body: 64 << 20, Rows: 100_000, Columns: 10_000, Values: 16 << 20,
 	Levels: 200, Intervals: 10_000_000, Components: 1000, Points: 100_000,
-	Response: 256 << 20, Memory: 512 << 20, Concurrency: 256, Timeout: time.Minute,
+	Response: 256 << 20, Memory: 512 << 20, Concurrency: 256, PerClient: 128, Timeout: time.Minute,
 }
 
 // complete sets defaults and rejects negative limits.
 func (l *Limits) complete() error {
+	concurrency := cmp.Or(l.Concurrency, DefaultLimits.Concurrency)
+	l.PerClient = cmp.Or(l.PerClient, max(16, concurrency/2))
 	l.Memory = cmp.Or(l.Memory, max(DefaultLimits.Memory, 2*l.Body))
 	all, initial := reflect.ValueOf(l).Elem(), reflect.ValueOf(DefaultLimits)
 	for i := range all.NumField() {
@@ -155,13 +159,21 @@ func (s *Server) hold(w http.ResponseWriter, n int64) error {
 type httpError struct {
 	status int
 	err    error
+	retry  int // seconds after which the request may succeed; 0 if unknown
 }
 
 func (e *httpError) Error() string { return e.err.Error() }
 func (e *httpError) Unwrap() error { return e.err }
 
 func failf(status int, format string, args ...any) error {
-	return &httpError{status, fmt.Errorf(format, args...)}
+	return &httpError{status: status, err: fmt.Errorf(format, args...)}
+}
+
+// setRetry sets the header Retry-After if an error has a time after which the request may succeed.
+func setRetry(w http.ResponseWriter, err error) {
+	if e, ok := errors.AsType[*httpError](err); ok && e.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
+	}
 }
 
 // badRequest returns an error with status 400.

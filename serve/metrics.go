@@ -82,6 +82,14 @@ func (m *modelInfo) Collect(c chan<- prometheus.Metric) {
 	}
 }
 
+// Metrics returns a handler that serves /metrics alone, without a token: for an address that only a monitoring
+// system reaches.
+func (s *Server) Metrics() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.all, promhttp.HandlerOpts{}))
+	return mux
+}
+
 // operations adds the routes for operators of the server.
 func (s *Server) operations(mux *http.ServeMux) {
 	h := promhttp.HandlerFor(s.metrics.all, promhttp.HandlerOpts{})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"credence/dataset"
 )
@@ -41,7 +42,7 @@ type modelMetadata struct {
 // oip adds the routes of the protocol.
 func (s *Server) oip(mux *http.ServeMux) {
 	s.route(mux, "GET /v2", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		return writeJSON(w, map[string]any{"name": "credence", "version": s.options.Version, "extensions": []string{"binary_tensor_data", "model_repository"}})
+		return writeJSON(w, map[string]any{"name": "credence", "version": s.options.Version, "extensions": []string{"binary_tensor_data", "model_repository", "model_configuration", "statistics"}})
 	})
 	s.route(mux, "GET /v2/health/live", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, map[string]bool{"live": true})
@@ -54,8 +55,16 @@ func (s *Server) oip(mux *http.ServeMux) {
 		s.modelRoute(mux, "GET "+at+"/ready", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
 			return writeJSON(w, map[string]any{"name": m.name, "ready": true})
 		})
-		s.modelRoute(mux, "POST "+at+"/infer", oipErrors, named, s.infer)
+		s.modelRoute(mux, "GET "+at+"/config", oipErrors, named, s.modelConfig)
+		s.modelRoute(mux, "GET "+at+"/stats", oipErrors, named, s.modelStats)
+		s.modelRoute(mux, "POST "+at+"/infer", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
+			start := time.Now()
+			n, err := s.infer(w, r, m)
+			s.countInfer(m, start, n, err)
+			return err
+		})
 	}
+	s.route(mux, "GET /v2/models/stats", oipErrors, s.allStats)
 }
 
 // ready reports whether the server is fully operational, including the vote file. Predictions do not need
@@ -88,10 +97,16 @@ func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
 
 // modelMetadata returns the inputs and outputs of a model.
 func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served) error {
-	meta := modelMetadata{Name: m.name, Platform: "credence", Outputs: m.outputs()}
+	meta := modelMetadata{Name: m.name, Platform: "credence", Inputs: m.inputs(), Outputs: m.outputs()}
 	for _, v := range s.registry.current.Load().models[m.name] {
 		meta.Versions = append(meta.Versions, v.version)
 	}
+	return writeJSON(w, meta)
+}
+
+// inputs describes the inputs of the model, one per feature.
+func (m *served) inputs() []tensorInfo {
+	var list []tensorInfo
 	for _, p := range m.features {
 		info := tensorInfo{p.Name, "FP64", []int{-1}}
 		switch p.Kind {
@@ -101,9 +116,9 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served
 		default:
 			info.Datatype = "BYTES"
 		}
-		meta.Inputs = append(meta.Inputs, info)
+		list = append(list, info)
 	}
-	return writeJSON(w, meta)
+	return list
 }
 
 // inferRequest is the JSON of an inference request.
@@ -120,24 +135,24 @@ type inferRequest struct {
 // binaryHeader is the name of the header with the length of the JSON that precedes binary tensors.
 const binaryHeader = "Inference-Header-Content-Length"
 
-// infer handles inference requests.
-func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error {
+// infer handles inference requests and returns the number of items.
+func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) (items int, err error) {
 	body, err := s.body(w, r)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	req, rest, err := readInfer(body, r.Header.Get(binaryHeader))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	want := s.defaultOptions()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
-			return badRequest("parameter level: expected a number, found %v", v)
+			return 0, badRequest("parameter level: expected a number, found %v", v)
 		}
 	}
 	if err := checkLevel(want.level); err != nil {
-		return err
+		return 0, err
 	}
 	binary := map[string]bool{}
 	var names []string
@@ -146,11 +161,11 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 		binary[o.Name] = o.Parameters["binary_data"] == true
 	}
 	if want.columns, err = columnsOf(names); err != nil {
-		return err
+		return 0, err
 	}
 	f, err := m.tensors(req, rest, &s.options.Limits)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if names == nil {
 		for _, o := range m.outputs() {
@@ -160,15 +175,15 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error 
 	}
 	out, err := newInferOutputs(m, names)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	p, err := s.predict(r.Context(), m, f, want, func(a *resultBatch) error {
 		return s.hold(w, tensorMemory*int64(out.add(a)))
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return out.write(r.Context(), w, req.ID, binary, p.warnings(true), want.limits)
+	return f.rows, out.write(r.Context(), w, req.ID, binary, p.warnings(true), want.limits)
 }
 
 // readInfer splits a body into the JSON and the binary data after it.

@@ -3,11 +3,8 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/subtle"
 	"embed"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"mime"
@@ -73,60 +70,7 @@ func (s *Server) page(mux *http.ServeMux) {
 	s.route(mux, "GET /{$}", oipErrors, send)
 	s.route(mux, "GET /page/{file}", oipErrors, send)
 	s.route(mux, "POST /page/session", oipErrors, s.signIn)
-	s.route(mux, "DELETE /page/session", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		s.setCookie(w, r, "", -1)
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	})
-}
-
-// cookieName is the name of the session cookie that a browser gets in exchange for the token.
-const cookieName = "credence"
-
-// session returns the value of the cookie. It proves knowledge of the token without revealing it.
-func (s *Server) session() string {
-	h := hmac.New(sha256.New, []byte(s.options.Token))
-	h.Write([]byte("credence page session"))
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
-}
-
-// hasSession reports whether a request has a valid session cookie.
-func (s *Server) hasSession(r *http.Request) bool {
-	c, err := r.Cookie(cookieName)
-	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.session())) == 1
-}
-
-// setCookie sets a cookie that scripts cannot read and that is not sent with cross-site requests, or
-// deletes it if age is negative.
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: value, Path: s.options.BasePath + "/", MaxAge: age,
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
-}
-
-// sessionAge is the lifetime of the cookie in seconds: thirty days.
-const sessionAge = 30 * 24 * 3600
-
-// signIn checks the token and sets the cookie.
-func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	var request struct {
-		Token string `json:"token"`
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	if err := s.decode(w, r, &request); err != nil {
-		return err
-	}
-	if s.options.Token != "" && !s.isToken(request.Token) {
-		return failf(http.StatusForbidden, "wrong token")
-	}
-	s.setCookie(w, r, s.session(), sessionAge)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-// isToken compares hashes in constant time, so that timing does not even reveal the length of the token.
-func (s *Server) isToken(given string) bool {
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.options.Token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+	s.route(mux, "DELETE /page/session", oipErrors, s.signOut)
 }
 
 // crossSite rejects state-changing requests that a browser sends on behalf of another site's page: a
@@ -154,6 +98,7 @@ type overview struct {
 	Queue      *overviewItems   `json:"queue,omitempty" doc:"summary of the items, if there are any and they are ready"`
 	HasItems   bool             `json:"has_items"`
 	TakesVotes bool             `json:"takes_votes"`
+	Token      bool             `json:"token" doc:"whether the server requires a token"`
 }
 
 // overviewItems is the summary of the items.
@@ -190,7 +135,7 @@ func (s *Server) overview(ctx context.Context, in *overviewInput) (*overview, er
 	}
 	o := &overview{Model: m.name, Version: m.version, Program: s.options.Version, Classes: card.Classes, Method: m.model.Method.Name(),
 		Networks: card.Networks, Parameters: card.Parameters, Items: card.Split.Items - card.Split.Unvoted, Votes: card.Split.Votes, Level: s.options.Level,
-		Raters: m.model.RaterModel != nil, Warnings: append([]string{}, words.Each(card.Warnings, evaluate.Message.String)...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil}
+		Raters: m.model.RaterModel != nil, Warnings: append([]string{}, words.Each(card.Warnings, evaluate.Message.String)...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil, Token: s.access.required()}
 	for _, p := range card.Features {
 		o.Features = append(o.Features, p.String())
 	}

@@ -26,6 +26,11 @@ type Queue struct {
 	Earlier []string
 	// By are columns of the items to filter by, in addition to the model's categorical features.
 	By []string
+	// Instructions, if set, is a Markdown file that the page shows to raters.
+	Instructions string
+	// PerItem, if not 0, is the number of raters to assign to each item: an item with that many votes, or with
+	// raters who are about to vote on it, is not offered to others.
+	PerItem int
 }
 
 // queue holds the items that people review and vote on, ordered by the value of a vote. Items are
@@ -39,12 +44,16 @@ type queue struct {
 	idle        sync.WaitGroup
 
 	mu       sync.RWMutex
-	items    *rankedItems // nil until the first is ready
-	building *served      // the model of the current or last prediction of the items
-	failed   error        // why it has no items
-	seen     int          // lines of the vote file that items includes
-	version  int          // incremented with every change
-	skipped  []itemRater  // in the order of skipping
+	items    *rankedItems      // nil until the first is ready
+	building *served           // the model of the current or last prediction of the items
+	failed   error             // why it has no items
+	seen     int               // lines of the vote file that items includes
+	version  int               // incremented with every change
+	skipped  map[itemRater]int // when items were skipped, as a count of skips
+	skips    int
+
+	holdMu sync.Mutex
+	held   map[string]reservation // by rater
 }
 
 // rankedItems holds the items as predicted by one model. Only what depends on votes changes.
@@ -86,8 +95,20 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 			return nil, fault.Of(path, err)
 		}
 	}
+	if _, err := readInstructions(o.Instructions); err != nil {
+		return nil, err
+	}
+	// Files that cannot be items of the model, such as votes, are refused at once.
+	in, err := openItems(context.Background(), m, &o, nil)
+	if err != nil {
+		return nil, fmt.Errorf("--items: %w", err)
+	}
+	in.Close()
+	if _, err := readEarlierVotes(context.Background(), m, o.Earlier); err != nil {
+		return nil, fmt.Errorf("--earlier: %w", err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	q := &queue{server: s, options: o, ctx: ctx, stop: stop}
+	q := &queue{server: s, options: o, ctx: ctx, stop: stop, skipped: map[itemRater]int{}}
 	q.build(m)
 	return q, nil
 }
@@ -202,6 +223,11 @@ func (q *queue) catchUp() {
 	touched := map[int]bool{}
 	for _, v := range news {
 		if i, ok := q.items.at[v.Item]; ok {
+			if isSkip(v) {
+				q.skipTo(itemRater{v.Item, v.Rater})
+				q.version++
+				continue
+			}
 			q.items.ballots.record(i, v)
 			q.unskip(itemRater{v.Item, v.Rater})
 			touched[i] = true
@@ -222,48 +248,29 @@ func (q *queue) catchUp() {
 // itemRater is an item and a rater who voted on it or skipped it.
 type itemRater struct{ item, rater string }
 
-// mostSkipped bounds the number of skipped items that are remembered; the oldest are forgotten.
-const mostSkipped = 100_000
-
-// skip moves an item to the end of a rater's queue. Nothing is written, since this is not a vote.
-func (q *queue) skip(_ context.Context, in *skipInput) (*struct{}, error) {
-	p, release, err := q.get()
-	if err != nil {
-		return nil, err
-	}
-	_, err = p.find(in.Body.Item)
-	release()
-	if err != nil {
-		return nil, err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	skipped := itemRater{in.Body.Item, in.Body.Rater}
-	q.unskip(skipped)
-	if len(q.skipped) == mostSkipped {
-		q.skipped = q.skipped[mostSkipped/10:]
-	}
-	q.skipped = append(q.skipped, skipped)
-	return nil, nil
-}
-
-// unskip forgets that a rater skipped an item. The queue must be locked.
-func (q *queue) unskip(forgotten itemRater) {
-	q.skipped = slices.DeleteFunc(q.skipped, func(s itemRater) bool { return s == forgotten })
-}
-
 // forRater returns at most limit items of a rater's queue, starting at index from, and the length of the
-// queue: items that the rater has not voted on, by the value of a vote, then those that the rater skipped.
+// queue: items that the rater has not voted on, by the value of a vote, then those that the rater skipped. If items
+// are assigned, those that have their raters are left out.
 func (p *rankedItems) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int
-	for _, s := range p.queue.skipped {
+	when := map[int]int{}
+	for s, n := range p.queue.skipped {
 		if i, ok := p.at[s.item]; ok && s.rater == rater {
 			later[i] = true
-			last = append(last, i)
+			last, when[i] = append(last, i), n
 		}
 	}
+	slices.SortFunc(last, func(a, b int) int { return cmp.Compare(when[a], when[b]) })
+	var held map[string]int
+	most := p.queue.options.PerItem
+	if most > 0 {
+		held = p.queue.reserved(rater)
+	}
 	take := func(i int) {
+		if most > 0 && p.assigned(i)+held[p.ids[i]] >= most {
+			return
+		}
 		if left >= from && len(list) < limit {
 			list = append(list, i)
 		}

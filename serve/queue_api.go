@@ -36,10 +36,15 @@ func (s *Server) apiQueue(api huma.API) {
 	register(api, operation("items", "item-points", "GET", "/items/points", "Get the numbers of all items as columns",
 		"For figures: values are rounded to five decimals. Each list has one value per item with a prediction."), s.itemPoints)
 	registerBody(api, operation("items", "get-queue", "GET", "/queue", "List items by the value of a rater's vote",
-		"Items with the largest expected reduction in variance come first, skipped items last. Items that the rater has voted on or marked as undecided are excluded."),
+		"Items with the largest expected reduction in variance come first, skipped items last. Items that the rater has voted on, here or in an earlier file, or marked as undecided are excluded; with --votes-per-item, also those that have their raters."),
 		withItems(s, (*rankedItems).raterQueue))
 	register(api, operation("items", "skip-item", "POST", "/queue/skip", "Skip an item",
-		"The item moves to the end of the rater's queue. This is not a vote, and is forgotten when the server stops."), s.queue.skip)
+		"The item moves to the end of the rater's queue. This is not a vote; it is stored in the vote file, if there is one."), s.queue.skip)
+	registerBody(api, operation("items", "list-rater-names", "GET", "/queue/raters", "List the names of known raters, and find one that resembles a name", ""), withItems(s, (*rankedItems).raterNames))
+	registerBody(api, operation("items", "get-instructions", "GET", "/queue/instructions", "Get the instructions for raters", ""), s.instructions)
+	registerBody(api, operation("items", "search-items", "GET", "/items/search", "List the items whose id or text contains a string", ""), withItems(s, (*rankedItems).search))
+	registerBody(api, operation("items", "item-words", "GET", "/item/words", "Get the words that moved the prediction of an item most",
+		"Each word is left out of its text, and the item predicted again: the effect is the change of the mean probability of the class that the word is responsible for. For raters who have not voted on the item this is part of the prediction."), withItems(s, (*rankedItems).wordEffects))
 	registerBody(api, operation("items", "undo-vote", "DELETE", "/votes", "Withdraw a vote",
 		"Appends a line to the vote file that withdraws the rater's vote on the item. The response is sent after the line is on disk."), s.undoVote)
 	register(api, operation("items", "export-votes", "GET", "/votes/export", "Export the votes of this server",
@@ -70,6 +75,11 @@ type itemInput struct {
 func (p *rankedItems) find(id string) (int, error) {
 	if i, ok := p.at[id]; ok {
 		return i, nil
+	}
+	for _, near := range p.ids {
+		if strings.EqualFold(near, id) {
+			return 0, failf(http.StatusNotFound, "unknown item %q: did you mean %q?", id, near)
+		}
 	}
 	return 0, failf(http.StatusNotFound, "unknown item %q", id)
 }

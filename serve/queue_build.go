@@ -38,12 +38,7 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	if err != nil {
 		return p, err
 	}
-	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
-	o.Ignore, o.AnyPath = nil, true // the operator names the files
-	if earlier != nil {
-		o.Known = earlier.Items
-	}
-	in, err := dataset.OpenStream(ctx, q.options.Items[0], m.features, o)
+	in, err := openItems(ctx, m, &q.options, earlier)
 	if err != nil {
 		return p, err
 	}
@@ -73,6 +68,16 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	}
 	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
 	return p, ctx.Err()
+}
+
+// openItems opens the files of items; earlier, if not nil, has votes on them.
+func openItems(ctx context.Context, m *served, q *Queue, earlier *dataset.Dataset) (*dataset.Stream, error) {
+	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.Items[1:], FeatureOptions: m.read.FeatureOptions}
+	o.Ignore, o.AnyPath = nil, true // the operator names the files
+	if earlier != nil {
+		o.Known = earlier.Items
+	}
+	return dataset.OpenStream(ctx, q.Items[0], m.features, o)
 }
 
 // add adds the predictions for a batch of items. A row with the id of an earlier row is skipped and counted.
@@ -285,6 +290,26 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		at += f.Width()
 	}
 	return &dataset.Dataset{Items: []string{id}, Features: features, Rows: &dataset.Memory{N: 1, W: s.width, Values: values}}, nil
+}
+
+// texts returns the texts of item i, without those of records that cannot be read.
+func (s *rowStore) texts(i int) []string {
+	isText := func(f dataset.Feature) bool { return f.Kind == dataset.Text }
+	if !slices.ContainsFunc(s.features, isText) {
+		return nil
+	}
+	record, err := s.record(i)
+	if err != nil {
+		return nil
+	}
+	record = record[4*s.width:]
+	var list []string
+	for len(record) > 0 {
+		n, w := binary.Uvarint(record)
+		list = append(list, string(record[w:w+int(n)]))
+		record = record[w+int(n):]
+	}
+	return list
 }
 
 // close closes and removes the file.

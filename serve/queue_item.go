@@ -77,6 +77,7 @@ type itemVotes struct {
 type ownVote struct {
 	Label      string `json:"label"`
 	CannotTell bool   `json:"cannot_tell,omitempty"`
+	Earlier    bool   `json:"earlier,omitempty" doc:"the vote is in a file of earlier votes, and can be replaced but not withdrawn here"`
 }
 
 // densityPieces is the number of pieces of a density.
@@ -143,7 +144,8 @@ func (p *rankedItems) see(ctx context.Context, in *itemInput) (*itemView, error)
 		v.Votes = p.ballots.count(i)
 	}
 	if voted {
-		v.Own = &ownVote{CannotTell: own.class < 0}
+		_, here := p.ballots.cast(i, rater)
+		v.Own = &ownVote{CannotTell: own.class < 0, Earlier: !here}
 		if own.class >= 0 {
 			v.Own.Label = p.of.model.Classes[own.class]
 		}

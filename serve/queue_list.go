@@ -23,7 +23,7 @@ type listInput struct {
 	MaxTop   float64  `query:"max_top" default:"1"`
 	Predict  string   `query:"predicted" doc:"the predicted class"`
 	Group    []string `query:"group,explode" doc:"COLUMN:VALUE; several values of a column are alternatives"`
-	Contains string   `query:"contains" maxLength:"1024" doc:"substring of the id, case-insensitive"`
+	Contains string   `query:"contains" maxLength:"1024" doc:"part of the id or of a text, case-insensitive"`
 	Order    string   `query:"order" enum:"value,input,width,mean" default:"value" doc:"value is the value of a vote, largest first"`
 	From     int      `query:"from" minimum:"0" doc:"number of items to skip"`
 	Limit    int      `query:"limit" minimum:"1" maximum:"10000" default:"100"`
@@ -111,7 +111,7 @@ func (p *rankedItems) passes(in *listInput, groups [][]int, i int) bool {
 	switch {
 	case n.mean[c] < in.MinMean, n.mean[c] > in.MaxMean, width < in.MinWidth, width > in.MaxWidth, top < in.MinTop, top > in.MaxTop,
 		in.Predict != "" && p.of.model.Classes[n.predicted] != in.Predict,
-		in.Contains != "" && !strings.Contains(strings.ToLower(p.ids[i]), strings.ToLower(in.Contains)):
+		in.Contains != "" && !p.contains(i, strings.ToLower(in.Contains)):
 		return false
 	}
 	for k, codes := range groups {
@@ -189,6 +189,9 @@ func (p *rankedItems) raterQueue(ctx context.Context, in *queueInput) (*queueBod
 		return nil, err
 	}
 	out := &queueBody{Items: []listedItem{}, Progress: p.progress(in.Rater), Version: p.queue.version}
+	if len(list) > 0 && in.From == 0 && p.queue.options.PerItem > 0 {
+		p.queue.reserve(in.Rater, p.ids[list[0]])
+	}
 	for _, i := range list {
 		out.Items = append(out.Items, p.listed(i, in.Rater, ""))
 	}

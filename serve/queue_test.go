@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -438,12 +439,22 @@ func TestQueueRefused(t *testing.T) {
 	if err := os.WriteFile(items, []byte("item,height\na,3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, base := start(t, Options{Queue: Queue{Items: []string{items}}})
+	if _, err := New(Options{Path: filepath.Join(folder, "first"), Queue: Queue{Items: []string{items}}}); err == nil || !strings.Contains(err.Error(), `nothing.csv: no column "age"`) {
+		t.Errorf("a table without the features: %v", err)
+	}
+	votes := filepath.Join(folder, "votes.csv")
+	if err := errors.Join(os.WriteFile(items, []byte("item,age,sex\na,3,f\n"), 0o666), os.WriteFile(votes, []byte("item,rater,label\na,zoe,perhaps\n"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Path: filepath.Join(folder, "first"), Queue: Queue{Items: []string{items}, Earlier: []string{votes}}}); err == nil || !strings.Contains(err.Error(), "perhaps") {
+		t.Errorf("votes for another class: %v", err)
+	}
+	s, base := start(t, Options{Queue: Queue{Items: []string{items}, By: []string{"site"}}})
 	s.queue.idle.Wait()
 	var progress struct{ Error string }
 	call(t, "GET", base+"/api/v1/items/progress", nil, &progress)
-	if status := call(t, "GET", base+"/api/v1/items", nil, nil); status != 409 || !strings.Contains(progress.Error, "nothing.csv") {
-		t.Errorf("items that cannot be read: status %d, %q", status, progress.Error)
+	if status := call(t, "GET", base+"/api/v1/items", nil, nil); status != 409 || !strings.Contains(progress.Error, "site") {
+		t.Errorf("a column that is not there: status %d, %q", status, progress.Error)
 	}
 }
 

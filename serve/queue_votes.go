@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,8 @@ var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: 
 func (a *apiVote) line() (votelog.Vote, error) {
 	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
 	switch {
+	case a.Skipped:
+		return v, badRequest("skipped: a vote cannot skip an item; use /api/v1/queue/skip")
 	case a.CannotTell && a.Label != "":
 		return v, badRequest("expected a label or cannot_tell, found both (label %q)", a.Label)
 	case a.CannotTell:
@@ -45,6 +48,9 @@ func checkKey(key string) error {
 	if strings.HasPrefix(key, cannotTell) {
 		return badRequest("key: the prefix %s is reserved; use cannot_tell", cannotTell)
 	}
+	if strings.HasPrefix(key, skipKey) {
+		return badRequest("key: the prefix %s is reserved; use /api/v1/queue/skip", skipKey)
+	}
 	return nil
 }
 
@@ -54,6 +60,7 @@ func voteOf(v votelog.Vote) apiVote {
 	if isCannotTell(v) {
 		a.CannotTell, a.Key = true, strings.TrimPrefix(v.Key, cannotTell)
 	}
+	a.Skipped = isSkip(v)
 	return a
 }
 
@@ -150,8 +157,21 @@ func (b *ballots) record(i int, v votelog.Vote) {
 	}
 }
 
-// own returns the vote of a rater on item i in the vote file.
+// own returns the vote of a rater on item i: the one in the vote file, otherwise the last in an earlier file.
 func (b *ballots) own(i int, rater string) (m mark, ok bool) {
+	if m, ok = b.cast(i, rater); ok || rater == "" || b.earlier[i] == nil {
+		return m, ok
+	}
+	for _, m := range slices.Backward(b.earlier[i].named) {
+		if m.rater == rater {
+			return m, true
+		}
+	}
+	return mark{}, false
+}
+
+// cast returns the vote of a rater on item i in the vote file.
+func (b *ballots) cast(i int, rater string) (m mark, ok bool) {
 	at := slices.IndexFunc(b.marks[i], func(m mark) bool { return m.rater == rater })
 	if at < 0 || rater == "" {
 		return mark{}, false
@@ -178,7 +198,7 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 		copy(ds.Counts, g.counts)
 		for _, m := range g.named {
 			ds.Counts[m.class]-- // added again below unless replaced
-			if now, ok := b.own(i, m.rater); !ok || now.class < 0 {
+			if now, ok := b.cast(i, m.rater); !ok || now.class < 0 {
 				add(m)
 			}
 		}
@@ -207,6 +227,19 @@ func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predic
 
 type exportInput struct {
 	Format string `query:"format" enum:"csv,labelstudio" default:"csv"`
+	Safe   bool   `query:"csv_safe" default:"true" doc:"in CSV, put ' before texts that a spreadsheet would interpret as a formula; false exports them unchanged"`
+}
+
+// inSpreadsheet returns a text that a spreadsheet shows as it is: ' precedes one that it would interpret as a formula.
+// Numbers, such as −1, are no formulas.
+func inSpreadsheet(s string) string {
+	if s == "" || strings.IndexByte("=+-@\t\r", s[0]) < 0 {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
 }
 
 // exportVotes returns the current votes of the server's vote file.
@@ -221,7 +254,11 @@ func (s *Server) exportVotes(ctx context.Context, in *exportInput) (*fileRespons
 		w.Write([]string{"item", "rater", "label"})
 		for _, v := range votes {
 			if v.Label != "" {
-				w.Write([]string{v.Item, v.Rater, v.Label})
+				row := []string{v.Item, v.Rater, v.Label}
+				if in.Safe {
+					row = words.Each(row, inSpreadsheet)
+				}
+				w.Write(row)
 			}
 		}
 		w.Flush()

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,9 @@ type Options struct {
 	// Token, if set, is required from clients, as a bearer token or as the password of Basic
 	// authentication.
 	Token string
+	// Proxies are addresses, networks or "unix": reverse proxies whose X-Forwarded-For and X-Forwarded-Proto,
+	// or Forwarded, are believed.
+	Proxies []string
 	// Hosts are the accepted values of the Host header. If nil, localhost and IP addresses are
 	// accepted, and any name if there is a token.
 	Hosts []string
@@ -48,6 +52,10 @@ type Options struct {
 	Version string
 	Limits  Limits
 	Log     *slog.Logger
+	// AccessLog logs every request at level info instead of debug.
+	AccessLog bool
+	// OpenMetrics makes /metrics require no token. [Server.Metrics] is a handler for an address of its own.
+	OpenMetrics bool
 	// Reload is the interval between checks for new models; 0 means two seconds.
 	Reload time.Duration
 }
@@ -87,8 +95,10 @@ type Server struct {
 	votes    *votelog.Log // or nil
 	queue    *queue       // or nil
 	metrics  *metrics
+	access   *access
 	handler  http.Handler
 	slots    chan struct{} // a semaphore of the requests in progress
+	stats    sync.Map      // {model, version} → *inferStats
 	held     atomic.Int64  // bytes of request and response bodies in memory
 	draining atomic.Bool
 }
@@ -98,11 +108,15 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	a, err := newAccess(o.Token, o.Proxies)
+	if err != nil {
+		return nil, err
+	}
 	r, err := newRegistry(o.Path, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, registry: r, slots: make(chan struct{}, o.Limits.Concurrency)}
+	s := &Server{options: o, registry: r, access: a, slots: make(chan struct{}, o.Limits.Concurrency)}
 	if o.Votes != "" {
 		if s.votes, err = votelog.Open(o.Votes, s.logVotes); err != nil {
 			return nil, err

@@ -68,7 +68,7 @@ func TestStreamErrors(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	for query, want := range map[string]string{"format=xml": "json, jsonl, csv or parquet", "format=csv&level=2": "level 2", "level=0.5&level=0.9": "a single level",
+	for query, want := range map[string]string{"format=xml": "json, jsonl, csv, parquet or arrow", "format=csv&level=2": "level 2", "level=0.5&level=0.9": "a single level",
 		"format=csv&digits=0": "digits", "format=csv&wide=maybe": "wide", "batch=0": "batch", "only=sd": "only", "names=x": "names", "max_width=3": "max_width 3",
 		"min_top=x": "min_top"} {
 		if status, _, text := ask(t, "POST", url+predictPath+"?"+query, "text/csv", "age,sex\n30,f\n"); status != 400 || !strings.Contains(text, want) {

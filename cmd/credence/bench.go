@@ -250,7 +250,7 @@ func (o *benchServe) run(cmd *cobra.Command, args []string) error {
 
 // trainDemo trains the model of credence demo and returns its folder.
 func trainDemo(ctx context.Context, scratch string) (string, error) {
-	items, err := simulation.Simulate(simulation.Spread, demoItems, demoVotes, 2)
+	items, err := simulation.Simulate(simulation.Spread, planeSizes.items, planeSizes.votes, 2)
 	if err != nil {
 		return "", err
 	}

@@ -197,6 +197,9 @@ func writeVerbs(w io.Writer, root *cobra.Command) error {
 	return e.Encode(info)
 }
 
+// oldName annotates a flag of one verb with its former name, which works for one release, with a warning.
+const oldName = "credence_old_name"
+
 // describeFlag returns the description of a flag, for programs.
 func describeFlag(f *pflag.Flag) flagInfo {
 	info, ok := flagTypes[f.Value.Type()]
@@ -213,6 +216,9 @@ func describeFlag(f *pflag.Flag) flagInfo {
 		if now == f.Name {
 			info.OldName = old
 		}
+	}
+	if old := f.Annotations[oldName]; old != nil {
+		info.OldName = old[0]
 	}
 	if f.DefValue != "false" && f.DefValue != "[]" {
 		info.Default = f.DefValue

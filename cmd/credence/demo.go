@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/calibrate"
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/printout"
 	"credence/internal/simulation"
@@ -33,23 +34,54 @@ type demoOptions struct {
 	addr      string
 }
 
-// The sizes of the demonstration: those of the paper, and enough fresh items
-// to estimate coverage to a percentage point.
-const (
-	demoItems = 1000
-	demoVotes = 2
-	demoFresh = 4000
+// demoSizes are the numbers of training items, of votes on each, and of fresh items.
+type demoSizes struct{ items, votes, fresh int }
+
+// In the plane the sizes are those of the paper, with enough fresh items to estimate coverage to a percentage point.
+// Reviews are as many as people look through.
+var (
+	planeSizes  = demoSizes{1000, 2, 4000}
+	reviewSizes = demoSizes{800, 3, 400}
 )
+
+// reviewsDesign is the design of texts that people can judge; reviewsFolder is its default folder.
+const (
+	reviewsDesign = "reviews"
+	reviewsFolder = "credence-demo-reviews"
+)
+
+// sample is data of a simulation.
+type sample interface {
+	Dataset() *dataset.Dataset
+	Truth() []float64
+	WriteFiles(folder, prefix string, truth bool) error
+}
+
+// sizes returns the sizes of the design.
+func (o *demoOptions) sizes() demoSizes {
+	if o.design == reviewsDesign {
+		return reviewSizes
+	}
+	return planeSizes
+}
+
+// draw simulates items with votes.
+func (o *demoOptions) draw(items int, seed uint64) (sample, error) {
+	if o.design == reviewsDesign {
+		return simulation.SimulateReviews(items, o.sizes().votes, seed)
+	}
+	return simulation.Simulate(simulation.Design(o.design), items, o.sizes().votes, seed)
+}
 
 func newDemo() *cobra.Command {
 	o := demoOptions{}
 	cmd := newVerb("demo", "Train on simulated votes and compare intervals with the truth", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
-	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")
+	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread, paper or reviews; with --serve it is reviews unless another is named")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace an earlier demonstration")
-	f.BoolVar(&o.serve, "serve", false, "serve a page to browse the fresh items and vote on them; an existing demonstration is not trained again")
+	f.BoolVar(&o.serve, "serve", false, "serve a page to browse the fresh items and vote on them, by default reviews; an existing demonstration is not trained again")
 	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, do not open a browser")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if it is in use")
 	return cmd
@@ -66,6 +98,14 @@ func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !serve.Loopback(o.addr) {
 		return withHint(usagef("--addr %s is reachable from other machines", o.addr), "use credence serve, which requires a token for them")
 	}
+	if !cmd.Flags().Changed("design") && !cmd.Flags().Changed("out") {
+		o.out = reviewsFolder
+	}
+	if !cmd.Flags().Changed("design") {
+		o.design = reviewsDesign
+	} else if o.exists() && !o.overwrite && !o.isDesign() {
+		return withHint(fmt.Errorf("%s has a demonstration of another design than %q", o.out, o.design), "choose another folder with --out, or give --overwrite")
+	}
 	if o.overwrite || !o.exists() {
 		if err := o.train(cmd); err != nil {
 			return err
@@ -75,8 +115,7 @@ func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 }
 
 func (o *demoOptions) train(cmd *cobra.Command) error {
-	design := simulation.Design(o.design)
-	if err := oneOf("design", o.design, string(simulation.Paper), string(simulation.Spread)); err != nil {
+	if err := oneOf("design", o.design, string(simulation.Paper), string(simulation.Spread), reviewsDesign); err != nil {
 		return err
 	}
 	folder, mode := run.Folder(o.out), run.New
@@ -94,11 +133,12 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	// The two samples have different seeds, so that no item is in both.
-	items, err := simulation.Simulate(design, demoItems, demoVotes, 2*o.seed)
+	n := o.sizes()
+	items, err := o.draw(n.items, 2*o.seed)
 	if err != nil {
 		return err
 	}
-	fresh, err := simulation.Simulate(design, demoFresh, demoVotes, 2*o.seed+1)
+	fresh, err := o.draw(n.fresh, 2*o.seed+1)
 	if err != nil {
 		return err
 	}
@@ -109,7 +149,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "credence: %d items with %d votes each, design %q, seed %d; training five networks\n",
-		demoItems, demoVotes, o.design, o.seed)
+		n.items, n.votes, o.design, o.seed)
 
 	start := time.Now()
 	fit, err := train.Fit(ctx, items.Dataset(), train.Options{Seed: o.seed, Version: buildVersion()})
@@ -142,17 +182,17 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err := folder.WriteReport(page); err != nil {
 		return err
 	}
-	o.print(cmd.OutOrStdout(), result, m.Calibration, took)
+	o.print(cmd.OutOrStdout(), result, m.Calibration, m.Classes[0], took)
 	return nil
 }
 
-func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *calibrate.Calibration, took time.Duration) {
+func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *calibrate.Calibration, class string, took time.Duration) {
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
 	t := printout.NewTable()
 	t.Add("level", "coverage", "mean width")
 	for _, x := range r.Coverage {
-		if x.Class == "0" {
+		if x.Class == class {
 			t.Add(printout.Percent(x.Level), fmt.Sprintf("%.1f%% ± %.1f", 100*float64(x.Empirical), 100*float64(x.SE)),
 				fmt.Sprintf("%.3f", float64(x.Width)))
 		}
@@ -168,7 +208,7 @@ The predicted class is the one most voted for in %.1f%% of the items. The loss i
 
 %s holds the data, the model, the scores (metrics.json) and the
 report: open %s
-`, c.Scale, demoItems*demoVotes, c.Resolution, 100*float64(r.Accuracy.Value),
+`, c.Scale, o.sizes().items*o.sizes().votes, c.Resolution, 100*float64(r.Accuracy.Value),
 		float64(r.NLL.Value), float64(r.LogisticDMNLL.Value), o.out, filepath.Join(o.out, run.ReportFile))
 	// The output keeps write errors, which are reported at the end.
 	_, _ = out.Write(w.Bytes())
@@ -186,6 +226,12 @@ const (
 func (o *demoOptions) exists() bool {
 	folder := run.Folder(o.out)
 	return folder.Has(run.ModelFile) && folder.Has(demoFreshItems) && folder.Has(demoFreshVotes)
+}
+
+// isDesign reports whether the folder's demonstration is of the design: reviews, or items in the plane.
+func (o *demoOptions) isDesign() bool {
+	text, err := os.ReadFile(run.Folder(o.out).Path(demoFreshItems))
+	return err == nil && bytes.HasPrefix(text, []byte("item,review\n")) == (o.design == reviewsDesign)
 }
 
 // archiveVotes renames the file of votes on the items of an earlier demonstration: new items may have

@@ -127,3 +127,83 @@ func numberColumns(in table.Table) []table.ParquetColumn {
 	}
 	return columns
 }
+
+// TestSystemdSecurity: systemd rates the exposure of the unit below 3, of 10.
+func TestSystemdSecurity(t *testing.T) {
+	exe, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("no systemd-analyze")
+	}
+	out, err := exec.Command(exe, "security", "--offline=true", "--threshold=30", "--no-pager", "../../deploy/credence.service").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("Overall exposure level")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	unit, err := os.ReadFile("../../deploy/credence.service")
+	if err != nil || !bytes.Contains(unit, []byte("\nSystemCallFilter=@system-service\n")) {
+		t.Errorf("no filter of system calls: %v", err)
+	}
+}
+
+// TestDockerIgnore: the image leaves out history, data and secrets, and has every file that the build needs.
+func TestDockerIgnore(t *testing.T) {
+	text, err := os.ReadFile("../../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := func(path string) bool {
+		for _, pattern := range strings.Fields(regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(string(text), "")) {
+			pattern, deep := strings.CutPrefix(pattern, "**/")
+			parts := strings.Split(path, "/")
+			for n := range parts {
+				from := 0
+				if deep {
+					from = n
+				}
+				if ok, _ := filepath.Match(pattern, strings.Join(parts[from:n+1], "/")); ok {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, path := range []string{".git/config", "runs/first/model.credence", "token", "votes.csv", "server.key", "serve/serve_test.go", "e2e/go.mod"} {
+		if !ignored(path) {
+			t.Errorf("%s would go into the image's build", path)
+		}
+	}
+	cmd := exec.Command("go", "list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .SFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, ".")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := strings.Fields(string(out))
+	if len(files) < 100 {
+		t.Fatalf("%d files", len(files))
+	}
+	for _, file := range append(files, root+"/go.mod", root+"/go.sum") {
+		if path := strings.TrimPrefix(file, root+"/"); ignored(path) {
+			t.Errorf("the build needs %s, which is left out", path)
+		}
+	}
+	docker, err := os.ReadFile("../../deploy/Dockerfile")
+	if err != nil || !bytes.Contains(docker, []byte(`HEALTHCHECK`)) || !bytes.Contains(docker, []byte("/empty /tmp")) {
+		t.Errorf("the image has no health command or no temporary folder: %v", err)
+	}
+}
+
+// TestKubernetesServe: the server of the manifest has its metrics where Prometheus is sent, and a writable /tmp.
+func TestKubernetesServe(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/kubernetes/credence.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`prometheus.io/port: "9090"`, `"--metrics-addr", "0.0.0.0:9090"`, "containerPort: 9090", "mountPath: /tmp", "kind: PodDisruptionBudget", "kind: NetworkPolicy"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("the manifest has no %s", want)
+		}
+	}
+}

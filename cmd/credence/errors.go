@@ -124,20 +124,36 @@ func withHintOn(err error, hints ...hint) error {
 // reportError prints err and its hint, and returns the exit code. The default hint of
 // a usage error is the help of cmd.
 func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
-	code, usage := exitError, ""
+	code := exitError
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage
-		usage = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
 	}
-	hint := cmp.Or(adviceOn(err, cmd.Flags()), nearFile(err), usage)
-	if h, ok := errors.AsType[*hintedError](err); ok {
-		hint = h.hint
+	if _, ok := errors.AsType[*loggedError](err); ok {
+		return code
 	}
+	hint := hintOn(cmd, err)
 	fmt.Fprintf(stderr, "credence: error: %s\n", printout.Plain(err.Error()))
 	if hint != "" {
 		fmt.Fprintf(stderr, "credence: hint: %s\n", hint)
 	}
 	return code
+}
+
+// loggedError is an error that the verb has written to its log.
+type loggedError struct{ error }
+
+func (e *loggedError) Unwrap() error { return e.error }
+
+// hintOn returns the hint about an error of a verb, or "".
+func hintOn(cmd *cobra.Command, err error) string {
+	if h, ok := errors.AsType[*hintedError](err); ok {
+		return h.hint
+	}
+	usage := ""
+	if _, ok := errors.AsType[*usageError](err); ok {
+		usage = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
+	}
+	return cmp.Or(adviceOn(err, cmd.Flags()), nearFile(err), usage)
 }
 
 // nearFile returns the hint about a file that does not exist: a file of the same folder

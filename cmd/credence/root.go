@@ -48,7 +48,7 @@ func newRoot() *cobra.Command {
 		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters()}},
 		{"Use", []*cobra.Command{newPredict(), newNext(), newMixture()}},
 		{"Operate", []*cobra.Command{
-			newServe(),
+			newServe(), newHealth(),
 			newGroup("bench", "Measure the speed of this machine",
 				newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain()),
 			newVersion(),

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +31,8 @@ type serveOptions struct {
 	tlsCert, tlsKey   string
 	insecure          bool
 	logForm, logLevel string
+	metricsAddr       string
+	oldVotes          string           // of --votes, the former name of --vote-log
 	anyPort           bool             // use another port if that of addr is in use
 	started           func(url string) // called when the server listens, or nil
 }
@@ -60,10 +65,15 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of the TLS key, PEM")
 	f.StringSliceVar(&o.Hosts, "host", nil, "host `names` under which the server accepts requests; may be repeated")
 	f.StringVar(&o.BasePath, "base-path", "", "`path` prefix of all routes, such as /credence")
-	f.StringVar(&o.Votes, "votes", "", "`file` to append posted votes to; without it they are rejected")
+	f.StringVar(&o.Votes, "vote-log", "", "`file` to append posted votes to; without it they are rejected")
+	f.StringVar(&o.oldVotes, "votes", "", "`file`: former name of --vote-log")
+	_ = f.MarkHidden("votes")
+	_ = f.SetAnnotation("vote-log", oldName, []string{"votes"})
 	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to browse and vote on; repeat to join features by item")
 	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of earlier votes on the items; may be repeated")
 	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
+	f.StringVar(&o.Queue.Instructions, "instructions", "", "`file` with instructions for raters, Markdown")
+	f.IntVar(&o.Queue.PerItem, "votes-per-item", 0, "`number` of raters to assign to each item; by default every rater gets all items")
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals if a request has none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
@@ -76,10 +86,14 @@ func newServe() *cobra.Command {
 		}
 	}
 	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "maximum `time` of a request (default 1m0s)")
+	f.StringSliceVar(&o.Proxies, "trusted-proxy", nil, "`addresses`, networks or \"unix\" of reverse proxies whose forwarding headers are believed")
+	f.StringVar(&o.metricsAddr, "metrics-addr", "", "`address` for /metrics alone, without a token: host:port or unix:PATH")
+	f.BoolVar(&o.OpenMetrics, "metrics-open", false, "/metrics requires no token")
 	f.StringVar(&o.logForm, "log", "text", "`format` of the log on standard error: text or json")
-	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
+	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug, info, warn or error")
+	f.BoolVar(&o.AccessLog, "access-log", false, "log every request: client, route, status, bytes, milliseconds")
 	declareThreads(f, 0)
-	notZero(f, "max-width", "min-top")
+	notZero(f, "max-width", "min-top", "votes-per-item")
 	return cmd
 }
 
@@ -107,6 +121,7 @@ func (o *serveOptions) limits() []limitFlag {
 		{"max-answer", "maximum `bytes` of a response", &l.Response},
 		{"max-memory", "maximum `bytes` of all concurrent requests and responses", &l.Memory},
 		{"max-requests", "maximum number of concurrent `requests`", &l.Concurrency},
+		{"max-client-requests", "maximum number of concurrent `requests` of one client", &l.PerClient},
 	}
 }
 
@@ -120,6 +135,10 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("max-memory") {
 		o.Limits.Memory = 0 // selects the default, which grows with the largest body
 	}
+	if !cmd.Flags().Changed("max-client-requests") {
+		o.Limits.PerClient = 0 // selects the default, which depends on --max-requests
+	}
+	_, _, noMetricsPort := net.SplitHostPort(o.metricsAddr)
 	_, _, noPort := net.SplitHostPort(o.addr)
 	err := cmp.Or(
 		expect(noPort == nil || strings.HasPrefix(o.addr, "unix:"),
@@ -131,6 +150,16 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key require each other"),
 		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier requires --items"),
 		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by requires --items"),
+		expect(len(o.Queue.Items) > 0 || o.Queue.Instructions == "", "--instructions requires --items"),
+		expect(len(o.Queue.Items) > 0 || o.Queue.PerItem == 0, "--votes-per-item requires --items"),
+		expect(o.Queue.PerItem >= 0, "--votes-per-item %d: expected at least 1", o.Queue.PerItem),
+		expect(o.oldVotes == "" || o.Votes == "" || !cmd.Flags().Changed("vote-log"), "--votes is the former name of --vote-log: expected one of them"),
+		expect(o.metricsAddr == "" || noMetricsPort == nil || strings.HasPrefix(o.metricsAddr, "unix:"),
+			"--metrics-addr %q: expected host:port, such as 127.0.0.1:9090, or unix:PATH", o.metricsAddr),
+		expect(o.metricsAddr == "" || o.metricsAddr != o.addr, "--metrics-addr %s is the address of the server: use --metrics-open", o.metricsAddr),
+		expect(o.Limits.PerClient == 0 || o.Limits.PerClient <= o.Limits.Concurrency,
+			"--max-client-requests %d: expected at most %d, the requests of all clients (--max-requests)", o.Limits.PerClient, o.Limits.Concurrency),
+		expect(!o.OpenMetrics || o.tokenFile != "", "--metrics-open requires --token-file: without a token everything is open"),
 		oneOf("log", o.logForm, "text", "json"),
 		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
 			"--base-path %q: expected a path that begins with /", o.BasePath))
@@ -143,10 +172,35 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 
 func (o *serveOptions) run(cmd *cobra.Command, args []string) error {
 	o.Path = args[0]
-	if err := o.check(cmd); err != nil {
-		return err
+	err := o.check(cmd)
+	if err == nil {
+		err = o.serve(cmd)
 	}
-	return o.serve(cmd)
+	if err != nil && o.logForm == "json" {
+		// The log has nothing but JSON, for the programs that read it.
+		slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil)).Error("credence serve failed", "error", err.Error(), "hint", hintOn(cmd, err))
+		return &loggedError{err}
+	}
+	return err
+}
+
+// metrics serves /metrics on its own address until ctx is done.
+func (o *serveOptions) metrics(ctx context.Context, s *serve.Server, log *slog.Logger) error {
+	if o.metricsAddr == "" {
+		return nil
+	}
+	l, err := serve.Listen(o.metricsAddr)
+	if err != nil {
+		return fmt.Errorf("--metrics-addr: %w", err)
+	}
+	hs := &http.Server{Handler: s.Metrics(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, WriteTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { hs.Close() })
+	go func() {
+		if err := hs.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving metrics failed", "error", err)
+		}
+	}()
+	return nil
 }
 
 // serve serves until the program is stopped.
@@ -155,9 +209,24 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	secure, err := o.secrets()
+	if o.oldVotes != "" {
+		o.Votes = o.oldVotes
+		if o.logForm == "json" {
+			log.Warn("--votes is deprecated: use --vote-log")
+		} else {
+			fmt.Fprintln(cmd.ErrOrStderr(), "credence: warning: --votes is deprecated: use --vote-log")
+		}
+	}
+	token, pair, err := o.secrets()
 	if err != nil {
 		return err
+	}
+	o.Token = token
+	var secure *tls.Config
+	var certificate atomic.Pointer[tls.Certificate]
+	if certificate.Store(pair); pair != nil {
+		secure = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.Load(), nil }}
 	}
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(serverGC))
@@ -177,9 +246,30 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	go reloadOnHangup(ctx, s, log)
+	if err := o.metrics(ctx, s, log); err != nil {
+		return errors.Join(err, l.Close(), s.Close())
+	}
+	go onHangup(ctx, func() {
+		token, pair, err := o.secrets()
+		if err == nil {
+			err = s.SetToken(token)
+		}
+		if err != nil {
+			log.Error("reading the token and the certificate again failed: those before remain", "error", err)
+		} else {
+			certificate.Store(pair)
+			log.Info("token and certificate read again")
+		}
+		if err := s.Reload(); err != nil {
+			log.Error("checking for new models failed", "error", err)
+		}
+	})
 	names := s.Models()
-	fmt.Fprintf(cmd.ErrOrStderr(), "serving %s (%s) at %s\n", words.Plural(len(names), "model"), words.Few(names), o.url(l, secure != nil))
+	if o.logForm == "json" {
+		log.Info("serving", "models", len(names), "names", words.Few(names), "url", o.url(l, secure != nil))
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "serving %s (%s) at %s\n", words.Plural(len(names), "model"), words.Few(names), o.url(l, secure != nil))
+	}
 	if o.started != nil {
 		o.started(o.url(l, secure != nil))
 	}
@@ -187,25 +277,29 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	return errors.Join(err, s.Close())
 }
 
-// secrets reads the token and the certificate.
-func (o *serveOptions) secrets() (*tls.Config, error) {
+// secrets reads the token and the certificate, "" and nil if there are none.
+func (o *serveOptions) secrets() (token string, pair *tls.Certificate, err error) {
 	if o.tokenFile != "" {
 		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("reading the token: %w", err)
+			return "", nil, fmt.Errorf("reading the token: %w", err)
 		}
-		if o.Token = strings.TrimSpace(string(text)); len(o.Token) < 8 {
-			return nil, fmt.Errorf("%s: the token has %d characters, expected at least 8", o.tokenFile, len(o.Token))
+		token = strings.TrimSpace(string(text))
+		if len(token) < 8 {
+			return "", nil, fmt.Errorf("%s: the token has %d characters, expected at least 8", o.tokenFile, len(token))
+		}
+		if strings.ContainsAny(token, "\r\n") {
+			return "", nil, fmt.Errorf("%s: expected a token on one line, found several lines", o.tokenFile)
 		}
 	}
 	if o.tlsCert == "" {
-		return nil, nil
+		return token, nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
+	p, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s and %s: %w", o.tlsCert, o.tlsKey, err)
+		return "", nil, fmt.Errorf("reading %s and %s: %w", o.tlsCert, o.tlsKey, err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+	return token, &p, nil
 }
 
 // logger returns the log, on standard error.
@@ -233,8 +327,8 @@ func (o *serveOptions) url(l net.Listener, secure bool) string {
 	return scheme + "://" + l.Addr().String() + o.BasePath
 }
 
-// reloadOnHangup reloads the models when the process receives SIGHUP.
-func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
+// onHangup calls f whenever the process receives SIGHUP, until ctx is done.
+func onHangup(ctx context.Context, f func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	defer signal.Stop(c)
@@ -243,9 +337,7 @@ func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-c:
-			if err := s.Reload(); err != nil {
-				log.Error("checking for new models failed", "error", err)
-			}
+			f()
 		}
 	}
 }

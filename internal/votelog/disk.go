@@ -259,7 +259,7 @@ func read(path string, file io.Reader) (votes []Vote, whole int64, torn bool, er
 		whole += int64(len(text))
 		if line == 1 {
 			if string(text) != header {
-				return nil, 0, false, fmt.Errorf("%s: line 1: expected %q, found %q: not a vote file of credence serve",
+				return nil, 0, false, fmt.Errorf("%s: line 1: expected %q, found %q: not a vote file of credence serve, which reads other votes with --earlier",
 					path, strings.TrimSpace(header), bytes.TrimSpace(text))
 			}
 			continue

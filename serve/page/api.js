@@ -68,7 +68,7 @@ function askToken() {
             resolve();
             return;
           }
-          wrong.textContent = r.status === 403 ? "Wrong token." : "The server responded with status " + r.status + ".";
+          wrong.textContent = r.status === 403 ? "Wrong token." : r.status === 429 ? `Too many wrong tokens: try again in ${r.headers.get("Retry-After")} seconds.` : "The server responded with status " + r.status + ".";
         } catch {
           wrong.textContent = "The server cannot be reached.";
         }

@@ -16,12 +16,19 @@ const root = document.documentElement;
 
 let view = {};
 let turn = 0;
+let place = { at: "", query: new URLSearchParams() };
 
 // route shows the view that the address names.
 async function route() {
   const [name, query] = location.hash.slice(1).split("?");
   if (name === "main") return;
   const at = views[name] ? name : "overview";
+  const now = new URLSearchParams(query);
+  if (at === place.at && view.moved?.(place.query, now)) {
+    place = { at, query: now };
+    return;
+  }
+  place = { at, query: now };
   const mine = ++turn;
   view.end?.();
   view = {};
@@ -38,7 +45,7 @@ async function route() {
     if (at === "items" && !state.hasItems) {
       show(main, h("h1", {}, "Items"), h("p", {}, "This server has no items. Start it with ", h("code", {}, "credence serve RUN --items items.csv"), "."));
     } else {
-      const shown = (await views[at](main, new URLSearchParams(query))) ?? {};
+      const shown = (await views[at](main, now)) ?? {};
       if (mine !== turn) shown.end?.();
       else view = shown;
     }
@@ -81,6 +88,19 @@ who.addEventListener("click", () => {
   else location.hash = "#queue";
 });
 
+const out = document.getElementById("sign-out");
+out.addEventListener("click", async () => {
+  try {
+    await fetch(new URL("page/session", document.baseURI), { method: "DELETE" });
+  } catch {
+    notice("The server cannot be reached: you are still signed in.", "bad");
+    return;
+  }
+  setRater("");
+  location.hash = "";
+  location.reload();
+});
+
 // watch asks now and then whether others have voted.
 async function watch() {
   if (document.visibilityState === "visible" && state.hasItems && view.refresh && !document.querySelector("dialog[open]")) {
@@ -100,6 +120,7 @@ async function begin() {
     const o = await get("overview");
     Object.assign(state, { classes: o.classes, takesVotes: o.takes_votes, hasItems: o.has_items, model: o.model });
     show(document.getElementById("model"), o.model);
+    out.hidden = !o.token;
     document.querySelector('nav a[href="#raters"]').hidden = !o.raters;
   } catch (e) {
     failed(e);

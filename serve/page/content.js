@@ -1,5 +1,6 @@
 // The content of an item: its texts, images, volumes and numbers.
 
+import { get } from "./api.js";
 import { h, show, number } from "./dom.js";
 
 // content shows the features of an item.
@@ -58,6 +59,41 @@ function volume(item, f) {
       go(Math.floor(n / 2));
       return h("div", { class: "slice" }, img, slider, at);
     })));
+}
+
+// marked shows the texts of an item with the words that moved the prediction of a class most.
+export async function marked(item, cls) {
+  const found = await get("item/words", { id: item.item, class: cls });
+  const texts = found.texts.filter((t) => t.words.length > 0);
+  if (texts.length === 0) return h("p", { class: "muted" }, "No single word moved the prediction by more than half a percentage point.");
+  return [h("h3", {}, "Words that moved the prediction most"),
+    texts.map((t) => {
+      const f = item.features.find((x) => x.part === t.part);
+      return h("div", { class: "text", dir: "auto", tabindex: "0", role: "region", "aria-label": `${f.name}, words marked` }, highlight(f.text, t.words));
+    }),
+    h("p", { class: "muted" }, h("mark", { class: "up" }, "for"), " and ", h("mark", { class: "down" }, "against"), " ", h("bdi", {}, found.class),
+      ": ", texts.flatMap((t) => t.words).slice(0, 5).flatMap((w, i) => [i ? ", " : "", h("bdi", {}, w.word), ` ${w.effect > 0 ? "+" : "−"}${number(Math.abs(w.effect))}`]),
+      ". The change of the mean probability when the word is left out.")];
+}
+
+// highlight marks whole words of a text.
+function highlight(text, words) {
+  const effects = new Map(words.map((w) => [w.word, w.effect]));
+  const quoted = words.map((w) => w.word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).sort((a, b) => b.length - a.length);
+  const dense = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}";
+  const spaced = quoted.filter((w) => !new RegExp(`[${dense}]`, "u").test(w));
+  const others = quoted.filter((w) => !spaced.includes(w));
+  const alternatives = [...(spaced.length ? [`(?<![\\p{L}\\p{M}\\p{Nd}])(?:${spaced.join("|")})(?![\\p{L}\\p{M}\\p{Nd}])`] : []), ...others];
+  const out = [];
+  let at = 0;
+  for (const m of text.matchAll(new RegExp(alternatives.join("|"), "giu"))) {
+    const e = effects.get(m[0].toLowerCase());
+    if (e === undefined) continue;
+    out.push(text.slice(at, m.index), h("mark", { class: e > 0 ? "up" : "down", title: `${e > 0 ? "+" : "−"}${number(Math.abs(e))}` }, m[0]));
+    at = m.index + m[0].length;
+  }
+  out.push(text.slice(at));
+  return out;
 }
 
 // votes lists the number of votes for each class, or reports that they are hidden.

@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { h, show, later, number, percent } from "./dom.js";
 import { density, table, of } from "./density.js";
-import { content, votes } from "./content.js";
+import { content, votes, marked } from "./content.js";
 import { rater, say, onSent } from "./votes.js";
 import { state } from "./state.js";
 
@@ -25,6 +25,7 @@ export async function openItem(id, { onClose, onVote }) {
   const view = new ItemView(id, body);
   stop = onSent((vote) => {
     if (vote.item !== id) return;
+    if (vote.label) view.class = vote.label;
     view.load();
     onVote?.();
   });
@@ -52,16 +53,22 @@ class ItemView {
     }
     this.item = item;
     this.figure = h("div", { class: "dist" });
+    this.words = h("div", { class: "moved" });
     const classes = state.classes;
     show(this.body,
       h("div", { class: "columns" },
-        h("div", {}, content(item)),
+        h("div", {}, content(item), this.words),
         h("div", {},
           item.error ? h("p", { class: "bad" }, "No prediction: " + item.error) : this.figure,
           h("h3", {}, "Votes so far"), votes(item, classes),
           this.vote(),
           item.now && this.whatIfForm(classes))));
     if (item.now) this.draw(item.now, item.before);
+    if (item.now && item.features.some((f) => f.kind === "text")) {
+      try {
+        show(this.words, await marked(item, item.now.of));
+      } catch { /* the text itself is shown */ }
+    }
   }
 
   draw(dist, before, beforeLabel = "before your vote") {
@@ -80,11 +87,12 @@ class ItemView {
   vote() {
     if (!state.takesVotes || this.item.error) return null;
     const me = rater();
-    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "#queue" }, "queue"), " and enter your name.");
+    if (!me) return h("p", { class: "muted" }, "To vote, go to the ", h("a", { href: "./#queue" }, "queue"), " and enter your name.");
     const own = this.item.own;
-    const said = own ? (own.cannot_tell ? "You voted: cannot tell." : ["You voted: ", h("bdi", {}, own.label), "."]) : "Your vote:";
-    return h("div", { class: "own" }, h("p", {}, said),
-      h("div", { class: "choices" }, own
+    const before = own?.earlier ? "You voted earlier: " : "You voted: ";
+    const label = own ? (own.cannot_tell ? before + "cannot tell." : [before, h("bdi", {}, own.label), own.earlier ? ". A vote here replaces it:" : "."]) : "Your vote:";
+    return h("div", { class: "own" }, h("p", {}, label),
+      h("div", { class: "choices" }, own && !own.earlier
         ? h("button", { type: "button", onclick: () => say(this.id, me, { undo: true }) }, "Withdraw")
         : [state.classes.map((c) => h("button", { type: "button", onclick: () => say(this.id, me, { label: c }) }, h("bdi", {}, c))),
           h("button", { type: "button", class: "plain", onclick: () => say(this.id, me, { cannot_tell: true }) }, "Cannot tell")]));

@@ -41,6 +41,8 @@ class Items {
     this.legend = h("ul", { class: "legend" });
     this.list = h("div", { class: "table" });
     this.soon = later(() => this.apply(), 30);
+    this.found = null; // the items that contain what was searched for
+    this.searchSoon = later(() => this.search(), 150);
   }
 
   async start() {
@@ -66,6 +68,20 @@ class Items {
     this.apply();
   }
 
+  // search asks the server which items contain a string, in their ids or texts.
+  async search() {
+    const f = this.filter, text = f.contains;
+    if (text === "") {
+      this.found = null;
+    } else {
+      const { items } = await get("items/search", { contains: text });
+      if (text !== f.contains) return; // another search has begun
+      this.found = new Set(items);
+    }
+    f.shown = pageSize;
+    this.apply();
+  }
+
   filters() {
     const d = this.data, f = this.filter;
     const change = (set) => (event) => {
@@ -84,7 +100,7 @@ class Items {
       return h("fieldset", { class: "range", title: r.title }, h("legend", {}, r.label), end(0), h("span", { "aria-hidden": "true" }, "to"), end(1));
     };
     return h("form", { class: "filters", "aria-label": "Filters", onsubmit: (e) => e.preventDefault() },
-      h("label", {}, "Item contains", h("input", { type: "search", id: "contains", value: f.contains, oninput: change((t) => { f.contains = t.value.toLowerCase(); }) })),
+      h("label", {}, "Item or text contains", h("input", { type: "search", id: "contains", value: f.contains, maxlength: 200, oninput: (event) => { f.contains = event.target.value.trim(); this.searchSoon(); } })),
       d.classes.length > 2 && select("class", "Probability of", d.class, d.classes.map((c) => [c, c]), (v) => { f.class = v; this.refresh(); }),
       select("predicted", "Predicted class", f.predicted, [["", "any"], ...d.classes.map((c) => [c, c])], (v) => { f.predicted = v; }),
       select("agreement", "Votes so far", f.agreement, [["", "any"], ...groups.map((g, i) => [String(i), g.label(d.class)])], (v) => { f.agreement = v; }),
@@ -97,6 +113,7 @@ class Items {
     const f = this.filter;
     Object.assign(f, { agreement: "", predicted: "", contains: "", facets: {}, shown: pageSize });
     for (const r of ranges) f[r.name] = [0, 1];
+    this.found = null;
     const fresh = this.filters();
     this.controls.replaceWith(fresh);
     this.controls = fresh;
@@ -127,7 +144,7 @@ class Items {
     }
     if (f.agreement !== "") tests.push((i) => d.agreement[i] === Number(f.agreement));
     for (const [k, v] of Object.entries(f.facets)) if (v !== "") tests.push((i) => d.facets[k].codes[i] === Number(v));
-    if (f.contains !== "") tests.push((i) => d.items[i].toLowerCase().includes(f.contains));
+    if (this.found) tests.push((i) => this.found.has(d.items[i]));
     const list = [];
     for (let i = 0; i < d.items.length; i++) if (tests.every((t) => t(i))) list.push(i);
     return list;
@@ -177,20 +194,45 @@ class Items {
       list.length > f.shown && h("p", {}, h("button", { type: "button", onclick: () => { f.shown += pageSize; this.apply(); } }, `Show ${Math.min(pageSize, list.length - f.shown)} more`)));
   }
 
+  // open shows an item. The address names it, as an entry of its own in the history, so that the browser's Back
+  // returns to the list as it was.
   open(id) {
     const q = new URLSearchParams(location.hash.split("?")[1] ?? "");
-    q.set("item", id);
-    history.replaceState(null, "", "#items?" + q);
+    if (q.get("item") !== id) {
+      q.set("item", id);
+      history.pushState({ opened: true }, "", "#items?" + q);
+    }
+    this.shownItem = id;
     openItem(id, {
       onClose: () => {
+        if (this.shownItem === id) this.shownItem = null;
         const [view, query] = location.hash.split("?");
         const rest = new URLSearchParams(query ?? "");
         if (view !== "#items" || rest.get("item") !== id) return; // the reader has gone elsewhere
+        if (history.state?.opened) {
+          history.back();
+          return;
+        }
         rest.delete("item");
         history.replaceState(null, "", "#items" + (rest.size ? "?" + rest : ""));
       },
       onVote: () => this.refresh(),
     });
+  }
+
+  // moved follows the address from the list to an item or back, and reports whether nothing else has changed.
+  moved(before, query) {
+    const rest = (q) => { const r = new URLSearchParams(q); r.delete("item"); return r.toString(); };
+    if (rest(before) !== rest(query)) return false;
+    const id = query.get("item");
+    if (id === this.shownItem) return true;
+    this.shownItem = null;
+    for (const d of document.querySelectorAll("dialog.wide")) {
+      d.close();
+      d.remove(); // its close event comes later
+    }
+    if (id) this.open(id);
+    return true;
   }
 }
 
@@ -198,5 +240,5 @@ export async function items(main, query) {
   const view = new Items(main, query);
   await view.start();
   if (query.get("item")) view.open(query.get("item"));
-  return { refresh: () => view.refresh() };
+  return { refresh: () => view.refresh(), moved: (before, now) => view.moved(before, now) };
 }

@@ -27,7 +27,7 @@ export async function overview(main) {
 function attention(o) {
   if (!o.has_items) {
     return h("section", {}, h("h2", {}, "Items"), h("p", {}, "This server has no items. Start it with ",
-      h("code", {}, "credence serve RUN --items items.csv --votes new-votes.csv"), " to see predictions and to vote."));
+      h("code", {}, "credence serve RUN --items items.csv --vote-log new-votes.csv"), " to see predictions and to vote."));
   }
   if (!o.queue) return null;
   const p = o.queue.progress;

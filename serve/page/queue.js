@@ -3,10 +3,12 @@
 
 import { get, post } from "./api.js";
 import { h, show, count, plural, number, percent, notice } from "./dom.js";
-import { content, votes } from "./content.js";
+import { content, votes, marked } from "./content.js";
 import { density, of } from "./density.js";
 import { rater, setRater, suggested, say, onSent, waiting } from "./votes.js";
 import { state } from "./state.js";
+import { assign } from "./keys.js";
+import { markdown } from "./markdown.js";
 
 const ahead = 3; // items that are loaded in advance
 
@@ -17,6 +19,7 @@ class Queue {
     this.list = [];
     this.front = null; // an item that comes before all others, after undo
     this.current = null;
+    this.shortcuts = assign(state.classes);
     this.progress = h("div", { class: "progress" });
     this.card = h("section", { class: "card ask", "aria-label": "Item to vote on", "aria-live": "polite" });
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your vote" });
@@ -32,10 +35,11 @@ class Queue {
 
   async start() {
     if (!rater()) {
-      this.askName();
+      await this.askName();
       return;
     }
-    show(this.main, h("h1", {}, "Queue"), this.progress,
+    const how = await instructions();
+    show(this.main, h("h1", {}, "Queue"), this.progress, how && h("details", { class: "card how" }, h("summary", {}, "Instructions"), markdown(how)),
       h("div", { class: "columns queue" }, h("div", {}, this.card, this.choices), this.last),
       h("p", { class: "muted export" }, "Votes of all raters: ", h("a", { href: "api/v1/votes/export?format=csv", download: "votes.csv" }, "CSV"), " for ",
         h("code", {}, "credence train --votes"), ", or ", h("a", { href: "api/v1/votes/export?format=labelstudio", download: "votes-labelstudio.json" }, "Label Studio JSON"), "."));
@@ -55,24 +59,38 @@ class Queue {
   }
 
   // askName asks under which name votes are cast; one is offered.
-  askName() {
-    const input = h("input", { id: "rater", value: suggested(), maxlength: 64, required: true, autocomplete: "nickname", spellcheck: "false" });
-    const wrong = h("p", { class: "bad", role: "alert" });
+  async askName() {
+    const [known, how] = await Promise.all([get("queue/raters"), instructions()]);
+    const input = h("input", { id: "rater", list: "raters", value: suggested(), maxlength: 64, required: true, autocomplete: "nickname", spellcheck: "false", oninput: () => { asked = ""; show(wrong); } });
+    const wrong = h("div", { class: "same", role: "alert" });
+    let asked = ""; // a name that resembles a known one, and that the rater was asked about
+    const begin = (name) => {
+      setRater(name);
+      dispatchEvent(new Event("hashchange"));
+    };
     show(this.main, h("h1", {}, "Queue"),
       h("form", { class: "card name", onsubmit: async (event) => {
         event.preventDefault();
         const text = input.value.trim();
         if (!text || /[\u0000-\u001f\u007f]/.test(text)) {
-          wrong.textContent = "Please enter a name without control characters.";
+          show(wrong, h("p", { class: "bad" }, "Please enter a name without control characters."));
           return;
         }
-        setRater(text);
-        dispatchEvent(new Event("hashchange"));
+        const { like } = await get("queue/raters", { name: text });
+        if (like && asked !== text) {
+          asked = text;
+          show(wrong, h("p", {}, "There are votes of ", h("b", {}, h("bdi", {}, like)), ". Is that you? Votes under another name count as those of another person."),
+            h("p", {}, h("button", { type: "button", id: "same", class: "strong", onclick: () => begin(like) }, "Yes, I am ", h("bdi", {}, like)), " ",
+              h("button", { type: "button", id: "different", onclick: () => begin(text) }, "No, I am ", h("bdi", {}, text))));
+          return;
+        }
+        begin(text);
       } },
       h("p", {}, "The most informative items come first. You vote under a name, so that your vote counts once and you can withdraw it."),
-      h("label", { for: "rater" }, "Your name"), input, wrong,
+      how && h("section", { class: "how", "aria-label": "Instructions" }, markdown(how)),
+      h("label", { for: "rater" }, "Your name"), input, h("datalist", { id: "raters" }, known.names.map((n) => h("option", { value: n }))), wrong,
       h("p", {}, h("button", { type: "submit", class: "strong", autofocus: true }, "Start voting"))));
-    this.main.querySelector("button").focus({ preventScroll: true });
+    this.main.querySelector("button[type=submit]").focus({ preventScroll: true });
     document.documentElement.dataset.ready = "queue";
   }
 
@@ -80,10 +98,10 @@ class Queue {
   offer() {
     const key = (text) => h("kbd", {}, text);
     show(this.choices,
-      h("div", { class: "classes" }, state.classes.map((c, i) => h("button", { type: "button", class: "class", "data-class": c, "aria-keyshortcuts": i < 9 ? String(i + 1) : null, onclick: () => this.vote({ label: c }) },
-        i < 9 ? key(String(i + 1)) : null, h("bdi", {}, c)))),
+      h("div", { class: "classes" }, state.classes.map((c, i) => h("button", { type: "button", class: "class", "data-class": c, "aria-keyshortcuts": this.shortcuts.classes[i], onclick: () => this.vote({ label: c }) },
+        this.shortcuts.classes[i] && key(this.shortcuts.classes[i]), h("bdi", {}, c)))),
       h("div", { class: "others" },
-        h("button", { type: "button", id: "cannot-tell", "aria-keyshortcuts": "0", onclick: () => this.vote({ cannot_tell: true }) }, key("0"), "Cannot tell"),
+        h("button", { type: "button", id: "cannot-tell", "aria-keyshortcuts": this.shortcuts.cannotTell, onclick: () => this.vote({ cannot_tell: true }) }, key(this.shortcuts.cannotTell), "Cannot tell"),
         h("button", { type: "button", id: "skip", "aria-keyshortcuts": "S", onclick: () => this.skip() }, key("S"), "Skip"),
         h("button", { type: "button", id: "undo", "aria-keyshortcuts": "U", onclick: () => this.undo() }, key("U"), "Undo")));
   }
@@ -92,9 +110,9 @@ class Queue {
     const t = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector("dialog[open]")) return;
     if (t instanceof Element && (t.matches("select, textarea") || t.matches("input") && t.type !== "range")) return;
-    const n = Number(event.key);
-    if (event.key >= "1" && event.key <= "9" && n <= state.classes.length) this.vote({ label: state.classes[n - 1] });
-    else if (event.key === "0") this.vote({ cannot_tell: true });
+    const voted = this.shortcuts.classes.indexOf(event.key);
+    if (voted >= 0) this.vote({ label: state.classes[voted] });
+    else if (event.key.toUpperCase() === this.shortcuts.cannotTell) this.vote({ cannot_tell: true });
     else if (event.key === "s" || event.key === "S") this.skip();
     else if (event.key === "u" || event.key === "U" || event.key === "Backspace") this.undo();
     else return;
@@ -147,7 +165,7 @@ class Queue {
     if (id === undefined) {
       this.current = null;
       this.choices.hidden = true;
-      show(this.card, h("h2", {}, "All done"), h("p", {}, "You have voted on every item. Undo withdraws your last vote."),
+      show(this.card, h("h2", {}, "All done"), h("p", {}, "No items are left for you: you have voted on them, or they have as many votes as were asked for. Undo withdraws your last vote."),
         h("button", { type: "button", onclick: () => this.undo() }, "Undo"));
       return;
     }
@@ -234,9 +252,10 @@ class Queue {
     this.refresh();
     if (vote.undo) return;
     try {
-      const item = await get("item", { id: vote.item, rater: rater(), class: vote.label && state.classes.length > 2 ? vote.label : undefined });
+      const item = await get("item", { id: vote.item, rater: rater(), class: vote.label });
       show(this.last, h("h2", {}, "Your last vote"), this.said(vote.item, vote),
         item.before ? this.change(item) : null,
+        vote.label && item.features.some((f) => f.kind === "text") ? h("div", { class: "moved" }, await marked(item, vote.label)) : null,
         h("h3", {}, "Votes so far"), votes(item, state.classes));
       document.documentElement.dataset.sent = vote.key;
     } catch {
@@ -253,10 +272,20 @@ class Queue {
   }
 }
 
+// instructions returns the text for raters, "" if there is none.
+async function instructions() {
+  try {
+    return (await get("queue/instructions")).text;
+  } catch (e) {
+    notice("The instructions cannot be shown: " + (e.status ? e.message : "no connection"), "bad");
+    return "";
+  }
+}
+
 export async function queue(main) {
   if (!state.hasItems || !state.takesVotes) {
     show(main, h("h1", {}, "Queue"), h("p", {}, "This server does not accept votes. Start it with ",
-      h("code", {}, "credence serve RUN --items items.csv --votes new-votes.csv"), "."));
+      h("code", {}, "credence serve RUN --items items.csv --vote-log new-votes.csv"), "."));
     document.documentElement.dataset.ready = "queue";
     return {};
   }

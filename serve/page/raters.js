@@ -25,7 +25,7 @@ export async function raters(main) {
         forest(rows, (x) => x.guess, "guess rate", true)),
       h("figcaption", {}, "A bias shifts the logit of the probability that a rater votes for the class; the mean over all votes is 0. Guesses are votes that are independent of the item. "
         + "Names are replaced by pseudonyms. A bias that all raters share cannot be seen.", known.length > most ? ` Shown are the ${most} of ${count(known.length)} raters who differ most.` : "")),
-    h("div", { class: "table" }, h("table", {},
+    h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table of raters" }, h("table", { class: "raters" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Rater"), h("th", { scope: "col", class: "number" }, "Votes"), leans && h("th", { scope: "col", class: "number" }, "Bias"),
         r.modelled && h("th", { scope: "col", class: "number" }, "Guess rate"), h("th", { scope: "col", class: "number" }, "Agreement (expected)"), h("th", { scope: "col" }, "Flags"))),
       h("tbody", {}, (rows.length ? rows : r.raters.slice(0, most)).map((x) => h("tr", {}, h("th", { scope: "row" }, h("bdi", {}, x.rater)), h("td", { class: "number" }, count(x.votes)),

@@ -47,3 +47,8 @@ try:
     raise AssertionError("a model that is not there answered")
 except triton.InferenceServerException as e:
     assert "unknown model" in str(e), e
+config = client.get_model_config(name)
+assert config["name"] == name and [i["data_type"] for i in config["input"]] == ["TYPE_FP64", "TYPE_STRING"], config
+stats = client.get_inference_statistics(name)["model_stats"][0]
+assert stats["execution_count"] == len(warnings) and stats["inference_stats"]["success"]["ns"] > 0, stats
+assert client.get_inference_statistics()["model_stats"][0]["name"] == name

@@ -29,6 +29,7 @@ __all__ = [
     "data_mnist",
     "demo",
     "evaluate",
+    "health",
     "init",
     "inspect",
     "join",
@@ -894,14 +895,15 @@ def demo(
     out : Path | None
         Folder for data, model and scores (default credence-demo).
     design : str | None
-        Name of the simulation: spread or paper (default spread).
+        Name of the simulation: spread, paper or reviews; with --serve it is reviews unless
+        another is named (default spread).
     seed : int | None
         Seed of data and training (default 1).
     overwrite : bool
         Replace an earlier demonstration.
     serve : bool
-        Serve a page to browse the fresh items and vote on them; an existing demonstration is
-        not trained again.
+        Serve a page to browse the fresh items and vote on them, by default reviews; an existing
+        demonstration is not trained again.
     no_open : bool
         With --serve, do not open a browser.
     addr : str | None
@@ -1133,6 +1135,49 @@ def evaluate(
             "format": format,
             "digits": digits,
             "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
+def health(
+    *,
+    addr: str | None = None,
+    live: bool = False,
+    quiet: bool = False,
+    timeout: str | None = None,
+    kernel: str | None = None,
+) -> str:
+    """Ask a server whether it is ready.
+
+    Parameters
+    ----------
+    addr : str | None
+        Address of the server: URL with its base path, host:port, or unix:PATH (default
+        http://127.0.0.1:8080).
+    live : bool
+        Ask whether it runs at all, instead of whether it is ready.
+    quiet : bool
+        Print errors only.
+    timeout : str | None
+        Maximum time to wait (default 4s).
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["health"],
+        (),
+        {
+            "addr": addr,
+            "live": live,
+            "quiet": quiet,
+            "timeout": timeout,
             "kernel": kernel,
         },
     )
@@ -2310,10 +2355,12 @@ def serve(
     tls_key: str | None = None,
     host: Sequence[str] | str | None = None,
     base_path: str | None = None,
-    votes: Path | None = None,
+    vote_log: Path | None = None,
     items: Sequence[str] | str | None = None,
     earlier: Sequence[str] | str | None = None,
     by: Sequence[str] | str | None = None,
+    instructions: str | None = None,
+    votes_per_item: int | None = None,
     level: float | None = None,
     max_width: float | None = None,
     min_top: float | None = None,
@@ -2327,11 +2374,17 @@ def serve(
     max_answer: int | None = None,
     max_memory: int | None = None,
     max_requests: int | None = None,
+    max_client_requests: int | None = None,
     timeout: str | None = None,
+    trusted_proxy: Sequence[str] | str | None = None,
+    metrics_addr: str | None = None,
+    metrics_open: bool = False,
     log: str | None = None,
     log_level: str | None = None,
+    access_log: bool = False,
     threads: int | None = None,
     kernel: str | None = None,
+    votes: str | None = None,
 ) -> str:
     """Serve models over HTTP.
 
@@ -2353,7 +2406,7 @@ def serve(
         Host names under which the server accepts requests; may be repeated.
     base_path : str | None
         Path prefix of all routes, such as /credence.
-    votes : Path | None
+    vote_log : Path | None
         File to append posted votes to; without it they are rejected.
     items : Sequence[str] | str | None
         File of items to browse and vote on; repeat to join features by item.
@@ -2361,6 +2414,10 @@ def serve(
         File of earlier votes on the items; may be repeated.
     by : Sequence[str] | str | None
         Columns of the items to filter by, in addition to the categories of the model.
+    instructions : str | None
+        File with instructions for raters, Markdown.
+    votes_per_item : int | None
+        Number of raters to assign to each item; by default every rater gets all items.
     level : float | None
         Level of the intervals if a request has none (default 0.95).
     max_width : float | None
@@ -2388,23 +2445,36 @@ def serve(
         Maximum bytes of all concurrent requests and responses (default 536870912).
     max_requests : int | None
         Maximum number of concurrent requests (default 256).
+    max_client_requests : int | None
+        Maximum number of concurrent requests of one client (default 128).
     timeout : str | None
         Maximum time of a request (default 1m0s).
+    trusted_proxy : Sequence[str] | str | None
+        Addresses, networks or "unix" of reverse proxies whose forwarding headers are believed.
+    metrics_addr : str | None
+        Address for /metrics alone, without a token: host:port or unix:PATH.
+    metrics_open : bool
+        /metrics requires no token.
     log : str | None
         Format of the log on standard error: text or json (default text).
     log_level : str | None
-        Level of the log: debug (every request), info, warn or error (default info).
+        Level of the log: debug, info, warn or error (default info).
+    access_log : bool
+        Log every request: client, route, status, bytes, milliseconds.
     threads : int | None
         Number of cores to use, 0 for all (default 0).
     kernel : str | None
         Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
+    votes : str | None
+        Deprecated: use `vote_log`.
 
     Returns
     -------
     str
         What the verb prints to standard output.
     """
+    vote_log = renamed("votes", votes, "vote_log", vote_log)
     return verb(
         ["serve"],
         arguments,
@@ -2416,10 +2486,12 @@ def serve(
             "tls-key": tls_key,
             "host": host,
             "base-path": base_path,
-            "votes": votes,
+            "vote-log": vote_log,
             "items": items,
             "earlier": earlier,
             "by": by,
+            "instructions": instructions,
+            "votes-per-item": votes_per_item,
             "level": level,
             "max-width": max_width,
             "min-top": min_top,
@@ -2433,9 +2505,14 @@ def serve(
             "max-answer": max_answer,
             "max-memory": max_memory,
             "max-requests": max_requests,
+            "max-client-requests": max_client_requests,
             "timeout": timeout,
+            "trusted-proxy": trusted_proxy,
+            "metrics-addr": metrics_addr,
+            "metrics-open": metrics_open,
             "log": log,
             "log-level": log_level,
+            "access-log": access_log,
             "threads": threads,
             "kernel": kernel,
         },
