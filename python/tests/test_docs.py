@@ -59,15 +59,17 @@ def test_python(tmp_path, monkeypatch, data):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path}/runs")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path}/mlruns")
     X, counts = data
     items = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"i{k}" for k in range(300)]).rename_axis("item")
     items.to_csv("items.csv")
-    rows = [(f"i{k}", f"r{j}", "yes" if j < yes else "no") for k, (_, yes) in enumerate(counts) for j in range(3)]
+    rows = [(f"i{k}", f"r{(j + k) % 3}", "yes" if j < yes else "no") for k, (_, yes) in enumerate(counts) for j in range(3)]
     pd.DataFrame(rows, columns=["item", "rater", "label"]).to_csv("votes.csv", index=False)
     got = run("python.md", stream=list(X[:3]))
     assert got["p"].shape == (300, 2) and Path("report.html").is_file() and Path("runs/first/model.credence").is_file()
-    assert np.isfinite(got["value"]).all()
+    assert np.isfinite(got["value"]).all() and got["draws"].shape == (3, 1000, 2) and got["plan"].sum() == 50
+    assert "lower_yes" in got["predictions"].columns
+    matplotlib.pyplot.close("all")
 
 
 def test_table_names_exist():

@@ -117,6 +117,7 @@ def test_plot():
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")
     m = Mixture([[0.5, 0.5], [1, 0]], [[[30, 4], [3, 25]], [[0.5, 0.5], [1, 1]]], classes=["no", "yes"])
     ax = m.plot()
     (line,) = ax.lines
