@@ -2,7 +2,6 @@ package mixture
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"credence/internal/special"
@@ -35,16 +34,8 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 	}
 	want := within - (1-ratio)*special.Sum(m.Variance(nil)) // of what is within components
 	t := float64(maxConcentration)
-	if within > 0 && want > withinAt(t, variance, total) {
-		lo, hi := 0.0, math.Log(t)
-		for range 60 {
-			if mid := (lo + hi) / 2; withinAt(math.Exp(mid), variance, total) > want {
-				lo = mid
-			} else {
-				hi = mid
-			}
-		}
-		t = math.Exp((lo + hi) / 2)
+	if at, _ := withinAt(t, variance, total); within > 0 && want > at {
+		t = solveConcentration(want, variance, total)
 	}
 	d := m.Classes()
 	values := make([]float64, m.K()*d)
@@ -59,13 +50,30 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 	return s, nil
 }
 
-// withinAt returns Σ_k variance[k]/(t total[k] + 1).
-func withinAt(t float64, variance, total []float64) float64 {
-	v := 0.0
-	for k := range total {
-		v += variance[k] / (t*total[k] + 1)
+// solveConcentration returns the t between 1 and maxConcentration at which [withinAt] is want. It is convex and
+// decreases, so that Newton's method climbs from t = 1 to the solution without passing it.
+func solveConcentration(want float64, variance, total []float64) float64 {
+	t := 1.0
+	for range 60 {
+		v, slope := withinAt(t, variance, total)
+		next := min(t-(v-want)/slope, maxConcentration)
+		if !(next > t*(1+1e-15)) {
+			break
+		}
+		t = next
 	}
-	return v
+	return t
+}
+
+// withinAt returns Σ_k variance[k]/(t total[k] + 1), and its derivative by t.
+func withinAt(t float64, variance, total []float64) (v, slope float64) {
+	for k, s := range total {
+		r := 1 / (t*s + 1)
+		term := variance[k] * r
+		v += term
+		slope -= term * s * r
+	}
+	return v, slope
 }
 
 // Mix returns the mixture of distributions with the given weights, which are positive and sum to one. It has the
