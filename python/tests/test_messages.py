@@ -58,6 +58,8 @@ def test_options_of_verbs(data, fitted, tmp_path):
         verbs.mixture(alpha=["2,5"], level=95)
     with pytest.raises(InputError, match="^budget=0: expected a whole number"):
         fitted.next_votes(data[0], 0)
+    with pytest.raises(InputError, match="(?s)^budget=array.{0,40}: expected a whole number"):
+        fitted.next_votes(data[0], data[1])
     with pytest.raises(InputError, match="^max_votes=-1"):
         fitted.next_votes(data[0], 5, max_votes=-1)
     with pytest.raises(FileError, match="^writing .*/none/page.html: No such file"):

@@ -132,6 +132,17 @@ def test_plot():
     plt.close("all")
 
 
+def test_no_numbers():
+    for call in (
+        lambda: Mixture(["a"], [[1, 5]]),
+        lambda: Mixture([0.5, 0.5], [[1, 5], [1]]),
+        lambda: Mixture([1.0], [[1.0, 2.0]]).update(["a", "b"]),
+        lambda: Mixture([1.0], [[1.0, 2.0]]).quantile("half"),
+    ):
+        with pytest.raises(InputError, match="^(weights|alpha|votes|q)=.*: expected numbers"):
+            call()
+
+
 def test_names():
     with pytest.raises(InputError, match="classes"):
         Mixture([1.0], [[1.0, 2.0]], classes=["a"])

@@ -123,6 +123,12 @@ def test_async(data, fitted):
     assert fitted._fitted.server is None and leftovers() == before
 
 
+def test_server_is_the_classifier(data, fitted):
+    with fitted.server() as served, served.server() as again:
+        assert served is again is fitted
+        assert np.allclose(served.predict_interval(data[0][:1]), fitted.predict_interval(data[0])[:1])
+
+
 def test_mlflow(data, fitted, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     import credence.mlflow as flavor

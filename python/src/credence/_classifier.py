@@ -427,7 +427,7 @@ class CredenceClassifier(Output, ClassifierMixin, BaseEstimator, Parameters):
         """
         self._check_fitted()
         if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 1:
-            raise InputError(f"budget={budget!r}: expected a whole number of at least 1")
+            raise InputError(f"budget={budget!r:.40}: expected a whole number of at least 1")
         items = self._features(X, reset=False)
         cast = None if votes is None else self._cast(votes, items, list(self.classes_.tolist()))
 
@@ -547,6 +547,7 @@ class CredenceClassifier(Output, ClassifierMixin, BaseEstimator, Parameters):
         Returns
         -------
         context manager
+            Of this classifier.
         """
         self._check_fitted()
         return self._fitted.server or Server(self, self._fitted, threads)

@@ -58,7 +58,7 @@ class Mixture:
         classes: Sequence[Any] | None = None,
         index: Any = None,
     ) -> None:
-        w, a = np.asarray(weights, dtype=np.float64), np.asarray(alpha, dtype=np.float64)
+        w, a = _numbers(weights, "weights"), _numbers(alpha, "alpha")
         if w.ndim == 1:
             w, a = w[np.newaxis], a[np.newaxis]
         if w.ndim != 2 or a.ndim != 3 or a.shape[:2] != w.shape:
@@ -212,7 +212,7 @@ class Mixture:
         Mixture
         """
         n, _, d = self.alpha.shape
-        v = np.asarray(votes, dtype=np.float64)
+        v = _numbers(votes, "votes")
         if v.shape not in ((n, d), (d,)):
             raise InputError(f"votes of shape {v.shape}: expected counts for each class, ({n}, {d}) or ({d},)")
         records = self._records(["weights", "alpha"], votes=np.broadcast_to(v, (n, d)))
@@ -356,10 +356,14 @@ class Mixture:
 
 
 def _list(x: npt.ArrayLike, name: str) -> list[float]:
+    return [float(v) for v in np.atleast_1d(_numbers(x, name))]
+
+
+def _numbers(x: npt.ArrayLike, name: str) -> Floats:
     try:
-        return [float(v) for v in np.atleast_1d(np.asarray(x, dtype=np.float64))]
+        return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as e:
-        raise InputError(f"{name}={x!r}: expected a number or a sequence of numbers") from e
+        raise InputError(f"{name}={x!r:.60}: expected numbers: {e}") from e
 
 
 def one_level(level: Any) -> float:

@@ -63,18 +63,18 @@ class Server:
         self._free: list[_Connection] = []
         self._owner = os.getpid()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> CredenceClassifier:
         with self._guard:
             self.uses += 1
             if self.uses > 1:
-                return self
+                return self.owner
             try:
                 self._start()
             except BaseException:
                 self.uses = 0
                 raise
         self.run.server = self
-        return self
+        return self.owner
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
