@@ -44,12 +44,14 @@ def density(m: Mixture, item: int, classes: Sequence[Any] | None, level: float, 
     ends = one.interval(level)[0]
     for c in classes:
         i = m.classes.index(plain_value(c))
-        (line,) = ax.plot((edges[1:] + edges[:-1]) / 2, mass[i] / np.diff(edges), label=str(c))
-        ax.axvspan(*ends[i], color=line.get_color(), alpha=0.12, linewidth=0)
+        x, y = (edges[1:] + edges[:-1]) / 2, mass[i] / np.diff(edges)
+        (line,) = ax.plot(x, y, label=str(c))
+        inside = (x >= ends[i, 0]) & (x <= ends[i, 1])
+        ax.fill_between(x, y, where=inside, color=line.get_color(), alpha=0.15, linewidth=0)
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
     name = f" of class {classes[0]}" if len(classes) == 1 else ""
-    ax.set_xlabel(f"probability{name}, with {level:.4g} interval")
+    ax.set_xlabel(f"probability{name}, with {100 * level:.4g}% interval")
     ax.set_ylabel("density")
     ax.set_title(f"item {names_of(one.index)[0]}")
     if len(classes) > 1:
