@@ -51,7 +51,8 @@ type Decoded struct {
 
 // NewDecoded returns the prediction with the distribution m.
 func NewDecoded(m *mixture.Dirichlet) Decoded {
-	a := Decoded{Dist: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
+	a := Decoded{Dist: m}
+	a.Mean, a.Variance = m.Moments(nil, nil)
 	a.Uncertainty = a.Variance[a.Top()]
 	return a
 }

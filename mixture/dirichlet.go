@@ -191,9 +191,17 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 
 // Variance appends the d class variances to dst and returns it.
 func (m *Dirichlet) Variance(dst []float64) []float64 {
+	_, dst = m.Moments(nil, dst)
+	return dst
+}
+
+// Moments appends the d class means and the d class variances, as [Dirichlet.Mean] and [Dirichlet.Variance] do, and
+// returns both.
+func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float64) {
 	// As Beta.Moments of each marginal, without the constants of its density.
-	mean := m.Mean(nil)
-	dst, variance := extend(dst, len(mean))
+	means = m.Mean(means)
+	mean = means[len(means)-m.Classes():]
+	variances, variance = extend(variances, len(mean))
 	for k, w := range m.weights {
 		total := special.Sum(m.alpha[k])
 		for i, a := range m.alpha[k] {
@@ -204,7 +212,7 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 			variance[i] += w * (mu*(b/s)/(s+1) + d*d)
 		}
 	}
-	return dst
+	return means, variances
 }
 
 // Covariance appends the d × d covariance matrix of the class probabilities to dst, row by row, and returns it: the

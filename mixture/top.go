@@ -72,7 +72,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
 	logBest := math.Log(alpha[best])
 	for i, a := range alpha {
-		if i == best || logAbove(a, alpha[best], logBest) > most {
+		if i == best || mayExceed(a, alpha[best], logBest, most) {
 			t.class = append(t.class, i)
 		}
 	}
@@ -90,6 +90,25 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 			top[t.class[n]] += w * p
 		}
 	}
+}
+
+// mayExceed reports whether [logAbove] is above a limit. For a > 1 it is −(a+b)/2 h(θ) with
+//
+//	h(θ) = (1−θ) ln(1−θ) + (1+θ) ln(1+θ) = θ² + θ⁴/6 + θ⁶/15 + …,   θ² ≤ h(θ) ≤ 2 ln 2 θ²,
+//
+// which mostly decides without a logarithm.
+func mayExceed(a, b, logB, most float64) bool {
+	if a > 1 {
+		q := -(b - a) * (b - a) / (2 * (a + b))
+		const margin = 1e-9 // for rounding
+		switch {
+		case q < most-margin:
+			return false
+		case 2*math.Ln2*q > most+margin:
+			return true
+		}
+	}
+	return logAbove(a, b, logB) > most
 }
 
 // logAbove returns a bound of ln P(X > Y) for independent Gamma variables X and Y

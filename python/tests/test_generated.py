@@ -27,5 +27,5 @@ def test_verbs():
 
 def test_old_name():
     with pytest.warns(DeprecationWarning, match="tell is deprecated: use fields"):
-        with pytest.raises(credence.CredenceError, match="--fields requires --data"):
+        with pytest.raises(credence.CredenceError, match="^fields requires data\n"):
             credence.verbs.mixture(tell=["mean"])

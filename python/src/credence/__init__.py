@@ -14,13 +14,19 @@ from ._errors import BinaryError, CredenceError, CredenceWarning, FileError, Inp
 if TYPE_CHECKING:
     from . import verbs
     from ._align import align
+    from ._async import AsyncClassifier
     from ._classifier import CredenceClassifier
     from ._mixture import Mixture
     from ._parameters import Parameters
+    from ._pipeline import next_votes, predict_interval, predict_mixture
 
     __version__: str
 
+#: Types of the package that a file of skops may contain: ``skops.io.load(path, trusted=credence.skops_trusted_types)``.
+skops_trusted_types = ["credence._classifier.CredenceClassifier", "credence._run.Run"]
+
 __all__ = [
+    "AsyncClassifier",
     "BinaryError",
     "CredenceClassifier",
     "CredenceError",
@@ -32,15 +38,23 @@ __all__ = [
     "align",
     "binary_version",
     "find",
+    "next_votes",
+    "predict_interval",
+    "predict_mixture",
+    "skops_trusted_types",
     "verbs",
 ]
 
 # Imported when they are asked for, so that python -m credence starts at once.
 _LATER = {
+    "AsyncClassifier": "_async",
     "CredenceClassifier": "_classifier",
     "Mixture": "_mixture",
     "Parameters": "_parameters",
     "align": "_align",
+    "next_votes": "_pipeline",
+    "predict_interval": "_pipeline",
+    "predict_mixture": "_pipeline",
     "verbs": "verbs",
 }
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
 
-from ._errors import BinaryError, CredenceWarning, from_messages
+from ._errors import BinaryError, from_messages, in_python
+from ._warn import warn
 
 _T = TypeVar("_T")
 _checked: dict[tuple[str, int, int], str] = {}
@@ -102,11 +103,9 @@ def checked() -> str:
         if not known:
             _checked[key] = binary_version(path)
     if not known and _checked[key] != package_version():
-        warnings.warn(
+        warn(
             f"the package is version {package_version()}, but the binary {path} is {_checked[key]}: "
-            "what one knows the other may not",
-            CredenceWarning,
-            stacklevel=3,
+            "what one knows the other may not"
         )
     return path
 
@@ -175,15 +174,19 @@ class Child:
                     pipe.close()
 
 
-def run(args: Sequence[str], given: Sequence[str] = ()) -> tuple[bytes, str]:
+def run(
+    args: Sequence[str], given: Mapping[str, object] | None = None, names: Mapping[str, str] | None = None
+) -> tuple[bytes, str]:
     """Runs the binary to its end.
 
     Parameters
     ----------
     args : sequence of str
         The command line.
-    given : sequence of str
-        Options that environment variables must not override.
+    given : mapping, optional
+        Values of options, which environment variables must not override.
+    names : mapping, optional
+        Arguments of the caller that are not called as their options, for messages.
 
     Returns
     -------
@@ -197,19 +200,26 @@ def run(args: Sequence[str], given: Sequence[str] = ()) -> tuple[bytes, str]:
     CredenceError
         If it fails, with its message and hint.
     """
-    child = Child(args, given)
+    values = {name.strip("_").replace("_", "-"): value for name, value in (given or {}).items()}
+    child = Child(args, list(values))
     out, err = child.communicate()
     text = err.decode("utf-8", "replace")
     if child.process.returncode != 0:
-        raise from_messages(text, child.process.returncode)
+        raise from_messages(text, child.process.returncode, values, names)
     return out, text
 
 
-def warn_of(messages: str, stacklevel: int = 3) -> None:
+def warnings_of(messages: str | Sequence[str]) -> list[str]:
+    """Returns the warnings among messages of the binary, each once, in the words of a caller in Python."""
+    lines = messages.splitlines() if isinstance(messages, str) else messages
+    found = [in_python(m.removeprefix("credence: warning: ")) for m in lines if m.startswith("credence: warning: ")]
+    return list(dict.fromkeys(found))
+
+
+def warn_of(messages: str) -> None:
     """Passes on the warnings among messages of the binary."""
-    for line in messages.splitlines():
-        if line.startswith("credence: warning: "):
-            warnings.warn(line.removeprefix("credence: warning: "), CredenceWarning, stacklevel=stacklevel + 1)
+    for text in warnings_of(messages):
+        warn(text)
 
 
 def flags(options: Mapping[str, object]) -> list[str]:
@@ -251,6 +261,7 @@ def verb(
     name: Sequence[str], arguments: Sequence[str | os.PathLike[str]], options: Mapping[str, object]
 ) -> str:
     """Runs a verb of the command line and returns what it prints."""
-    out, messages = run([*name, *flags(options), "--", *(os.fspath(a) for a in arguments)])
-    warn_of(messages, stacklevel=3)
+    line = [*name, *flags(options), "--", *(os.fspath(a) for a in arguments)]
+    out, messages = run(line, {k: v for k, v in options.items() if v is not None and v is not False})
+    warn_of(messages)
     return out.decode("utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _items, _run, _votes
+from . import _items, _run, _votes, _warn
 from ._base import HAVE_SKLEARN, BaseEstimator, ClassifierMixin, not_fitted
 from ._binary import flags, run, warn_of
-from ._errors import CredenceWarning, FileError, InputError
+from ._errors import FileError, InputError
 from ._folder import Folder
-from ._mixture import Mixture
+from ._frames import Output
+from ._mixture import Mixture, one_level
 from ._parameters import LISTS, OPTIONS, Parameters
-from ._rows import Votes, class_names, index_of, label_name, order
+from ._rows import Votes, class_names, first_twice, index_of, label_name, order, plain_value
 from ._server import Server
 
 Floats = npt.NDArray[np.float64]
 
 #: What save writes beside the files of a run.
 _ABOUT = "python.json"
+#: What the binary warns of where each item has one label, which is warned of already.
+_ONE_LABEL = ("no item has more than one vote", "held-out items have two votes")
 
 
-class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
+class CredenceClassifier(Output, ClassifierMixin, BaseEstimator, Parameters):
     """A classifier that learns from several votes per item and knows how sure it is of each probability.
 
     It answers with the distribution of the class probabilities: a mixture of Beta or Dirichlet
@@ -143,28 +145,39 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             raise
 
     def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> CredenceClassifier:
+        self._check_parameters()
         items = self._features(X, reset=True)
         cast = self._cast(y, items, self.classes)
         extra = _beside(items, groups, sample_weight)
         if cast.plain:
             items, cast, extra = _merged(items, cast, extra)
-            warnings.warn(
-                "there is one label per item: intervals mean nothing without items that have two votes or more",
-                CredenceWarning,
-                stacklevel=3,
-            )
+            _warn.warn("there is one label per item: intervals mean nothing without items that have two votes or more")
         cast = _without_empty_classes(cast, self.classes)
         with Folder() as folder:
             options = self._options(items, cast, extra, folder)
             trained, stopped, notes = _run.train(options, folder, self.verbose)
             for note in notes:
-                if not (cast.plain and "no item has more than one vote" in note):
-                    warnings.warn(note, CredenceWarning, stacklevel=3)
+                if not (cast.plain and any(same in note for same in _ONE_LABEL)):
+                    _warn.warn(note)
             if stopped:
-                warnings.warn("training was stopped: the best networks so far are kept", CredenceWarning, stacklevel=3)
+                _warn.warn("training was stopped: the best networks so far are kept")
             self.raters_ = _raters(str(folder / "run")) if cast.rater is not None else None
         self._take(trained, cast.classes, stopped)
         return self
+
+    def _check_parameters(self) -> None:
+        """Refuses parameters that the binary does not get to see."""
+        forms = ("auto", "long", "wide", "counts", "fractions")
+        if self.votes_form is not None and self.votes_form not in forms:
+            raise InputError(f"votes_form={self.votes_form!r}: expected one of {', '.join(forms)}")
+        if self.verbose is not None and not isinstance(self.verbose, (int, np.integer)):
+            raise InputError(f"verbose={self.verbose!r}: expected 0, 1 or None")
+        if self.classes is not None:
+            if isinstance(self.classes, str) or not isinstance(self.classes, (Sequence, np.ndarray)):
+                raise InputError(f"classes={self.classes!r}: expected a list of all labels, in order")
+            twice = first_twice([label_name(plain_value(c)) for c in self.classes])
+            if twice is not None:
+                raise InputError(f"classes={list(self.classes)!r}: expected each label once, found {self.classes[twice]!r} twice")
 
     def _take(self, trained: _run.Run, classes: Sequence[Any], stopped: bool) -> None:
         self._fitted = trained
@@ -274,6 +287,7 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         self, X: Any, fields: Sequence[str], votes: Any = None, level: float | None = None, **options: object
     ) -> Any:
         self._check_fitted()
+        level = None if level is None else one_level(level)
         items = self._features(X, reset=False)
         server = self._fitted.server
         if votes is None and not options and server is not None and server.can(items, fields):
@@ -282,8 +296,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         if votes is not None:
             cast = self._cast(votes, items, list(self.classes_.tolist()))
         if level is not None:
-            options["level"] = repr(float(level))
-        return _run.predict(self._fitted, items, fields, votes=cast, options=options, stacklevel=5)
+            options["level"] = level
+        return _run.predict(self._fitted, items, fields, votes=cast, options=options)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_fitted"):
@@ -292,7 +306,7 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
 
-    def predict_proba(self, X: Any, votes: Any = None) -> Floats:
+    def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """Return the mean of each class probability.
 
         Parameters
@@ -306,10 +320,12 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         -------
         array of shape (n, classes)
         """
-        found: Floats = np.ascontiguousarray(self._records(X, ["mean"], votes)["mean"])
-        return found
+        return self._framed(X, self._means(X, votes), self.classes_.tolist())
 
-    def predict(self, X: Any, votes: Any = None) -> npt.NDArray[Any]:
+    def _means(self, X: Any, votes: Any) -> Floats:
+        return np.ascontiguousarray(self._records(X, ["mean"], votes)["mean"])
+
+    def predict(self, X: Any, votes: Any = None) -> Any:
         """Return the class of the largest mean probability.
 
         Parameters
@@ -323,10 +339,10 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         -------
         array of shape (n,)
         """
-        best = self.predict_proba(X, votes).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        best = self._means(X, votes).argmax(axis=1)
+        return self._framed(X, np.asarray(self.classes_[best]), "predicted")
 
-    def predict_interval(self, X: Any, level: float = 0.95, votes: Any = None) -> Floats:
+    def predict_interval(self, X: Any, level: float = 0.95, votes: Any = None) -> Any:
         """Return the two-sided credible interval of each class probability.
 
         Parameters
@@ -344,7 +360,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             Lower and upper end.
         """
         found = self._records(X, ["interval"], votes, level=level)["interval"]
-        return np.ascontiguousarray(found if found.ndim == 3 else found[:, :, 0, :])
+        ends = np.ascontiguousarray(found if found.ndim == 3 else found[:, :, 0, :])
+        return self._framed(X, ends, [f"{end}_{name}" for name in self.classes_ for end in ("lower", "upper")])
 
     def predict_mixture(self, X: Any, votes: Any = None) -> Mixture:
         """Return the distributions of the class probabilities.
@@ -362,15 +379,17 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             With weights, alpha, and methods such as `quantile` and `update`.
         """
         found = self._records(X, ["weights", "alpha"], votes)
-        resolution = self._card().get("calibration") or {}
+        resolution = self._fitted.inspect().get("calibration") or {}
         return Mixture._of(
             np.ascontiguousarray(found["weights"]),
             np.ascontiguousarray(found["alpha"]),
             self._fitted,
             float(resolution.get("resolution") or 0.0),
+            self.classes_.tolist(),
+            index_of(X),
         )
 
-    def next_label_value(self, X: Any, votes: Any = None) -> Floats:
+    def next_label_value(self, X: Any, votes: Any = None) -> Any:
         """Return the variance that one further vote on an item is expected to take off.
 
         Parameters
@@ -385,8 +404,44 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         array of shape (n,)
             Summed over classes; label the items of the largest first.
         """
-        found: Floats = np.ascontiguousarray(self._records(X, ["next_gain"], votes)["next_gain"])
-        return found
+        return self._framed(X, np.ascontiguousarray(self._records(X, ["next_gain"], votes)["next_gain"]), "next_gain")
+
+    def next_votes(self, X: Any, budget: int, votes: Any = None, *, max_votes: int | None = None) -> Any:
+        """Allocate a budget of further votes to items, as ``credence next`` does.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        budget : int
+            How many votes there are to allocate.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+        max_votes : int, optional
+            At most this many further votes on an item.
+
+        Returns
+        -------
+        array of int, of shape (n,)
+            Further votes on each item, in the order of X; they sum to at most the budget.
+        """
+        self._check_fitted()
+        if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 1:
+            raise InputError(f"budget={budget!r:.40}: expected a whole number of at least 1")
+        items = self._features(X, reset=False)
+        cast = None if votes is None else self._cast(votes, items, list(self.classes_.tolist()))
+
+        def plan(trained: str, files: list[str], path: str | None, how: dict[str, object]) -> npt.NDArray[Any]:
+            given = {**how, "votes": path, "budget": budget, "max-votes": max_votes}
+            fixed = {"json": True, "all": True, "order": "input"}
+            out, messages = run(["next", trained, *files, *flags({**given, **fixed})], given, _run.ARGUMENTS)
+            warn_of(messages)
+            return np.array([item["votes"] for item in json.loads(out)["plan"]], dtype=np.int64)
+
+        found = _run.with_files(self._fitted, items, cast, plan)
+        if len(found) != items.n:
+            raise InputError(f"X has {items.n:,} items, but the plan {len(found):,}")
+        return self._framed(X, found, "votes")
 
     def score(self, X: Any, y: Any = None, *, votes: Any = None) -> float:
         """Return the log-likelihood per vote, in nats; larger is better.
@@ -431,9 +486,9 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
 
         def judge(trained: str, files: list[str], path: str, how: dict[str, object]) -> dict[str, Any]:
             arguments = {**how, "votes": path, "json": True, **options}
-            out, messages = run(["evaluate", trained, *files, *flags(arguments)], list(arguments))
+            out, messages = run(["evaluate", trained, *files, *flags(arguments)], arguments, _run.ARGUMENTS)
             if not cast.plain:
-                warn_of(messages, 5)
+                warn_of(messages)
             found: dict[str, Any] = json.loads(out)
             return found
 
@@ -461,20 +516,25 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             page = self._fitted.files.get("report.html")
             if page is None:
                 raise InputError("the model has no report of its training", "report(path, X, votes) writes one on other items")
-            Path(path).write_bytes(page)
+            try:
+                Path(path).write_bytes(page)
+            except OSError as e:
+                raise FileError(f"writing {os.fspath(path)}: {e.strerror or e}") from e
             return
         items = self._features(X, reset=False)
         cast = self._cast(votes, items, list(self.classes_.tolist()))
 
         def write(trained: str, files: list[str], votes_file: str, how: dict[str, object]) -> None:
             options = {**how, "votes": votes_file, "output": os.path.abspath(path), "overwrite": overwrite}
-            _, messages = run(["report", trained, *files, *flags(options)], list(options))
-            warn_of(messages, 5)
+            _, messages = run(["report", trained, *files, *flags(options)], options, {**_run.ARGUMENTS, "output": "path"})
+            warn_of(messages)
 
         _run.with_files(self._fitted, items, cast, write)
 
     def server(self, threads: int | None = None) -> Server:
-        """Return a server for many small predictions: ``with clf.server(): …``.
+        """Return a server for many small predictions: ``with clf.server(): …``, or ``async with clf.server() as served: …``.
+
+        ``async with`` gives a `credence.AsyncClassifier`, whose methods are awaited.
 
         Within the block predictions are asked of a child that keeps the model in memory; it ends with the
         block.
@@ -487,16 +547,10 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         Returns
         -------
         context manager
+            Of this classifier.
         """
         self._check_fitted()
-        return self._fitted.server or Server(self._fitted, threads)
-
-    def _card(self) -> dict[str, Any]:
-        """Returns what credence inspect says of the model."""
-        if self._fitted.card is None:
-            out, _ = run(["inspect", self._fitted.path(), "--json"])
-            self._fitted.card = json.loads(out)
-        return self._fitted.card
+        return self._fitted.server or Server(self, self._fitted, threads)
 
     # Files
 
@@ -575,7 +629,7 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
 
     def _describe_from_card(self) -> None:
         """Learns from the model itself what classes and features there are."""
-        card = self._card()
+        card = self._fitted.inspect()
         self.classes_ = _class_array(card["classes"])
         self.raters_ = None
         features = card["features"]
@@ -591,7 +645,19 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         self.feature_names_in_ = np.array(self._form["columns"], dtype=object)
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(super().__getstate__())
+        state = dict(super().__getstate__())
+        filters = _warn.current()
+        if filters:
+            state["_filters"] = filters
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        _warn.inherit(state.pop("_filters", []))
+        if HAVE_SKLEARN:
+            super().__setstate__(state)
+        else:
+            self.__dict__.update(state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -772,7 +838,10 @@ def _seed(state: Any) -> int:
 def _network(value: Any) -> Any:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
-    return json.dumps([dict(layer) for layer in value])
+    try:
+        return json.dumps([dict(layer) for layer in value])
+    except (TypeError, ValueError) as e:
+        raise InputError(f"network={value!r}: expected a name, a file or a list of layers, each a dict") from e
 
 
 def _class_array(classes: Sequence[Any]) -> npt.NDArray[Any]:

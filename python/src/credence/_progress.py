@@ -61,10 +61,10 @@ class Progress:
 
 
 def log(line: str) -> None:
-    """Logs a message of the binary, in the level that it has."""
+    """Logs a message of the binary, except warnings, which go through module warnings."""
     if line.startswith("credence: warning: "):
-        logger.warning(line.removeprefix("credence: warning: "))
-    elif line.startswith("credence: "):
+        return
+    if line.startswith("credence: "):
         logger.error(line.removeprefix("credence: "))
     elif line.strip():
         logger.info(line)

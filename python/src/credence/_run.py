@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _items
-from ._binary import Child, flags, run, warn_of
+from ._binary import Child, flags, run, warn_of, warnings_of
 from ._errors import BinaryError, FileError, InputError, from_messages
 from ._folder import Folder
 from ._progress import Progress, log
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Files of a run that are kept; the binary makes the rest anew.
 KEPT = ("model.credence", "config.yaml", "metrics.json", "history.csv", "report.html")
+
+#: Parameters of the classifier that are not called as their options.
+ARGUMENTS = {"seed": "random_state", "from": "start", "data": "X", "item-weights": "sample_weight", "group": "groups"}
 
 
 class Run:
@@ -64,6 +67,17 @@ class Run:
         path.mkdir(parents=True, exist_ok=True)
         for name, content in self.files.items():
             (path / name).write_bytes(content)
+
+    def inspect(self) -> dict[str, Any]:
+        """Returns what credence inspect reports about the model."""
+        if self.card is None:
+            out, _ = run(["inspect", self.path(), "--json"])
+            self.card = json.loads(out)
+        return self.card
+
+    def has_raters(self) -> bool:
+        """Reports whether the model predicts the votes of an average rater."""
+        return bool((self.inspect().get("raters") or {}).get("known"))
 
     def path(self) -> str:
         """Returns the folder of the run, which lives as long as this object does in this process."""
@@ -110,9 +124,8 @@ def train(options: dict[str, object], folder: Folder, verbose: int | None) -> tu
     if code != 0 and not (stopped and (out / "model.credence").is_file()):
         if stopped:
             raise KeyboardInterrupt("training was stopped before there was a model")
-        raise from_messages("\n".join(messages), code)
-    notes = [m.removeprefix("credence: warning: ") for m in messages if m.startswith("credence: warning: ")]
-    return Run.read(out), stopped, notes
+        raise from_messages("\n".join(messages), code, options, ARGUMENTS)
+    return Run.read(out), stopped, warnings_of(messages)
 
 
 def _read_messages(child: Child, messages: list[str]) -> None:
@@ -150,7 +163,6 @@ def predict(
     *,
     votes: Votes | None = None,
     options: dict[str, object] | None = None,
-    stacklevel: int = 4,
 ) -> np.ndarray[Any, Any]:
     """Predicts with a process of its own; returns records with the given fields."""
     with Folder() as folder:
@@ -165,8 +177,8 @@ def predict(
             path, how = votes.write(folder)
             arguments.update(how, votes=path)
             arguments.pop("item", None) if not written.ids else None
-        _, messages = run([*line, *flags(arguments)], list(arguments))
-        warn_of(messages, stacklevel)
+        _, messages = run([*line, *flags(arguments)], arguments, ARGUMENTS)
+        warn_of(messages)
         return load(folder, "out.npy", len(items))
 
 
@@ -182,12 +194,12 @@ def load(folder: Folder, name: str, n: int) -> np.ndarray[Any, Any]:
 
 
 def with_files(
-    trained: Run, items: _items.Items, votes: Votes, verb: Callable[[str, list[str], str, dict[str, object]], Any]
+    trained: Run, items: _items.Items, votes: Votes | None, verb: Callable[[str, list[str], Any, dict[str, object]], Any]
 ) -> Any:
-    """Writes items and votes for a verb that judges, and calls it with the run, files and options."""
+    """Writes items and votes, if there are any, for a verb, and calls it with the run, files, file of votes and options."""
     with Folder() as folder:
         written = _items.write(items, folder)
-        path, options = votes.write(folder)
+        path, options = (None, {}) if votes is None else votes.write(folder)
         if "item" in written.options:
             options["item"] = written.options["item"]
         return verb(trained.path(), written.files, path, options)

@@ -10,18 +10,21 @@ import struct
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._binary import Child
-from ._errors import BinaryError, CredenceWarning, InputError, from_messages
+from ._errors import BinaryError, InputError, from_messages, in_python
 from ._folder import Folder
 from ._items import Column, Items
 from ._run import Run
+from ._warn import warn
+
+if TYPE_CHECKING:
+    from ._classifier import CredenceClassifier
 
 #: Values of a request at most.
 _VALUES = 4_000_000
@@ -51,7 +54,8 @@ class _Connection(http.client.HTTPConnection):
 class Server:
     """A server of one run, which ends with the block that it was made for."""
 
-    def __init__(self, trained: Run, threads: int | None = None) -> None:
+    def __init__(self, owner: CredenceClassifier, trained: Run, threads: int | None = None) -> None:
+        self.owner = owner
         self.run = trained
         self.threads = threads
         self.uses = 0
@@ -59,18 +63,18 @@ class Server:
         self._free: list[_Connection] = []
         self._owner = os.getpid()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> CredenceClassifier:
         with self._guard:
             self.uses += 1
             if self.uses > 1:
-                return self
+                return self.owner
             try:
                 self._start()
             except BaseException:
                 self.uses = 0
                 raise
         self.run.server = self
-        return self
+        return self.owner
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -81,6 +85,23 @@ class Server:
                 return
         self.run.server = None
         self._stop()
+
+    async def __aenter__(self) -> Any:
+        import asyncio
+
+        from ._async import AsyncClassifier
+
+        await asyncio.to_thread(self.__enter__)
+        self._awaited = AsyncClassifier(self.owner)
+        return self._awaited
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await self._awaited.close()
+        await asyncio.to_thread(self.__exit__, kind, value, trace)
 
     def _start(self) -> None:
         self.folder = Folder()
@@ -164,7 +185,7 @@ class Server:
                 text = json.loads(data)["error"]
             except (ValueError, KeyError):
                 text = data.decode("utf-8", "replace").strip()
-            raise InputError(str(text))
+            raise InputError(in_python(str(text)))
         return data, int(r.headers.get("Inference-Header-Content-Length", len(data)))
 
     def can(self, items: Items, fields: Sequence[str]) -> bool:
@@ -176,8 +197,8 @@ class Server:
         step = max(1, _VALUES // max(1, items.width))
         notes: list[str] = []
         parts = [self._part(items, i, min(items.n, i + step), fields, level, notes) for i in range(0, items.n, step)]
-        for note in notes:
-            warnings.warn(note, CredenceWarning, stacklevel=4)
+        for note in dict.fromkeys(notes):
+            warn(in_python(note))
         return parts[0] if len(parts) == 1 else {f: np.concatenate([p[f] for p in parts]) for f in fields}
 
     def _part(

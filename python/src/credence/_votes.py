@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._errors import CredenceWarning, InputError
+from ._errors import InputError
 from ._items import is_frame, is_series
 from ._rows import (
     Votes,
@@ -22,6 +21,7 @@ from ._rows import (
     plain_value,
     unpack,
 )
+from ._warn import warn as warn_caller
 
 
 def _is_missing(v: Any) -> bool:
@@ -105,9 +105,9 @@ def _warn_of_column() -> None:
     try:
         from sklearn.exceptions import DataConversionWarning
     except ImportError:
-        warnings.warn(text, CredenceWarning, stacklevel=7)
+        warn_caller(text)
     else:
-        warnings.warn(text, DataConversionWarning, stacklevel=7)
+        warn_caller(text, DataConversionWarning)
 
 
 def _is_several(v: Any) -> bool:
@@ -370,8 +370,4 @@ def _report_unused(unused: list[Any], used: int, keys: list[Any]) -> None:
             f"and the index of X {keys[0]!r} ({type(keys[0]).__name__})",
             "X.set_index(column) sets the column that names items",
         )
-    warnings.warn(
-        f"{len(unused):,} of {len(unused) + used:,} votes are on items that X does not have, such as {unused[0]!r}: they are not used",
-        CredenceWarning,
-        stacklevel=8,
-    )
+    warn_caller(f"{len(unused):,} of {len(unused) + used:,} votes are on items that X does not have, such as {unused[0]!r}: they are not used")

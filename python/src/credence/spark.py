@@ -181,7 +181,7 @@ def _train_member(line: Sequence[str], given: Sequence[str], patience: float = 6
     end = time.monotonic() + patience
     while True:
         try:
-            _binary.run(line, given)
+            _binary.run(line, dict.fromkeys(given))
             return
         except CredenceError as e:
             if " is in use by " not in e.message or time.monotonic() > end:
