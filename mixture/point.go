@@ -55,7 +55,7 @@ func (s Score) Ordered() bool { return s == WassersteinScore || s == AbsoluteSco
 
 // MostVotesExpected is the largest number of votes of a [Dirichlet.Point]. Shares of more votes hardly differ from
 // the probabilities.
-const MostVotesExpected = 10000
+const MostVotesExpected = 1000
 
 // tieTolerance is how close two values of a distribution function of vote counts have to be to count as equal. Whether
 // a median is unique must not depend on rounding.

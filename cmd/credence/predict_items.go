@@ -148,7 +148,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Opti
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
-	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.onlyMean(), p.input != "-"
+	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.only("mean"), p.input != "-"
 	p.run = predict.New(p.model, o)
 	for b, err := range p.run.Run(ctx, in) {
 		if err != nil {
