@@ -47,6 +47,8 @@ type Input struct {
 
 	// Raters are shown if training modelled them, by the names given here.
 	Raters *evaluate.RaterReport
+	// Suspects are the votes to look at again, by the names of raters given here.
+	Suspects *evaluate.SuspectReport
 
 	// Commands reproduce the run, one per line; Config is the complete configuration
 	// as the text of a file.

@@ -74,6 +74,9 @@ type page struct {
 	RatersMore  string // number of raters that are not in the table
 	RatersNamed string // a note if names are pseudonyms
 
+	Suspects     []suspectRow
+	SuspectVotes string // number of all votes examined
+
 	Training *figure
 	Runs     []runRow
 
@@ -149,6 +152,9 @@ func newPage(in *Input) (*page, error) {
 		if in.Raters.Pseudonymous {
 			p.RatersNamed = "Names are pseudonyms."
 		}
+	}
+	if in.Suspects != nil {
+		p.Suspects, p.SuspectVotes = suspectRows(in.Suspects), count(in.Suspects.Votes)
 	}
 	p.Training = g.training(in)
 	if g.err != nil {

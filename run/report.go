@@ -127,6 +127,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 	page := ReportInput(t.Model, in, r)
 	page.Evaluated, page.Items = "items, by networks that were not trained on them", held.Items
 	ShowRaters(&page, t.raters, true)
+	ShowSuspects(&page, t.suspects, true)
 	if command != "" {
 		page.Commands = []string{command}
 	}

@@ -119,6 +119,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if o.report != "" {
 		page := run.ReportInput(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
+		suspects, err := evaluate.Suspects(cmd.Context(), in, ds, run.ShownSuspects)
+		if err != nil {
+			return err
+		}
+		run.ShowSuspects(&page, suspects, o.pseudonyms)
 		if err := o.completePage(cmd, m, path, page); err != nil {
 			return err
 		}
