@@ -95,15 +95,15 @@ func (m *Dirichlet) Point(dst []float64, score Score, votes int) []float64 {
 	mean := dst[n:]
 	best := slices.Index(mean, slices.Max(mean))
 	if score == AbsoluteScore {
-		best = medianClass(mean)
+		best = MedianClass(mean)
 	}
 	clear(mean)
 	mean[best] = 1
 	return dst
 }
 
-// medianClass returns the first class at which the cumulative probability reaches 1/2.
-func medianClass(p []float64) int {
+// MedianClass returns the first class at which the cumulative probability reaches 1/2.
+func MedianClass(p []float64) int {
 	c := 0.0
 	for k, x := range p {
 		if c += x; c >= 0.5-tieTolerance {
