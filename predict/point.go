@@ -74,3 +74,33 @@ func Scale(m *model.Model) (values []float64, ok bool) {
 	}
 	return values, m.Ordered
 }
+
+// meanInterval is a mean with its intervals, one for each level.
+type meanInterval struct {
+	mean      float64
+	intervals []mixture.Interval
+}
+
+// scale computes the expected score and the probabilities of each class or a higher one, with intervals.
+func (r *Row) scale() {
+	dist, values := r.ReportedDist(), r.summary.scale
+	of := func(b *mixture.Beta, at func(share float64) float64) meanInterval {
+		x, reported := meanInterval{mean: at(b.Mean())}, b.Reported(r.reported.Resolution)
+		for _, level := range r.summary.Levels {
+			in := reported.Interval(mixture.TwoSided, level)
+			x.intervals = append(x.intervals, mixture.Interval{Lo: at(in.Lo), Hi: at(in.Hi)})
+		}
+		return x
+	}
+	score := dist.NewScaleScore(values)
+	r.score = of(score.Share, score.At)
+	same := func(share float64) float64 { return share }
+	first := meanInterval{1, nil}
+	for range r.summary.Levels {
+		first.intervals = append(first.intervals, mixture.Interval{Lo: 1, Hi: 1})
+	}
+	r.tails = append(r.tails[:0], first)
+	for k := range len(values) - 1 {
+		r.tails = append(r.tails, of(dist.Cumulative(k).Reflect(), same))
+	}
+}

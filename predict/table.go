@@ -30,6 +30,8 @@ type Format struct {
 	Tidymodels bool     // names of columns by the conventions of R's tidymodels
 	Fields     []string // of the records of an NPY file; nil for those selected above
 
+	ordered bool // the classes of the model are ordered
+
 	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time. It is not
 	// called where only means are written.
 	Seen func(r *Row)
@@ -76,7 +78,9 @@ type Table struct {
 
 // NewTable returns the table of a model's predictions.
 func NewTable(m *model.Model, f Format) *Table {
+	f.ordered = m.Ordered && m.Traits().Joint
 	t := &Table{format: f, model: m, dists: m.Traits().Joint, levels: 1}
+	t.format.scale, _ = Scale(m)
 	if t.dists && !f.OnlyMean && !f.OnlyPoint {
 		t.levels = len(f.Levels)
 	}
