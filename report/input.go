@@ -43,6 +43,7 @@ type Input struct {
 	Evaluated   string
 	Items       []string       // ids, [N]; numbers if nil
 	Predictions []head.Decoded // [N]
+	Scale       []float64      // [d] values of ordered classes, increasing; nil if they are not ordered
 	Votes       evaluate.Votes // [N × d]; the zero value if there are none
 
 	// Raters are shown if training modelled them, by the names given here.

@@ -58,8 +58,13 @@ func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *
 // ReportInput returns the input of a report about a model and its evaluation. The caller sets the
 // fields that describe the evaluated items, the raters and the commands.
 func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
+	var scale []float64
+	if m.Ordered {
+		scale, _ = predict.Scale(m)
+	}
 	return report.Input{
 		Classes:     m.Classes,
+		Scale:       scale,
 		Network:     networkName(m),
 		Members:     len(m.Members),
 		Method:      m.Method,
