@@ -31,3 +31,10 @@ func (r *evaluateReport) lewidi(w *printout.Page) {
 	}
 	w.Table(t)
 }
+
+// addRanked adds the ranked probability score of ordered classes to a table.
+func addRanked(t *printout.Table, r *evaluate.Result) {
+	if r.Ordered != nil {
+		t.Add("  RPS", plusMinus(r.Ordered.RPS, 3), "ranked probability score per vote, 0 to 1")
+	}
+}

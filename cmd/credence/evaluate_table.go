@@ -89,9 +89,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	t.Add("  accuracy", plusMinus(res.Accuracy, 3), "predicted class is a most-voted one")
 	t.Add("  Brier", plusMinus(res.Brier, 3), "squared error per vote, 0 to 2")
 	t.Add("  ECE", plusMinus(res.ECE, 3), "calibration error of the predicted class")
-	if res.Ordered != nil {
-		t.Add("  RPS", plusMinus(res.Ordered.RPS, 3), "ranked probability score per vote, 0 to 1")
-	}
+	addRanked(t, res)
 	w.Table(t)
 }
 

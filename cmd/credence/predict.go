@@ -191,23 +191,6 @@ func (o *predictOptions) only(field string) bool {
 	return len(o.format.Fields) == 1 && o.format.Fields[0] == field
 }
 
-// checkPoint checks the flags of the column point.
-func (o *predictOptions) checkPoint(f *pflag.FlagSet) error {
-	point := o.score != ""
-	_, err := mixture.ParseScore(o.score)
-	switch {
-	case point && err != nil:
-		return usagef("--point: %w", err)
-	case !point && f.Changed("point"):
-		return usagef("--point: %w", err)
-	case !point && f.Changed("votes-expected"):
-		return usagef("--votes-expected: expected --point with it, the score to optimize")
-	case !point && slices.Contains(o.format.Fields, "point"):
-		return usagef("--only point: expected --point with it, the score to optimize")
-	}
-	return expect(o.expected >= 0 || !f.Changed("votes-expected"), "--votes-expected %d: expected a number of votes, 0 for the probabilities themselves", o.expected)
-}
-
 // checkOnly returns an error if --only is combined with flags that request more.
 func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
 	outside := firstChanged(f, "hpd", "wide", "max-width", "min-top", "names", "csv-safe")
