@@ -28,6 +28,8 @@ type Options struct {
 	Level float64
 	// Levels are the levels at which coverage is measured; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
 	Levels []float64
+	// LeWiDi adds the scores of the LeWiDi tasks.
+	LeWiDi bool
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -86,6 +88,12 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		return nil, err
 	}
 	tallyScores(t, s, r)
+	tallyOrdered(t, s, r)
+	if opt.LeWiDi {
+		if err := tallyLeWiDi(t, s, r); err != nil {
+			return nil, err
+		}
+	}
 	s.calibration(t, r, opt.Bins)
 	tallyClasses(t, s, r)
 	if s.mixtures == nil {

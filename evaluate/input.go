@@ -24,6 +24,10 @@ type Input struct {
 	Predictions []head.Decoded
 	Votes       Votes    // [N × d]
 	Classes     []string // names, [d]; "0", "1", … if nil
+	// Scale, [d], has the values of the classes on their scale, increasing; nil if they have none. Ordered means that
+	// the classes are the points of a scale.
+	Scale   []float64
+	Ordered bool
 	// Groups, [N], are resampled as a whole by the bootstrap; nil makes every item
 	// its own group.
 	Groups []string

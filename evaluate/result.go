@@ -88,6 +88,9 @@ type Result struct {
 	Abstention       []AbstentionPoint `json:"abstention"`
 	AbstentionTarget *AbstentionTarget `json:"abstention_target,omitempty"`
 
+	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
+	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
+
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
 

@@ -69,6 +69,9 @@ func next(f *Format) bool { return f.Next }
 func top(f *Format) bool  { return f.Top }
 func hpd(f *Format) bool  { return f.HPD }
 
+func point(f *Format) bool   { return f.Point.Score != 0 }
+func ordered(f *Format) bool { return f.ordered }
+
 // fields lists all output fields, in the order of the columns of a table and of the fields of a record.
 var fields = []Field{
 	{Name: "item", Kind: Text, column: always, means: true,
@@ -105,6 +108,21 @@ var fields = []Field{
 		text: func(r *Row, i, k int) string { return setText(r.hpd[i][k], r.table.format.Digits) }},
 	{Name: "p_top", tidymodels: ".pred_top", Kind: Number, Per: PerClass, column: top, record: top, output: 8, needs: needTop,
 		number: func(r *Row, i, _ int) float64 { return r.Classes[i].Top }},
+	{Name: "point", tidymodels: ".point", Kind: Number, Per: PerClass, column: point, record: point, output: 16, OnRequest: true, needs: needPoint,
+		number: func(r *Row, i, _ int) float64 { return r.Point[i] }},
+	// Of ordered classes: the probability of the class or a higher one, and the expected score.
+	{Name: "tail", tidymodels: ".pred_tail", Kind: Number, Per: PerClass, column: ordered, needs: needScale,
+		number: func(r *Row, i, _ int) float64 { return r.tails[i].mean }},
+	{Name: "tail_lower", tidymodels: ".pred_tail_lower", Kind: Number, Per: PerInterval, column: ordered, needs: needScale,
+		number: func(r *Row, i, k int) float64 { return r.tails[i].intervals[k].Lo }},
+	{Name: "tail_upper", tidymodels: ".pred_tail_upper", Kind: Number, Per: PerInterval, column: ordered, needs: needScale,
+		number: func(r *Row, i, k int) float64 { return r.tails[i].intervals[k].Hi }},
+	{Name: "score", tidymodels: ".pred_score", Kind: Number, column: ordered, needs: needScale,
+		number: func(r *Row, _, _ int) float64 { return r.score.mean }},
+	{Name: "score_lower", tidymodels: ".pred_score_lower", Kind: Number, Per: PerLevel, column: ordered, needs: needScale,
+		number: func(r *Row, _, k int) float64 { return r.score.intervals[k].Lo }},
+	{Name: "score_upper", tidymodels: ".pred_score_upper", Kind: Number, Per: PerLevel, column: ordered, needs: needScale,
+		number: func(r *Row, _, k int) float64 { return r.score.intervals[k].Hi }},
 	// The predicted class is marked in long rows, and named in wide ones and by tidymodels.
 	{Name: "predicted", Kind: Bool, Per: PerClass, column: func(f *Format) bool { return !f.namesPredicted() }, means: true,
 		truth: func(r *Row, i, _ int) bool { return i == r.Predicted }},
@@ -209,7 +227,9 @@ type Summary struct {
 	// MaxWidth and MinTop are the rule of [Row.Abstain]: abstain where the predicted class's interval is wider,
 	// or its p_top smaller; 0 is no rule.
 	MaxWidth, MinTop float64
+	Point            Point
 
+	scale []float64 // values of ordered classes
 	needs need
 }
 
@@ -223,6 +243,8 @@ const (
 	needHPD                       // highest-density sets
 	needEntropy
 	needGain
+	needPoint
+	needScale
 )
 
 // All returns s with every number computed.
@@ -244,7 +266,10 @@ type Row struct {
 	Entropy mixture.Entropy
 	// NextGain is the value of one further vote: the expected reduction in variance.
 	NextGain float64
+	Point    []float64 // optimum of the score of [Summary].Point, [d]; nil if there is none
 
+	score    meanInterval           // of ordered classes
+	tails    []meanInterval         // probability of each ordered class or a higher one
 	hpd      [][][]mixture.Interval // highest-density sets, by class and level
 	reported mixture.Reported
 	summary  *Summary
@@ -276,6 +301,12 @@ func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err erro
 	}
 	if s.needs&needGain != 0 {
 		r.NextGain, _ = p.Dist.Gain(1) // one vote has a closed form, which cannot fail
+	}
+	if s.needs&needScale != 0 {
+		r.scale()
+	}
+	if s.needs&needPoint != 0 {
+		r.Point = s.Point.of(p)
 	}
 	return r, ctx.Err()
 }

@@ -285,7 +285,7 @@ func (b *Bulk) run(in *array.Records, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	all := recordFields(func(*Field) bool { return true })
+	all := recordFields(func(f *Field) bool { return f.Name != "point" }) // mixtures are given without a score
 	out, err := newRecords(w, Summary{Levels: b.Levels, Precision: b.Precision},
 		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at, all), all)
 	if err != nil {

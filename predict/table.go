@@ -7,10 +7,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"credence/head"
 	"credence/internal/calculator"
 	"credence/internal/printout"
+	"credence/internal/words"
 	"credence/model"
 )
 
@@ -23,9 +25,12 @@ type Format struct {
 	Next       bool     // adds the value of one further vote
 	Top        bool     // adds p_top
 	OnlyMean   bool     // only means
+	OnlyPoint  bool     // only the point
 	Wide       bool     // one row per item
 	Tidymodels bool     // names of columns by the conventions of R's tidymodels
 	Fields     []string // of the records of an NPY file; nil for those selected above
+
+	ordered bool // the classes of the model are ordered
 
 	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time. It is not
 	// called where only means are written.
@@ -73,8 +78,10 @@ type Table struct {
 
 // NewTable returns the table of a model's predictions.
 func NewTable(m *model.Model, f Format) *Table {
+	f.ordered = m.Ordered && m.Traits().Joint
 	t := &Table{format: f, model: m, dists: m.Traits().Joint, levels: 1}
-	if t.dists && !f.OnlyMean {
+	t.format.scale, _ = Scale(m)
+	if t.dists && !f.OnlyMean && !f.OnlyPoint {
 		t.levels = len(f.Levels)
 	}
 	if f.Wide {
@@ -103,6 +110,8 @@ func (t *Table) fields() []*Field {
 		f := &fields[i]
 		switch {
 		case t.format.OnlyMean && f.Name != "item" && f.Name != "class" && f.Name != "mean" && !(f.Name == "predicted" && t.format.Wide):
+			continue
+		case t.format.OnlyPoint && f.Name != "item" && f.Name != "class" && f.Name != "point" && !(f.Name == "predicted" && t.format.Wide):
 			continue
 		case !t.dists && f.Name == "distribution" && !t.format.OnlyMean:
 			for _, c := range t.model.Traits().Columns(len(t.model.Members)) {
@@ -261,9 +270,13 @@ func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) e
 	s, dists := t.format.Summary, t.dists && !t.format.OnlyMean
 	var columns []head.Column
 	if dists {
-		s.Levels, s.needs = s.Levels[:1], needClasses|needTop
+		s.Levels, s.needs = s.Levels[:1], needClasses|needTop|t.format.needs&needPoint
 		shown = printout.NewTable(0, 1, 3, 4)
 		header = append(header, printout.Percent(s.Levels[0])+" interval", "density from 0 to 1", "P(top)")
+		if point(&t.format) {
+			shown = printout.NewTable(0, 1, 3, 4, 6)
+			header = append(header, "point: "+strings.Join(t.model.Classes, " "))
+		}
 	} else if !t.format.OnlyMean {
 		columns = t.model.Traits().Columns(len(t.model.Members))
 	}
@@ -286,6 +299,9 @@ func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) e
 			}
 			row = append(row, r.intervalText(),
 				calculator.Sparkline(r.reported.Dist.Marginal(i), 24), printout.Share(r.Classes[i].Top))
+			if r.Point != nil {
+				row = append(row, strings.Join(words.Each(r.Point, func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }), " "))
+			}
 		}
 		for _, c := range columns {
 			row = append(row, fmt.Sprintf("%.3f", c.Of(&p.Decoded, i)))

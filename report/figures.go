@@ -300,7 +300,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 				d.Curves = append(d.Curves, plot.Curve{Label: x.label(in.Classes), Mixture: x.m.Marginal(x.class), Resolution: x.resolution})
 				continue
 			}
-			for _, i := range mostProbable(x.mean, 5) {
+			for _, i := range shownClasses(in, x.mean, 5) {
 				label := in.Classes[i]
 				if x.total > 0 {
 					label = fmt.Sprintf("%s (%s)", label, words.Plural(x.votes[i], "vote"))

@@ -234,3 +234,14 @@ func othersAgree(x evaluate.RaterEstimate) string {
 	}
 	return fmt.Sprintf("%s%% (%s%%)", number(100*x.Agreement, 0), number(100*x.Expected, 0))
 }
+
+// suspectRow is a row of the table of votes to look at again.
+type suspectRow struct{ Item, Rater, Vote, Probability, Likely, LikelyProbability, Others string }
+
+func suspectRows(r *evaluate.SuspectReport) (rows []suspectRow) {
+	for _, x := range r.Suspects {
+		rows = append(rows, suspectRow{x.Item, cmp.Or(x.Rater, "–"), x.Vote, number(evaluate.Number(x.Probability), 3), x.Likely,
+			number(evaluate.Number(x.LikelyProbability), 3), count(x.Others)})
+	}
+	return rows
+}

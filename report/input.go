@@ -43,10 +43,13 @@ type Input struct {
 	Evaluated   string
 	Items       []string       // ids, [N]; numbers if nil
 	Predictions []head.Decoded // [N]
+	Scale       []float64      // [d] values of ordered classes, increasing; nil if they are not ordered
 	Votes       evaluate.Votes // [N × d]; the zero value if there are none
 
 	// Raters are shown if training modelled them, by the names given here.
 	Raters *evaluate.RaterReport
+	// Suspects are the votes to look at again, by the names of raters given here.
+	Suspects *evaluate.SuspectReport
 
 	// Commands reproduce the run, one per line; Config is the complete configuration
 	// as the text of a file.

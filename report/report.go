@@ -68,11 +68,17 @@ type page struct {
 	Use         []*figure
 	Examples    []*figure
 	Reading     string // how to read the examples
+	ScaleRows   []scaleRow
+	ScaleHeads  []string
+	Level       string // of the intervals
 
 	Raters      *figure
 	RaterRows   []raterRow
 	RatersMore  string // number of raters that are not in the table
 	RatersNamed string // a note if names are pseudonyms
+
+	Suspects     []suspectRow
+	SuspectVotes string // number of all votes examined
 
 	Training *figure
 	Runs     []runRow
@@ -141,6 +147,8 @@ func newPage(in *Input) (*page, error) {
 	}
 	p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
 	p.Examples = g.densities(in, items, level)
+	p.Level = percent(level)
+	p.ScaleRows, p.ScaleHeads = scaleTable(in, items, level)
 	p.Reading = "The higher the curve, the more likely the true probability. The bar below it is the " + percent(level) + " interval, the dot the mean."
 	if p.Raters, p.RaterRows = g.raters(in); p.Raters != nil {
 		if more := len(in.Raters.Raters) - len(p.RaterRows); more > 0 {
@@ -149,6 +157,9 @@ func newPage(in *Input) (*page, error) {
 		if in.Raters.Pseudonymous {
 			p.RatersNamed = "Names are pseudonyms."
 		}
+	}
+	if in.Suspects != nil {
+		p.Suspects, p.SuspectVotes = suspectRows(in.Suspects), count(in.Suspects.Votes)
 	}
 	p.Training = g.training(in)
 	if g.err != nil {

@@ -289,7 +289,12 @@ func strataTable(r *evaluate.Result) (rows []stratumRow, note string) {
 
 // further returns the table of the other scores.
 func further(r *evaluate.Result) []row {
-	return []row{
+	var ranked []row
+	if r.Ordered != nil {
+		ranked = []row{{Name: "Ranked probability score", Value: withError(r.Ordered.RPS, 3),
+			Meaning: "Mean squared distance between cumulative probabilities and vote, 0 to 1: a vote far from the prediction counts more. 0 is best."}}
+	}
+	return append([]row{
 		{Name: "Accuracy", Value: withError(r.Accuracy, 3),
 			Meaning: "Share of items whose predicted class has the most votes; a tie of two counts one half. 1 is best."},
 		{Name: "Brier score", Value: withError(r.Brier, 3),
@@ -302,7 +307,7 @@ func further(r *evaluate.Result) []row {
 			Meaning: "How often two raters agree on an item. Predicted: " + number(r.Agreement.Predicted, 3) + "."},
 		{Name: "PIT p-value", Value: pValue(r.PITPValue),
 			Meaning: "Probability of votes at least this unusual if the predicted distributions are right. Below 0.01 they are unlikely to be."},
-	}
+	}, ranked...)
 }
 
 // dash is shown for a number that could not be computed.

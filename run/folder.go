@@ -33,12 +33,13 @@ const (
 	HistoryFile = "history.csv"
 	ReportFile  = "report.html"
 	RatersFile  = "raters.json"
+	suspectFile = "suspects.json"
 	splitFile   = "split.csv"
 )
 
 // files are the files of a run, without its checkpoints, in the order in which they
 // are removed: while there is a configuration the run can be resumed.
-var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile, ReportFile, ConfigFile}
+var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, suspectFile, splitFile, ReportFile, ConfigFile}
 
 // The errors for folders that cannot be used as requested.
 var (

@@ -47,7 +47,10 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 // newInput combines predictions for the items of ds with the votes on them and the raters who cast these.
 func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
-	in.Predictions, in.RaterModel = decoded, m.RaterModel
+	in.Predictions, in.RaterModel, in.Ordered = decoded, m.RaterModel, m.Ordered
+	if scale, ok := predict.Scale(m); ok {
+		in.Scale = scale
+	}
 	in.Ratings, err = predict.Ratings(m, ds)
 	return in, err
 }
@@ -55,8 +58,13 @@ func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *
 // ReportInput returns the input of a report about a model and its evaluation. The caller sets the
 // fields that describe the evaluated items, the raters and the commands.
 func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
+	var scale []float64
+	if m.Ordered {
+		scale, _ = predict.Scale(m)
+	}
 	return report.Input{
 		Classes:     m.Classes,
+		Scale:       scale,
 		Network:     networkName(m),
 		Members:     len(m.Members),
 		Method:      m.Method,
@@ -127,6 +135,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, 
 	page := ReportInput(t.Model, in, r)
 	page.Evaluated, page.Items = "items, by networks that were not trained on them", held.Items
 	ShowRaters(&page, t.raters, true)
+	ShowSuspects(&page, t.suspects, true)
 	if command != "" {
 		page.Commands = []string{command}
 	}
@@ -208,6 +217,7 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 // Card describes a model and its provenance, with its JSON names.
 type Card struct {
 	Classes     []string               `json:"classes"`
+	Ordered     bool                   `json:"ordered,omitempty"`
 	Features    []dataset.Feature      `json:"features"`
 	Texts       []dataset.TextInfo     `json:"texts,omitempty"`
 	Inputs      int                    `json:"inputs"`
@@ -237,7 +247,7 @@ type referenceSummary struct {
 // NewCard returns the card of a model.
 func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
-		Classes: m.Classes, Features: m.Transform.Schema(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
+		Classes: m.Classes, Ordered: m.Ordered, Features: m.Transform.Schema(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(),
 		Calibration: m.Calibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,

@@ -63,7 +63,8 @@ type Trained struct {
 	*train.Result
 	Metrics *Metrics
 
-	raters *evaluate.RaterReport // nil if votes name no raters
+	raters   *evaluate.RaterReport   // nil if votes name no raters
+	suspects *evaluate.SuspectReport // nil for methods without distributions
 }
 
 // Train trains on the items of d for training and writes the files of the run into
@@ -124,7 +125,8 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *P
 	return t, train.RemoveCheckpoint(folder.checkpoints())
 }
 
-// save writes the files of the run. The report is last: a run that was stopped has none.
+// save writes the files of the run. Suspect votes and the report are last: a run that was stopped
+// has none.
 func (t *Trained) save(ctx context.Context, folder Folder, d *Partition, o *Options) error {
 	for _, step := range []func() error{
 		func() error { return folder.writeConfig(o, &t.Options) },
@@ -132,6 +134,7 @@ func (t *Trained) save(ctx context.Context, folder Folder, d *Partition, o *Opti
 		func() error { return folder.WriteMetrics(t.Metrics) },
 		func() error { return t.writeRaters(folder, d) },
 		func() error { return t.Model.Save(folder.Path(ModelFile)) },
+		func() error { return t.writeSuspects(ctx, folder, d) },
 		func() error { return t.writeReport(ctx, folder, d, o.Command) },
 	} {
 		if err := step(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"credence/internal/table"
+	"credence/mixture"
 	"credence/predict"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 	request := &huma.Schema{Type: "object", Required: []string{"items"}, Properties: map[string]*huma.Schema{
 		"items":   {Type: "array", Items: item},
 		"level":   {Type: "number", Description: "level of the intervals; default 0.95"},
-		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "outputs to return; default all but next_gain, weights and alpha"},
+		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "outputs to return; default all but next_gain, weights, alpha and point"},
 		"votes":   votesSchema(),
 		"partial": {Type: "boolean", Description: "return an error for each item that cannot be predicted instead of rejecting the request"},
 	}}
@@ -253,6 +254,8 @@ func formParams() []*huma.Param {
 		query("full", "boolean", "add the parameters of the mixtures"),
 		query("next", "boolean", "add the expected reduction in variance by one more vote"),
 		query("top", "boolean", "false omits p_top"),
+		query("point", "string", "add the optimum of a score: wasserstein, manhattan, absolute, zero-one or mean"),
+		query("votes_expected", "integer", "votes per item that the point is compared with, 0 for the probabilities; default their mean number in training"),
 		query("only", "string", "mean: return only means"),
 		query("names", "string", "naming of columns: credence or tidymodels"),
 		query("digits", "string", "significant digits of numbers in CSV and JSON lines, or full"),
@@ -339,6 +342,7 @@ func (w *predictOptions) query(q url.Values) (err error) {
 			}
 		}
 	}
+	w.score, w.expect = choice("point", "one of "+strings.Join(mixture.ScoreNames(), ", "), mixture.ScoreNames()...), q.Get("votes_expected")
 	for name, to := range map[string]*float64{"max_width": &w.MaxWidth, "min_top": &w.MinTop} {
 		if text := q.Get(name); text != "" {
 			number(name, text, to)

@@ -154,6 +154,12 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) (items
 	if err := checkLevel(want.level); err != nil {
 		return 0, err
 	}
+	if v, ok := req.Parameters["point"]; ok {
+		want.score = fmt.Sprint(v)
+	}
+	if v, ok := req.Parameters["votes_expected"]; ok {
+		want.expect = fmt.Sprint(v)
+	}
 	binary := map[string]bool{}
 	var names []string
 	for _, o := range req.Outputs {

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 
 	"credence/dataset"
 	"credence/internal/calculator"
@@ -28,6 +30,35 @@ type predictOptions struct {
 	limits  *Limits
 	batch   int            // items per batch while the body is still being received; 0 to read the whole body first
 	votes   *predict.Votes // votes on the items to condition on; nil for none
+	score   string         // of the output point; empty for none
+	expect  string         // number of votes expected, for the point; empty for the number in training
+}
+
+// setPoint sets the point of the predictions of a model.
+func (w *predictOptions) setPoint(s *served) (err error) {
+	switch {
+	case w.score == "" && w.columns["point"]:
+		return badRequest("output point: expected the parameter point, one of %s", strings.Join(mixture.ScoreNames(), ", "))
+	case w.score == "" && w.expect != "":
+		return badRequest("votes_expected: expected the parameter point with it, one of %s", strings.Join(mixture.ScoreNames(), ", "))
+	case w.score == "":
+		return nil
+	case !s.dists:
+		return badRequest("point: expected a model that predicts distributions")
+	}
+	votes := -1
+	if w.expect != "" {
+		if votes, err = strconv.Atoi(w.expect); err != nil || votes < 0 {
+			return badRequest("votes_expected %q: expected a number of votes, 0 for the probabilities themselves", w.expect)
+		}
+	}
+	if w.Point, err = predict.NewPoint(s.model, w.score, votes); err != nil {
+		return badRequest("point: %w", err)
+	}
+	if w.columns != nil {
+		w.columns["point"] = true
+	}
+	return nil
 }
 
 // checkAbstention returns an error if a limit of the abstention rule is out of range.
@@ -164,6 +195,9 @@ func (p *predicting) warnings(done bool) []string {
 // predict predicts all items of a table in batches and calls each with every batch, in order: at least once, with an
 // empty batch if there are no items.
 func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *predictOptions, each func(a *resultBatch) error) (*predicting, error) {
+	if err := w.setPoint(m); err != nil {
+		return nil, err
+	}
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
 		return nil, err
@@ -242,7 +276,7 @@ const mostLayouts = 16
 
 // layout returns the layout for the options. Layouts with the default columns are cached.
 func (s *served) layout(w *predictOptions) *layout {
-	if w.columns != nil {
+	if w.columns != nil || w.score != "" {
 		return newLayout(s, w)
 	}
 	key := [3]float64{w.level, w.MaxWidth, w.MinTop}
@@ -259,7 +293,7 @@ func (s *served) layout(w *predictOptions) *layout {
 func newLayout(s *served, w *predictOptions) *layout {
 	// The precision of credence predict.
 	t := predict.NewTable(s.model, predict.Format{
-		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop},
+		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop, Point: w.Point},
 		Wide:    true, Top: w.includes("p_top"), Next: w.columns["next_gain"],
 		Keep: w.keeps,
 	})

@@ -105,6 +105,9 @@ func appendNumbers(dst []byte, list []float64) []byte {
 // streamPredictions writes predictions as JSON lines, CSV or Parquet, as credence predict does. It works in
 // batches, so that memory does not grow with the number of items.
 func (s *Server) streamPredictions(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *predictOptions) error {
+	if err := want.setPoint(m); err != nil {
+		return err
+	}
 	if want.Levels == nil { // those of the query are checked
 		if err := checkLevel(want.level); err != nil {
 			return err

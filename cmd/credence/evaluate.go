@@ -36,6 +36,7 @@ type evaluateOptions struct {
 	pageOnly   bool // only the HTML report is written
 	split      string
 	curve      bool
+	metrics    []string
 	by         byOptions
 	pseudonyms bool
 	out        outputFlags
@@ -47,6 +48,7 @@ func newEvaluate() *cobra.Command {
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
+	f.StringSliceVar(&o.metrics, "metrics", nil, "add the scores of a competition: `lewidi`")
 	f.StringVar(&o.report, "report", "", "also write an HTML report to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
@@ -119,6 +121,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if o.report != "" {
 		page := run.ReportInput(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
+		suspects, err := evaluate.Suspects(cmd.Context(), in, ds, run.ShownSuspects)
+		if err != nil {
+			return err
+		}
+		run.ShowSuspects(&page, suspects, o.pseudonyms)
 		if err := o.completePage(cmd, m, path, page); err != nil {
 			return err
 		}
@@ -153,6 +160,12 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, m *model.Model, path 
 // check validates the flags before any file is read.
 func (o *evaluateOptions) check() error {
 	by, accuracy := o.scoring.AbstainBy, o.scoring.Accuracy
+	for _, name := range o.metrics {
+		if name != "lewidi" {
+			return usagef("--metrics %q: expected lewidi", name)
+		}
+		o.scoring.LeWiDi = true
+	}
 	err := cmp.Or(
 		checkLevels(o.levels.values),
 		checkDraws(o.scoring.Bootstrap),

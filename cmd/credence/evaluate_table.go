@@ -29,10 +29,10 @@ type evaluateReport struct {
 
 func (r *evaluateReport) print(w *printout.Page) {
 	if !r.model.Traits().Joint {
-		w.Sections(r.heading, r.losses, r.scores, r.classes, r.warnings, r.errors)
+		w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.dispersion, r.strata, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -89,6 +89,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	t.Add("  accuracy", plusMinus(res.Accuracy, 3), "predicted class is a most-voted one")
 	t.Add("  Brier", plusMinus(res.Brier, 3), "squared error per vote, 0 to 2")
 	t.Add("  ECE", plusMinus(res.ECE, 3), "calibration error of the predicted class")
+	addRanked(t, res)
 	w.Table(t)
 }
 

@@ -346,6 +346,16 @@ func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 		}
 		c.Write([]string{name, numberText(values[name], d), numberText(values[name+"_se"], d)})
 	}
+	for _, x := range furtherScores(r) {
+		row := []string{x.Key, "", ""}
+		if x.Value.Known() {
+			row[1] = d.Text(float64(x.Value))
+		}
+		if x.SE.Known() {
+			row[2] = d.Text(float64(x.SE))
+		}
+		c.Write(row)
+	}
 	writeDispersion(c, d, r.DispersionBy)
 	c.Flush()
 	return c.Error()

@@ -20,6 +20,7 @@ import (
 	"credence/internal/rank"
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/mixture"
 	"credence/predict"
 	"credence/run"
 )
@@ -30,6 +31,8 @@ type predictOptions struct {
 	format   predict.Format // fields that are set by flags directly
 	levels   numbers
 	top      string
+	score    string // of the column point
+	expected int    // votes per item, for the point
 	names    string
 	out      outputFlags
 	batch    int
@@ -60,10 +63,12 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&to.Full, "full", false, "add the parameters of the mixtures")
 	f.BoolVar(&to.Next, "next", false, "add the expected gain of another vote on the item; see credence next")
 	f.StringVar(&o.top, "top", "on", "compute p_top, which takes about a third of the time with more than two classes: `on` or off")
+	f.StringVar(&o.score, "point", "", "add the column point, the optimum of a `score`: "+strings.Join(mixture.ScoreNames(), ", "))
+	f.IntVar(&o.expected, "votes-expected", -1, "`votes` per item that the point is compared with, 0 for the probabilities themselves (default: their mean number in training)")
 	f.Float64Var(&to.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&to.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
 	f.BoolVar(&to.Wide, "wide", false, "write one row per item, with columns such as mean_CLASS, or .pred_CLASS with --names tidymodels")
-	f.StringSliceVar(&to.Fields, "only", nil, "write only the `mean`, which is fastest, or these fields to an NPY file")
+	f.StringSliceVar(&to.Fields, "only", nil, "write only the `mean`, which is fastest, only the point, or these fields to an NPY file")
 	f.StringVar(&o.names, "names", "credence", "column `names`: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
@@ -81,7 +86,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 func (o *predictOptions) output() predict.Format {
 	f := o.format
 	f.Form, f.Precision, f.Levels = o.out.rows(), o.out.digits.Precision(), o.levels.values
-	f.Top, f.OnlyMean, f.Tidymodels = o.top == "on", o.onlyMean(), o.names == "tidymodels"
+	f.Top, f.OnlyMean, f.OnlyPoint, f.Tidymodels = o.top == "on", o.only("mean"), o.only("point"), o.names == "tidymodels"
 	return f
 }
 
@@ -99,6 +104,7 @@ func (o *predictOptions) check(f *pflag.FlagSet, items []string, terminal bool) 
 		expect(o.batch >= 1, "--batch %d: expected at least 1", o.batch),
 		o.out.resolve(),
 		o.checkOnly(f),
+		o.checkPoint(f),
 		o.checkShards(items))
 }
 
@@ -123,8 +129,13 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	m.Engine = engine
-	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes", "point", "votes-expected"); err != nil {
 		return err
+	}
+	if o.score != "" {
+		if o.format.Point, err = predict.NewPoint(m, o.score, o.expected); err != nil {
+			return usagef("--point: %w", err)
+		}
 	}
 	reportAs(m, &o.data)
 	if err := writeMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
@@ -175,22 +186,25 @@ func checkAbstention(maxWidth, minTop float64) error {
 		expect(minTop >= 0 && minTop <= 1, "--min-top %v: expected a probability between 0 and 1", minTop))
 }
 
-// onlyMean reports whether only means are requested.
-func (o *predictOptions) onlyMean() bool {
-	return len(o.format.Fields) == 1 && o.format.Fields[0] == "mean"
+// only reports whether one field alone is requested.
+func (o *predictOptions) only(field string) bool {
+	return len(o.format.Fields) == 1 && o.format.Fields[0] == field
 }
 
 // checkOnly returns an error if --only is combined with flags that request more.
 func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
 	outside := firstChanged(f, "hpd", "wide", "max-width", "min-top", "names", "csv-safe")
 	more := firstChanged(f, "level", "hpd", "full", "next", "top", "max-width", "min-top")
+	only := strings.Join(o.format.Fields, ",")
 	switch {
 	case o.out.form == "npy" && outside != "":
 		return usagef("--%s does not apply to an NPY file", outside)
-	case o.format.Fields != nil && o.out.form != "npy" && !o.onlyMean():
-		return usagef("--only %q: expected mean, or the fields of an NPY file", strings.Join(o.format.Fields, ","))
-	case o.onlyMean() && more != "":
-		return usagef("--only mean and --%s exclude each other", more)
+	case o.format.Fields != nil && o.out.form != "npy" && !o.only("mean") && !o.only("point"):
+		return usagef("--only %q: expected mean, point, or the fields of an NPY file", only)
+	case (o.only("mean") || o.only("point") && o.out.form != "npy") && more != "":
+		return usagef("--only %s and --%s exclude each other", only, more)
+	case o.only("mean") && f.Changed("point"):
+		return usagef("--only mean and --point exclude each other: --only point writes the point")
 	}
 	return nil
 }

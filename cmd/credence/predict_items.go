@@ -71,7 +71,7 @@ type predictor struct {
 // model's, so that errors about other classes name the line.
 func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
-	opts.Classes = p.model.Classes
+	opts.Classes, opts.Ordered = p.model.Classes, p.model.Ordered
 	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts})
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Opti
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
-	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.onlyMean(), p.input != "-"
+	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.only("mean"), p.input != "-"
 	p.run = predict.New(p.model, o)
 	for b, err := range p.run.Run(ctx, in) {
 		if err != nil {

@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 				newConfigShow(), newConfigSchema()),
 		}},
 		{"Train", []*cobra.Command{newTrain(), newJoin(), newVerify(), newDemo()}},
-		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters()}},
+		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters(), newSuspects()}},
 		{"Use", []*cobra.Command{newPredict(), newNext(), newMixture()}},
 		{"Operate", []*cobra.Command{
 			newServe(), newHealth(),
@@ -164,7 +164,10 @@ func addHelp(root *cobra.Command) {
 
 // newVerb returns a command with the arguments that follow its name in use. Errors describe them as expected.
 func newVerb(use, short, expected string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	n, more := len(strings.Fields(use))-1, strings.HasSuffix(use, "...")
+	n, more := len(strings.Fields(use))-1, strings.HasSuffix(strings.TrimSuffix(use, "]"), "...")
+	if strings.HasSuffix(use, "...]") { // none or several
+		n--
+	}
 	args := func(_ *cobra.Command, args []string) error {
 		return expect(len(args) == n || len(args) > n && more, "expected %s, found %s", expected, words.Plural(len(args), "argument"))
 	}

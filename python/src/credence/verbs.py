@@ -39,6 +39,7 @@ __all__ = [
     "raters",
     "report",
     "serve",
+    "suspects",
     "train",
     "verify",
     "version",
@@ -239,13 +240,13 @@ def check(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     sheet: str | None = None,
     na: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
-    ordered: bool = False,
     bootstrap: int | None = None,
     seed: int | None = None,
     plan_items: Sequence[int] | int | None = None,
@@ -280,6 +281,9 @@ def check(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -293,8 +297,6 @@ def check(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
-    ordered : bool
-        Treat the classes as ordered, such as grades.
     bootstrap : int | None
         Bootstrap draws for intervals (default 1000; 200 for many items).
     seed : int | None
@@ -335,13 +337,13 @@ def check(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "sheet": sheet,
             "na": na,
             "ignore": ignore,
             "memory": memory,
-            "ordered": ordered,
             "bootstrap": bootstrap,
             "seed": seed,
             "plan-items": plan_items,
@@ -401,6 +403,7 @@ def config_show(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -499,6 +502,9 @@ def config_show(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -665,6 +671,7 @@ def config_show(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
@@ -973,6 +980,7 @@ def evaluate(
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     curve: bool = False,
+    metrics: Sequence[str] | str | None = None,
     report: str | None = None,
     output: Path | None = None,
     overwrite: bool = False,
@@ -1066,6 +1074,8 @@ def evaluate(
         votes), off, or a number up to 0.1 (default auto).
     curve : bool
         Add results with fewer votes per item and fewer items.
+    metrics : Sequence[str] | str | None
+        Add the scores of a competition: lewidi.
     report : str | None
         Also write an HTML report to this file, .html.
     output : Path | None
@@ -1129,6 +1139,7 @@ def evaluate(
             "calibrate": calibrate,
             "resolution": resolution,
             "curve": curve,
+            "metrics": metrics,
             "report": report,
             "output": output,
             "overwrite": overwrite,
@@ -1197,6 +1208,7 @@ def init(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -1293,6 +1305,9 @@ def init(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -1458,6 +1473,7 @@ def init(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
@@ -1903,6 +1919,8 @@ def predict(
     full: bool = False,
     next: bool = False,
     top: str | None = None,
+    point: str | None = None,
+    votes_expected: int | None = None,
     max_width: float | None = None,
     min_top: float | None = None,
     wide: bool = False,
@@ -1966,6 +1984,12 @@ def predict(
     top : str | None
         Compute p_top, which takes about a third of the time with more than two classes: on or
         off (default on).
+    point : str | None
+        Add the column point, the optimum of a score: wasserstein, manhattan, absolute, zero-
+        one, mean.
+    votes_expected : int | None
+        Votes per item that the point is compared with, 0 for the probabilities themselves
+        (default: their mean number in training).
     max_width : float | None
         Abstain if the interval of the predicted class is wider than this width (default 0).
     min_top : float | None
@@ -1974,7 +1998,7 @@ def predict(
         Write one row per item, with columns such as mean_CLASS, or .pred_CLASS with --names
         tidymodels.
     only : Sequence[str] | str | None
-        Write only the mean, which is fastest, or these fields to an NPY file.
+        Write only the mean, which is fastest, only the point, or these fields to an NPY file.
     names : str | None
         Column names: credence or tidymodels (default credence).
     votes : Sequence[str] | Path | None
@@ -2062,6 +2086,8 @@ def predict(
             "full": full,
             "next": next,
             "top": top,
+            "point": point,
+            "votes-expected": votes_expected,
             "max-width": max_width,
             "min-top": min_top,
             "wide": wide,
@@ -2519,6 +2545,167 @@ def serve(
     )
 
 
+def suspects(
+    *arguments: Path,
+    most: int | None = None,
+    pseudonyms: bool = False,
+    seed: int | None = None,
+    votes: Sequence[str] | Path | None = None,
+    votes_form: Literal["auto", "long", "wide", "counts", "fractions"] | None = None,
+    votes_item: str | None = None,
+    label: str | None = None,
+    rater: str | None = None,
+    count: str | None = None,
+    total: str | None = None,
+    duplicates: Literal["last", "first", "every", "refuse"] | None = None,
+    vote_columns: Sequence[str] | str | None = None,
+    item: str | None = None,
+    array: str | None = None,
+    layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
+    image_column: str | None = None,
+    images_inside: bool = False,
+    volume_cache: str | None = None,
+    sheet: str | None = None,
+    votes_sheet: str | None = None,
+    na: Sequence[str] | str | None = None,
+    ignore: Sequence[str] | str | None = None,
+    group: str | None = None,
+    memory: int | str | None = None,
+    calibrate: Literal["auto", "off"] | None = None,
+    resolution: str | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
+    format: str | None = None,
+    digits: str | None = None,
+    csv_safe: bool = False,
+    json: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """List the votes that are most likely mistakes.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN [DATA...].
+    most : int | None
+        Votes to list, 0 for all that are known (default 20).
+    pseudonyms : bool
+        Replace rater names with pseudonyms.
+    seed : int | None
+        Seed of the pseudonyms (default 0).
+    votes : Sequence[str] | Path | None
+        File of votes, if they are not in the data file; repeat to add votes.
+    votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
+        Form of the votes: auto, long, wide, counts or fractions (default auto).
+    votes_item : str | None
+        Item column of the votes, if different from --item.
+    label : str | None
+        Column of labels (default: detected by name).
+    rater : str | None
+        Column of raters (default: detected by name).
+    count : str | None
+        Column with the number of votes that each row represents.
+    total : str | None
+        Column with the number of votes per item, for fractions.
+    duplicates : Literal["last", "first", "every", "refuse"] | None
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
+    vote_columns : Sequence[str] | str | None
+        Columns of votes, for forms other than long.
+    item : str | None
+        Column of item ids (default: detected by name).
+    array : str | None
+        Name of the array to read from an NPZ file.
+    layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+    image_column : str | None
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
+    images_inside : bool
+        Reject image or volume paths outside the folder of their table.
+    volume_cache : str | None
+        Folder for preprocessed volumes, shared between runs.
+    sheet : str | None
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+    votes_sheet : str | None
+        Name of the sheet of votes, if different from --sheet.
+    na : Sequence[str] | str | None
+        Spellings of a missing value (default: NA, NaN, null and others).
+    ignore : Sequence[str] | str | None
+        Columns to ignore.
+    group : str | None
+        Column of groups whose items stay together, such as patient.
+    memory : int | str | None
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
+    calibrate : Literal["auto", "off"] | None
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
+    resolution : str | None
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
+    output : Path | None
+        File to write, in the format of its extension; - for standard output (default -).
+    overwrite : bool
+        Replace an existing output.
+    format : str | None
+        Output format, whatever the extension: table, md, csv, json, jsonl or parquet.
+    digits : str | None
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
+    csv_safe : bool
+        In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
+    json : bool
+        Same as --format json: one object on one line.
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["suspects"],
+        arguments,
+        {
+            "most": most,
+            "pseudonyms": pseudonyms,
+            "seed": seed,
+            "votes": votes,
+            "votes-form": votes_form,
+            "votes-item": votes_item,
+            "label": label,
+            "rater": rater,
+            "count": count,
+            "total": total,
+            "duplicates": duplicates,
+            "vote-columns": vote_columns,
+            "item": item,
+            "array": array,
+            "layout": layout,
+            "image-column": image_column,
+            "images-inside": images_inside,
+            "volume-cache": volume_cache,
+            "sheet": sheet,
+            "votes-sheet": votes_sheet,
+            "na": na,
+            "ignore": ignore,
+            "group": group,
+            "memory": memory,
+            "calibrate": calibrate,
+            "resolution": resolution,
+            "output": output,
+            "overwrite": overwrite,
+            "format": format,
+            "digits": digits,
+            "csv-safe": csv_safe,
+            "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
 def train(
     *,
     out: Path | None = None,
@@ -2532,6 +2719,7 @@ def train(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -2632,6 +2820,9 @@ def train(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -2809,6 +3000,7 @@ def train(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
