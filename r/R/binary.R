@@ -88,7 +88,8 @@ install_credence <- function(from = NULL, quiet = FALSE) {
     if (!quiet) message("installed ", target)
   }
   path <- credence_path()
-  if (!quiet) message("using ", path, ", version ", binary_version(path))
+  version <- binary_version(path)
+  if (!quiet) message("using ", path, ", version ", version)
   invisible(path)
 }
 

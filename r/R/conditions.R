@@ -5,7 +5,8 @@ as_arguments <- function(text) {
   text <- gsub("\\S*/(items|votes|more)\\.parquet(?::?)", "`\\1`", text, perl = TRUE)
   text <- gsub("`items`", "`data`", text, fixed = TRUE)
   text <- gsub("`more`", "`votes`", text, fixed = TRUE)
-  text <- gsub("\\S*/options\\.yaml: (line \\d+: )?", "", text, perl = TRUE)
+  named <- gregexpr("\\S*/options\\.yaml:\\d+:\\d+: [a-z-]+", text)
+  regmatches(text, named) <- lapply(regmatches(text, named), function(at) paste0("`", gsub("-", "_", sub(".*: ", "", at)), "`"))
   found <- gregexpr("--[a-z][a-z-]*[a-z]", text)
   regmatches(text, found) <- lapply(regmatches(text, found), function(flags) {
     paste0("`", gsub("-", "_", substring(flags, 3)), "`")

@@ -157,10 +157,10 @@ update.credence <- function(object, formula., votes = NULL, ..., evaluate = TRUE
       votes <- check_frame(votes, "votes", where)
       columns <- unlist(response[c("item", "rater", "label", "count")])
       need_columns(votes, columns, "votes", where)
-      old <- eval(call$votes, env, parent.frame())
+      old <- call_value(call$votes, env, "votes", where)
       call$votes <- rbind(as_plain(old[columns]), as_plain(votes[columns]))
     } else if (response$kind == "cbind") {
-      call$data <- add_counts(object, eval(call$data, env, parent.frame()), votes, where)
+      call$data <- add_counts(object, call_value(call$data, env, "data", where), votes, where)
       call$formula <- object$formula
       call$formula[[2]] <- as.call(c(quote(cbind), lapply(stats::setNames(object$classes, object$classes), as.name)))
     } else {
@@ -171,6 +171,13 @@ update.credence <- function(object, formula., votes = NULL, ..., evaluate = TRUE
   if (!evaluate) return(call)
   inner <- eval(call, list2env(list(credence = credence), parent = rlang::caller_env()))
   inner
+}
+
+# Evaluates an argument of the call that trained a model, as update() of R does.
+call_value <- function(e, env, arg, call) {
+  value <- tryCatch(eval(e, env), error = function(e) NULL)
+  if (!is.data.frame(value)) stop_input(sprintf("`object`: the `%s` of its call are not there any more: `%s`", arg, paste(deparse(e, nlines = 1), collapse = "")), "train with all votes and start = the model", arg = "object", call = call)
+  value
 }
 
 as_plain <- function(frame) {

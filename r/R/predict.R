@@ -152,12 +152,12 @@ file_prediction <- function(run, columns, items, fields, level, votes = NULL) {
 }
 
 prob_columns <- function(object, found) {
-  mean <- matrix(found$mean, found$n)
+  mean <- matrix(found$mean, found$n, length(object$classes))
   tibble::new_tibble(stats::setNames(lapply(seq_along(object$classes), function(j) mean[, j]), paste0(".pred_", object$classes)), nrow = found$n)
 }
 
 class_column <- function(object, found) {
-  mean <- matrix(found$mean, found$n)
+  mean <- matrix(found$mean, found$n, length(object$classes))
   best <- max.col(replace(mean, is.na(mean), 0), "first")
   best[is.na(mean[, 1])] <- NA
   factor(object$classes[best], object$classes)

@@ -174,6 +174,15 @@ read_chunks <- function(con) {
   }
 }
 
+# Names of features as JSON, which are the same in every request.
+json_names <- function(s, names) {
+  if (!identical(s$names, names)) {
+    s$names <- names
+    s$json <- vapply(names, function(x) as.character(jsonlite::toJSON(jsonlite::unbox(x))), "")
+  }
+  s$json
+}
+
 # Predicts columns of features; returns arrays by field, as read_npy() does.
 serve_prediction <- function(run, columns, fields, level) {
   s <- server_of(run)
@@ -184,21 +193,22 @@ serve_prediction <- function(run, columns, fields, level) {
     x[is.na(x)] <- ""
     length_prefixed(x)
   })
-  whole <- length(s$inputs$name) == 1 && length(columns) > 1
-  if (whole) { # all features are numbers: one matrix
+  datatypes <- ifelse(vapply(columns, is.numeric, NA), "FP64", "BYTES")
+  names <- names(columns)
+  shape <- n
+  if (length(s$inputs$name) == 1 && length(columns) > 1) { # all features are numbers: one matrix
     tails <- list(writeBin(as.vector(do.call(rbind, columns)), raw(), endian = "little"))
-    inputs <- list(list(name = s$inputs$name, shape = I(c(n, length(columns))), datatype = "FP64", parameters = list(binary_data_size = length(tails[[1]]))))
-  } else {
-    inputs <- unname(Map(function(x, name, tail) {
-      list(name = name, shape = I(n), datatype = if (is.numeric(x)) "FP64" else "BYTES", parameters = list(binary_data_size = length(tail)))
-    }, columns, names(columns), tails))
+    names <- s$inputs$name
+    datatypes <- "FP64"
+    shape <- paste0(n, ",", length(columns))
   }
   outputs <- unlist(lapply(fields, function(f) if (f == "interval") c("lower", "upper") else f))
-  head <- jsonlite::toJSON(list(
-    inputs = inputs, parameters = list(level = level),
-    outputs = lapply(outputs, function(o) list(name = o, parameters = list(binary_data = TRUE)))
-  ), auto_unbox = TRUE, digits = I(17))
-  head <- charToRaw(enc2utf8(as.character(head)))
+  head <- sprintf(
+    "{\"inputs\":[%s],\"parameters\":{\"level\":%s},\"outputs\":[%s]}",
+    paste0("{\"name\":", json_names(s, names), ",\"shape\":[", shape, "],\"datatype\":\"", datatypes, "\",\"parameters\":{\"binary_data_size\":", lengths(tails), "}}", collapse = ","),
+    format_number(level), paste0("{\"name\":\"", outputs, "\",\"parameters\":{\"binary_data\":true}}", collapse = ",")
+  )
+  head <- charToRaw(enc2utf8(head))
   answer <- ask_server(s, "POST", "/v2/models/run/infer", c(head, unlist(tails, use.names = FALSE)), length(head))
   text <- rawToChar(answer$body[seq_len(answer$json)])
   Encoding(text) <- "UTF-8"
