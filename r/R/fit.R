@@ -43,7 +43,10 @@
 #' d <- data.frame(age = rnorm(200), site = factor(sample(c("a", "b"), 200, TRUE)))
 #' d$malignant <- rbinom(200, 3, plogis(d$age))
 #' fit <- suppressWarnings(
-#'   credence(cbind(benign = 3 - malignant, malignant) ~ age + site, data = d, ensemble = 2, epochs = 5)
+#'   credence(
+#'     cbind(benign = 3 - malignant, malignant) ~ age + site,
+#'     data = d, ensemble = 2, epochs = 5
+#'   )
 #' )
 #' fit
 #' predict(fit, d[1:3, ], type = "interval", level = 0.9)

@@ -68,7 +68,6 @@ stop_server <- function(key) {
   s <- session[[key]]
   rm(list = key, envir = session)
   if (!identical(s$pid, Sys.getpid())) return(invisible()) # of the process that this one was forked from
-  if (!is.null(s$con)) try(close(s$con), silent = TRUE)
   s$process$kill()
   unlink(s$folder, recursive = TRUE)
 }
@@ -89,39 +88,19 @@ credence_stop <- function() {
   invisible(length(keys))
 }
 
-connection <- function(s) {
-  if (!identical(s$pid, Sys.getpid())) { # after a fork, the parent's connection is not ours
-    s$con <- NULL
-    s$pid <- -1L
-  }
-  if (is.null(s$con)) {
-    s$con <- socketConnection("127.0.0.1", s$port, blocking = TRUE, open = "r+b", timeout = 600, server = FALSE)
-  }
-  s$con
-}
-
-# Sends a request and returns the body of the answer, and how much of it is JSON.
+# Sends a request and returns the body of the answer, and how much of it is JSON. Each request has a connection of its
+# own: R has few of them, and an open one would be the caller's to see.
 ask_server <- function(s, method, route, body = raw(), json = length(body)) {
-  for (attempt in 1:2) {
-    con <- tryCatch(suppressWarnings(connection(s)), error = function(e) stop_input(sprintf("the server does not answer: %s", conditionMessage(e)), class = "credence_binary_error"))
-    head <- sprintf(
-      "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n",
-      method, route, s$token, json, length(body)
-    )
-    answer <- tryCatch(suppressWarnings({
-      writeBin(c(charToRaw(head), body), con)
-      flush(con)
-      read_answer(con)
-    }), error = function(e) e, interrupt = function(e) {
-      close(con)
-      s$con <- NULL
-      rlang::interrupt()
-    })
-    if (!inherits(answer, "error")) break
-    try(close(con), silent = TRUE)
-    s$con <- NULL
-    if (attempt == 2) stop_input(sprintf("the server does not answer: %s", conditionMessage(answer)), class = "credence_binary_error")
-  }
+  head <- sprintf(
+    "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n",
+    method, route, s$token, json, length(body)
+  )
+  answer <- tryCatch(suppressWarnings({
+    con <- socketConnection("127.0.0.1", s$port, blocking = TRUE, open = "r+b", timeout = 600)
+    on.exit(close(con))
+    writeBin(c(charToRaw(head), body), con)
+    read_answer(con)
+  }), error = function(e) stop_input(sprintf("the server does not answer: %s", conditionMessage(e)), class = "credence_binary_error"))
   if (answer$status != 200L) {
     text <- rawToChar(answer$body)
     Encoding(text) <- "UTF-8"

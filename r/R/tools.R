@@ -65,7 +65,8 @@ write_judged <- function(object, newdata, votes, folder, need_votes, call) {
 #' @param ... Further options of the verb `check`, such as `plan_items`.
 #' @return A list of the class `credence_check` with all numbers; printing it shows the report.
 #' @examplesIf credence_available()
-#' d <- data.frame(item = rep(1:30, 3), rater = rep(c("a", "b", "c"), each = 30), label = rep(c("yes", "no", "no"), 30))
+#' d <- expand.grid(item = 1:30, rater = c("a", "b", "c"))
+#' d$label <- ifelse(d$item < 15 | d$rater == "a", "yes", "no")
 #' check <- credence_check(votes(item, rater, label) ~ 1, d)
 #' check$pair_agreement
 #' @export
@@ -116,7 +117,9 @@ print.credence_check <- function(x, ...) {
 #' set.seed(1)
 #' d <- data.frame(x = rnorm(400))
 #' d$yes <- rbinom(400, 3, plogis(d$x))
-#' fit <- suppressWarnings(credence(cbind(no = 3 - yes, yes) ~ x, d[1:300, ], ensemble = 2, epochs = 5))
+#' fit <- suppressWarnings(
+#'   credence(cbind(no = 3 - yes, yes) ~ x, d[1:300, ], ensemble = 2, epochs = 5)
+#' )
 #' credence_evaluate(fit, d[301:400, ], bootstrap = 50)
 #' @export
 credence_evaluate <- function(object, newdata, votes = NULL, ...) {
