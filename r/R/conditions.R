@@ -2,9 +2,12 @@
 
 # Messages of the binary name flags and files; callers gave arguments and frames.
 as_arguments <- function(text) {
-  text <- gsub("\\S*/(items|votes|more)\\.parquet(?::?)", "`\\1`", text, perl = TRUE)
+  text <- gsub("\\S*/(items|votes|raters)\\.parquet", "`\\1`", text)
   text <- gsub("`items`", "`data`", text, fixed = TRUE)
-  text <- gsub("`more`", "`votes`", text, fixed = TRUE)
+  # What the formula decides in R.
+  text <- gsub("--ignore (\\S+)", "`- \\1` in the formula", text)
+  text <- gsub("--categorical (\\S+)", "factor(\\1) in the formula", text)
+  text <- gsub("--numeric (\\S+)", "as.numeric(\\1) in the formula", text)
   named <- gregexpr("\\S*/options\\.yaml:\\d+:\\d+: [a-z-]+", text)
   regmatches(text, named) <- lapply(regmatches(text, named), function(at) paste0("`", gsub("-", "_", sub(".*: ", "", at)), "`"))
   found <- gregexpr("--[a-z][a-z-]*[a-z]", text)

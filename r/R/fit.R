@@ -76,7 +76,7 @@ credence <- function(formula, data, votes = NULL, ..., weights, group, subset, n
   done <- train_run(all, folder, verbose, where)
   warn_messages(done$messages)
   if (done$stopped) warn_input("training was stopped: the best networks so far are kept")
-  new_credence(call, formula, taken, done, options)
+  new_credence(call, formula, taken, done, options, start)
 }
 
 check_na_action <- function(action, call) {
@@ -136,7 +136,8 @@ read_items <- function(formula, data, response, votes, beside, na.action, classe
     wide = read_wide(data[items, , drop = FALSE], response$raters, items, classes, "data", call),
     read_response(stats::model.response(frame), formula, items, classes, call)
   )
-  if (length(cast$classes) < 2) stop_input(sprintf("expected votes for at least two classes, found %s", if (length(cast$classes)) paste("only", quoted(cast$classes)) else "none"), arg = "formula", call = call)
+  voted <- if (cast$kind == "counts") cast$classes[colSums(cast$counts) > 0] else unique(as.character(cast$label))
+  if (length(voted) < 2) stop_input(sprintf("expected votes for at least two classes, found %s", if (length(voted)) paste("only", quoted(voted)) else "none"), arg = "formula", call = call)
   list(
     columns = columns, items = items, cast = cast, response = response, terms = inner, raw = raw, known = known, omitted = omitted,
     weights = check_weights(frame[["(weights)"]], call), group = check_group(frame[["(group)"]], call),
@@ -245,13 +246,14 @@ start_folder <- function(start, call) {
   path
 }
 
-new_credence <- function(call, formula, taken, done, options) {
+new_credence <- function(call, formula, taken, done, options, start) {
+  method <- if (!is.null(options$method)) options$method else if (is.null(start)) "mixture" else run_card(done$run)$head$kind
   structure(
     list(
       call = call, formula = formula, terms = taken$terms, response = taken$response, classes = taken$cast$classes,
       features = lapply(taken$columns, function(x) if (is.numeric(x)) "number" else if (is.factor(x)) "category" else "text"),
       raw = taken$raw, known = taken$known, passes = taken$passes, na.action = taken$omitted, nobs = length(taken$items),
-      raters = !is.null(taken$cast$rater), options = options, stopped = done$stopped,
+      raters = !is.null(taken$cast$rater), options = options, method = method, stopped = done$stopped,
       warnings = sub("credence: warning: ", "", done$messages[startsWith(done$messages, "credence: warning: ")], fixed = TRUE),
       metrics = run_json(done$run, "metrics.json"), run = done$run
     ),

@@ -181,13 +181,20 @@ feature_columns <- function(frame, terms, known = NULL, call = rlang::caller_env
   factors <- attr(terms, "factors")
   columns <- list()
   for (label in colnames(factors)) {
-    used <- rownames(factors)[factors[, label] > 0]
-    parts <- lapply(used, function(v) as_columns(frame[[v]], v, call))
-    columns <- c(columns, if (length(used) == 1) parts[[1]] else interaction_columns(parts, label, known))
+    parts <- term_parts(frame, factors, label, call)
+    columns <- c(columns, if (length(parts) == 1) parts[[1]] else interaction_columns(parts, label, known))
   }
   twice <- names(columns)[duplicated(names(columns))]
   if (length(twice)) stop_input(sprintf("`formula`: two features are named %s", quoted(twice[[1]])), arg = "formula", call = call)
   columns
+}
+
+# The columns of each variable of a term. Terms quote names that are no names of R, frames do not.
+term_parts <- function(frame, factors, label, call) {
+  lapply(rownames(factors)[factors[, label] > 0], function(v) {
+    name <- if (v %in% names(frame)) v else gsub("^`|`$", "", v)
+    as_columns(frame[[name]], name, call)
+  })
 }
 
 as_columns <- function(x, name, call) {
@@ -250,7 +257,7 @@ interaction_levels <- function(frame, terms, call) {
   factors <- attr(terms, "factors")
   found <- list()
   for (label in colnames(factors)[colSums(factors > 0) > 1]) {
-    parts <- lapply(rownames(factors)[factors[, label] > 0], function(v) as_columns(frame[[v]], v, call))
+    parts <- term_parts(frame, factors, label, call)
     found[[label]] <- attr(interaction_columns(parts, label, NULL), "levels")
   }
   found

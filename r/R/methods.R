@@ -113,8 +113,9 @@ augment.credence <- function(x, new_data = NULL, data = NULL, level = 0.95, vote
   where <- rlang::current_env()
   level <- check_level(level, where)
   if (is.null(new_data)) new_data <- if (is.null(data)) training_data(x, where) else data
-  found <- predicted(x, new_data, c("mean", "interval"), level, votes, stats::na.pass, where)
-  pred <- c(list(.pred_class = class_column(x, found)), prob_columns(x, found), interval_columns(x, found, level))
+  ends <- x$method == "mixture"
+  found <- predicted(x, new_data, c("mean", if (ends) "interval"), level, votes, stats::na.pass, where)
+  pred <- c(list(.pred_class = class_column(x, found)), prob_columns(x, found), if (ends) interval_columns(x, found, level))
   clash <- intersect(names(new_data), names(pred))
   if (length(clash)) stop_input(sprintf("`new_data` has a column `%s` already", clash[[1]]), arg = "new_data")
   tibble::as_tibble(cbind(as.data.frame(new_data), as.data.frame(pred, check.names = FALSE)))

@@ -69,6 +69,9 @@ new_items <- function(object, newdata, arg, call) {
 
 # Predicts fields; a list of arrays by field, with the rows of missing items in them, and the number of items.
 predicted <- function(object, newdata, fields, level, votes, na.action, call) {
+  if (!identical(fields, "mean") && object$method != "mixture") {
+    stop_input(sprintf("`type`: the method %s has no distributions: expected \"prob\" or \"class\"", object$method), arg = "type", call = call)
+  }
   if (is.null(newdata)) newdata <- training_data(object, call)
   if (!is.data.frame(newdata)) {
     stop_input(sprintf("`newdata`: expected a data frame, found %s", describe(newdata)), if (is.matrix(newdata)) "as.data.frame(newdata) makes one", arg = "newdata", call = call)
@@ -87,7 +90,7 @@ predicted <- function(object, newdata, fields, level, votes, na.action, call) {
     new$items <- cast$items
   }
   quick <- is.null(cast) && length(rows) <= small_prediction && length(level) == 1 && isTRUE(getOption("credence.process", TRUE))
-  found <- if (quick) serve_prediction(object$run, columns, fields, level) else file_prediction(object$run, columns, new$items[rows], fields, level, cast$votes)
+  found <- if (quick) serve_prediction(object$run, columns, fields, level) else file_prediction(object$run, columns, new$items[rows], fields, level, cast$votes, object$method)
   if (all(keep) || drop) c(found, list(n = length(rows))) else fill_missing(found, rows, length(keep))
 }
 
@@ -136,13 +139,13 @@ votes_on <- function(object, votes, new, newdata, call) {
 }
 
 # Predicts with a process of its own, through files.
-file_prediction <- function(run, columns, items, fields, level, votes = NULL) {
+file_prediction <- function(run, columns, items, fields, level, votes = NULL, method = "mixture") {
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
   item <- free_name("item", names(columns))
   write_items(columns, items, item, folder)
   # Means alone are computed another way, whose last digits differ: asked for with another field, they are those of everything else.
-  options <- list(item = item, only = if (identical(fields, "mean")) c("mean", "sd") else fields, output = file.path(folder, "out.npy"), progress = 0)
+  options <- list(item = item, only = if (identical(fields, "mean") && method == "mixture") c("mean", "sd") else fields, output = file.path(folder, "out.npy"), progress = 0)
   if ("interval" %in% fields) options$level <- level
   if (!is.null(votes)) options <- c(options, write_votes(votes, folder))
   run_binary(c("predict", run_folder(run), file.path(folder, "items.parquet"), as_flags(options)), names(options))

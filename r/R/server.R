@@ -50,6 +50,7 @@ start_server <- function(run) {
   s$token <- token
   s$pid <- Sys.getpid()
   s$started <- as.numeric(Sys.time())
+  s$features <- run_card(run)$features$name # without those that training left out
   s$inputs <- jsonlite::fromJSON(rawToChar(ask_server(s, "GET", "/v2/models/run")$body))$inputs
   s
 }
@@ -166,6 +167,7 @@ json_names <- function(s, names) {
 serve_prediction <- function(run, columns, fields, level) {
   s <- server_of(run)
   n <- length(columns[[1]])
+  columns <- columns[names(columns) %in% s$features]
   tails <- lapply(columns, function(x) {
     if (is.numeric(x)) return(writeBin(as.numeric(x), raw(), endian = "little"))
     x <- as.character(x)

@@ -94,6 +94,7 @@ read_long <- function(frame, response, items, classes, arg, call) {
   if (!is.null(response$count)) count <- check_counts(frame[[response$count]], column("count"), call)
   keep <- !is.na(label)
   if (any(!keep)) warn_input(sprintf("%s: %s without a label %s no vote", column("label"), rows_of(sum(!keep)), if (sum(!keep) == 1) "is" else "are"))
+  if (!any(keep)) stop_input(sprintf("%s: expected labels, found none", column("label")), arg = arg, call = call)
   known <- item %in% items
   if (!any(keep & known)) {
     stop_input(

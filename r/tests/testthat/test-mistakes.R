@@ -247,7 +247,35 @@ test_that("59 row names that are not in order", {
   other <- items[rev(seq_len(240)), ]
   expect_identical(predict(counts_fit(), other)[240:1, ], predict(counts_fit(), items))
 })
-test_that("60 a group with gaps, a budget of none", {
+test_that("60 votes for one class alone, or none", {
+  refuses(credence(f, transform(items, malignant = 0)), "at least two classes, found only \"benign\"")
+  refuses(suppressWarnings(credence(votes(id, reader, dx) ~ age, items, transform(cast, dx = NA))), "expected labels, found none")
+})
+test_that("61 names that are no names of R", {
+  skip_without_binary()
+  d <- items
+  names(d)[2] <- "age, in \"years\""
+  fit <- quick(cbind(benign, malignant) ~ `age, in "years"`:size + `age, in "years"`, d)
+  expect_named(fit$features, c("age, in \"years\"", "age, in \"years\":size"))
+  expect_identical(predict(fit, d)[3, ], predict(fit, d[3, ]))
+})
+test_that("62 an id that is named", {
+  skip_without_binary()
+  w <- capture_warnings(fit <- credence(cbind(benign, malignant) ~ age + id, items, ensemble = 2, epochs = 2))
+  expect_match(w, "\"id\" is left out.*factor\\(id\\) in the formula", all = FALSE)
+  expect_identical(predict(fit, items)[3, ], predict(fit, items[3, ]))
+})
+test_that("63 intervals of a method without distributions", {
+  skip_without_binary()
+  fit <- quick(f, items, method = "softmax")
+  refuses(predict(fit, items, type = "interval"), "softmax has no distributions")
+  a <- predict(fit, items)
+  options(credence.process = FALSE)
+  b <- predict(fit, items)
+  options(credence.process = NULL)
+  expect_equal(a, b, tolerance = 1e-12)
+})
+test_that("64 a group with gaps, a budget of none", {
   skip_without_binary()
   refuses(credence(f, transform(items, patient = c(NA, patient[-1])), group = patient, na.action = na.pass), "`group`.*row 1")
   refuses(credence_next(counts_fit(), items), "`budget`")
