@@ -43,7 +43,7 @@ print.summary.credence <- function(x, digits = max(3L, getOption("digits") - 3L)
   kinds <- kinds[kinds > 0]
   cat(sprintf("features: %s\n", paste(sprintf("%d %s", kinds, names(kinds)), collapse = ", ")))
   cat(sprintf("%d networks, %s parameters\n", x$networks, format(x$parameters, big.mark = ",")))
-  if (!is.null(x$calibration$scale)) cat(sprintf("spread scaled by %s (standard error %s)\n", format(x$calibration$scale, digits = digits), format(x$calibration$scale_se, digits = digits)))
+  if (!is.null(x$calibration$scale_se)) cat(sprintf("spread scaled by %s (standard error %s)\n", format(x$calibration$scale, digits = digits), format(x$calibration$scale_se, digits = digits)))
   cat("\nNegative log-likelihood per held-out vote, in nats; lower is better:\n")
   print(data.frame(` ` = format(x$scores$nll_per_vote, digits = digits), row.names = x$scores$method, check.names = FALSE))
   if (x$stopped) cat("\ntraining was stopped\n")

@@ -5,7 +5,7 @@
 #' @param x A model that [credence()] returned, or what [credence_evaluate()] returned.
 #' @param newdata A data frame of items: for densities at most 12, by default the first four of the data of training; for calibration items with votes.
 #' @param type `"density"`: the distribution of a class probability, item by item; `"calibration"`: observed shares of votes
-#'   against predicted probabilities.
+#'   with 95% intervals against predicted probabilities.
 #' @param class Name or number of the class whose probability is shown, for densities; by default the last.
 #' @param votes Votes on the items, as in [predict.credence()].
 #' @param ggplot Whether to use ggplot2.
@@ -33,7 +33,9 @@ plot.credence <- function(x, newdata = NULL, type = c("density", "calibration"),
   if (!any(there)) stop_input("`newdata`: every item has missing features", arg = "newdata")
   j <- class_number(m[there][[1]], if (is.null(class)) length(x$classes) else class)
   grid <- seq(0.002, 0.998, length.out = 250)
-  names <- factor(row.names(as.data.frame(newdata)), row.names(as.data.frame(newdata)))
+  names <- row.names(as.data.frame(newdata))
+  if (x$response$kind == "long" && x$response$item %in% names(newdata)) names <- id_text(newdata[[x$response$item]], "`newdata`", where)
+  names <- factor(make.unique(names), make.unique(names))
   drawn <- data.frame(
     item = rep(names[there], each = length(grid)), probability = rep(grid, sum(there)),
     density = dbetamix(rep(grid, sum(there)), rep(m[there], each = length(grid)), class = j)
@@ -55,7 +57,8 @@ plot.credence_evaluation <- function(x, ggplot = requireNamespace("ggplot2", qui
     ggplot2::geom_abline(colour = "grey60") +
     ggplot2::geom_linerange(ggplot2::aes(ymin = .data[["lo"]], ymax = .data[["hi"]])) +
     ggplot2::geom_point() +
-    ggplot2::labs(x = "predicted probability of the predicted class", y = "share of votes for it, with 95% intervals") +
+    ggplot2::labs(x = "predicted probability of the predicted class", y = "share of votes for it") +
+    ggplot2::coord_equal(xlim = range(all$predicted, all$lo, all$hi), ylim = range(all$predicted, all$lo, all$hi)) +
     ggplot2::theme_minimal()
 }
 
@@ -70,6 +73,7 @@ draw_lines <- function(drawn, label, ggplot) {
   if (isTRUE(ggplot)) {
     return(ggplot2::ggplot(drawn, ggplot2::aes(.data[["probability"]], .data[["density"]], colour = .data[["item"]])) +
       ggplot2::geom_line() +
+      ggplot2::expand_limits(y = 0) +
       ggplot2::labs(x = label, y = "density", colour = "item") +
       ggplot2::theme_minimal())
   }
