@@ -279,5 +279,6 @@ credence_judges <- function(object, ...) {
   dots <- list(...)
   named <- if (is.null(names(dots))) rep(FALSE, length(dots)) else nzchar(names(dots))
   check_names(names(dots)[named], setdiff(names(formals(verb)), c("...", "json", "format", "output")), "credence_judges()", where)
-  parse_json(unclass(do.call(verb, c(list(run_folder(object$run)), dots, list(json = TRUE)))))
+  how <- if ("json" %in% names(formals(verb))) list(json = TRUE) else list(format = "json")
+  parse_json(unclass(do.call(verb, c(list(run_folder(object$run)), dots, how))))
 }
