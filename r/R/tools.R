@@ -259,26 +259,33 @@ credence_report <- function(object, file, newdata = NULL, votes = NULL, overwrit
   invisible(file)
 }
 
-#' Compare judges with the raters of a model
+#' Show how far machine judges can be trusted
 #'
-#' Calls the program's verb `judges` on a model, if the program that the package was generated from has it.
+#' Calls the program's verb `judges` on a model that was trained with judges, if the program that the package was
+#' generated from has it.
 #'
-#' @param object A model that [credence()] returned.
-#' @param ... Paths and options of the verb `judges`.
-#' @return What the verb returns as JSON, as a list.
+#' @inheritParams credence_evaluate
+#' @param newdata A data frame of items; by default the data of training.
+#' @param votes Votes of people and judges on them, as in [predict.credence()]; by default those of training.
+#' @param ... Further options of the verb `judges`.
+#' @return What the verb reports, as a list.
 #' @examples
 #' try(credence_judges(NULL))
 #' @export
-credence_judges <- function(object, ...) {
+credence_judges <- function(object, newdata = NULL, votes = NULL, ...) {
   where <- rlang::current_env()
   if (!inherits(object, "credence")) stop_input(sprintf("`object`: expected a model of credence(), found %s", describe(object)), arg = "object")
-  verb <- get0("verb_judges", topenv(), mode = "function", inherits = FALSE)
-  if (is.null(verb)) {
+  verb_judges <- get0("verb_judges", topenv(), mode = "function", inherits = FALSE)
+  if (is.null(verb_judges)) {
     stop_input("this version of the program has no verb `judges`", "install a newer one and the package that belongs to it", class = "credence_binary_error")
   }
-  dots <- list(...)
-  named <- if (is.null(names(dots))) rep(FALSE, length(dots)) else nzchar(names(dots))
-  check_names(names(dots)[named], setdiff(names(formals(verb)), c("...", "json", "format", "output")), "credence_judges()", where)
-  how <- if ("json" %in% names(formals(verb))) list(json = TRUE) else list(format = "json")
-  parse_json(unclass(do.call(verb, c(list(run_folder(object$run)), dots, how))))
+  options <- verb_options(verb_judges, list(...), file_options, where)
+  if (is.null(newdata)) {
+    newdata <- training_data(object, where)
+    if (is.null(votes) && !is.null(object$call$votes)) votes <- call_value(object$call$votes, environment(object$formula), "votes", where)
+  }
+  folder <- new_folder()
+  on.exit(unlink(folder, recursive = TRUE))
+  judged <- write_judged(object, newdata, votes, folder, TRUE, where)
+  parse_json(run_binary(c("judges", run_folder(object$run), judged$items, as_flags(c(judged$options, options)), "--json"), names(options)))
 }
