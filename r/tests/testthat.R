@@ -1,0 +1,4 @@
+library(testthat)
+library(credence)
+
+test_check("credence")
