@@ -21,6 +21,7 @@ type Rating struct {
 type Dataset struct {
 	Items    []string  // [N] ids
 	Classes  []string  // [d] in the order of the counts
+	Ordered  bool      // classes are the points of a scale, from its lower end to its upper end
 	Counts   []float32 // [N×d] votes for each class; fractions of a vote are allowed
 	Raters   []string  // names of the raters, if the votes have raters
 	Ratings  []Rating  // the single votes, in input order, if the votes have raters
@@ -117,7 +118,7 @@ func (ds *Dataset) Check() error {
 func (ds *Dataset) Select(at []int) *Dataset {
 	d := len(ds.Classes)
 	out := &Dataset{
-		Items: pickRows(ds.Items, at, 1), Classes: ds.Classes, Raters: ds.Raters,
+		Items: pickRows(ds.Items, at, 1), Classes: ds.Classes, Ordered: ds.Ordered, Raters: ds.Raters,
 		Groups: pickRows(ds.Groups, at, 1), Given: pickRows(ds.Given, at, 1), Weights: pickRows(ds.Weights, at, 1),
 		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
 		Features: ds.Features, Columns: ds.Columns, Votes: ds.Votes,
@@ -172,6 +173,9 @@ func (ds *Dataset) Hash() (string, error) {
 	}
 	text("items", ds.Items)
 	text("classes", ds.Classes)
+	if ds.Ordered { // hashes of other data are those of earlier versions
+		text("ordered", nil)
+	}
 	numbers(ds.Counts)
 	text("groups", ds.Groups)
 	text("given", ds.Given)

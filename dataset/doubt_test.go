@@ -34,7 +34,7 @@ func TestDoubtfulClasses(t *testing.T) {
 		{"no vote", votesOf("no", 40, "yes", 20, "?", 5), `label "?" is treated as a separate class, with 5 of 65 votes`},
 		{"a word for none", votesOf("no", 40, "yes", 20, "Unknown", 5), `label "Unknown" is treated as a separate class, with 5 of 65 votes`},
 		{"signs", votesOf("+", 40, "-", 20), ""},
-		{"opposites", votesOf("1", 40, "-1", 20, "0", 20), ""},
+		{"opposites", votesOf("1", 40, "-1", 20, "0", 20), "classes [-1, 0, 1] look like the points of a scale: are they ordered?"},
 		{"one", votesOf("1", 40, "2", 20, "77", 1), `1 class with only 1 of 61 votes: "77"; correct the file if this is a typo`},
 		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes with only 1 of 62 votes: "77", "88"; correct the file if this is a typo`},
 		{"blanks", votesOf("not_hate", 20, "not hate", 20), `classes "not hate" and "not_hate" differ only in blanks, hyphens or dots: are they the same?`},

@@ -55,6 +55,7 @@ const (
 	SetVoteColumns                // VotesOptions.Columns
 	SetForm                       // VotesOptions.Form
 	SetClasses                    // VotesOptions.Classes
+	SetOrdered                    // VotesOptions.Ordered
 	SetIgnore                     // Ignore
 	SetGroup                      // FeatureOptions.GroupColumn
 	SetCategorical                // FeatureOptions.Categorical

@@ -28,6 +28,9 @@ type VotesOptions struct {
 	// Classes are the classes in order. Nil takes the labels in the file: in order
 	// of their value if all are numbers, else in alphabetical order.
 	Classes []string
+	// Ordered means that the classes are the points of a scale. They are then in the order of Classes or, if that is
+	// nil, of their values if all are numbers, or of the words of a known scale, such as low, medium and high.
+	Ordered bool
 	// ItemColumn, RaterColumn and LabelColumn name columns of the long form;
 	// "" finds them by their usual names (rater, annotator, worker, reader …).
 	// ItemColumn applies to all forms; without one, rows are numbered from 0.
@@ -157,6 +160,11 @@ func (v *votes) finish(opts *VotesOptions) error {
 		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("expected votes for at least two classes, found %d: [%s]",
 			len(v.Classes), words.Few(v.Classes))}, "", SetClasses)
 	}
+	if opts.Ordered {
+		if err := v.order(opts); err != nil {
+			return err
+		}
+	}
 	v.Votes.count(&v.Dataset)
 	v.Warnings = append(v.Warnings, similarClasses(v.Classes)...)
 	if opts.Classes == nil && v.Votes.Form != Counted && v.Votes.Form != Fractions {
@@ -164,6 +172,9 @@ func (v *votes) finish(opts *VotesOptions) error {
 			return err
 		}
 		v.Warnings = append(v.Warnings, v.suspectClasses()...)
+		if err := v.maybeOrdered(); err != nil && !opts.Ordered {
+			v.Warnings = append(v.Warnings, err)
+		}
 	}
 	return nil
 }

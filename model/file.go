@@ -44,6 +44,7 @@ const (
 	keyFormat      = "format"
 	keyVersion     = "format_version"
 	keyClasses     = "classes"
+	keyOrdered     = "ordered"
 	keyHead        = "head"
 	keyRaters      = "raters"
 	keyRaterModel  = "crowd"
@@ -89,6 +90,9 @@ func (m *Model) Encode(w io.Writer) error {
 		return err
 	}
 	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
+	if m.Ordered {
+		list = append(list, section{keyOrdered, true})
+	}
 	if m.RaterModel != nil {
 		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD}})
 	}
@@ -199,6 +203,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	var method json.RawMessage
 	var record *raterRecord
 	list := m.sections(&method, &layers)
+	if f.Metadata[keyOrdered] != "" { // only in models with ordered classes
+		list = append(list, section{keyOrdered, &m.Ordered})
+	}
 	if f.Metadata[keyRaterModel] != "" { // only in models with a rater model
 		list = append(list, section{keyRaterModel, &record})
 	}

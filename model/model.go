@@ -38,6 +38,7 @@ func InputShape(t *dataset.Transform) nn.Shape {
 // once, which share the cores; its fields may not be changed then.
 type Model struct {
 	Classes []string // [d]
+	Ordered bool     // classes are the points of a scale, from its lower end to its upper end
 	Method  head.Method
 	Raters  []string // raters in the rater model, for methods that use who cast a vote
 	// RaterModel is what was learned about Raters; nil if all votes count alike.

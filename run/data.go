@@ -234,7 +234,7 @@ func readSheets(o, trained *dataset.LoadOptions) {
 func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
 	f.ReadAs(&o)
 	o.FeatureOptions.Schema = m.Transform.Schema()
-	o.VotesOptions.Classes, o.VotesOptions.LeaveOut = m.Classes, true
+	o.VotesOptions.Classes, o.VotesOptions.Ordered, o.VotesOptions.LeaveOut = m.Classes, m.Ordered, true
 	return dataset.Load(ctx, o)
 }
 

@@ -97,6 +97,7 @@ func (b *WarmStart) Adapt(o *dataset.LoadOptions) {
 	if o.VotesOptions.Classes == nil {
 		o.VotesOptions.Classes = b.Model.Classes
 	}
+	o.VotesOptions.Ordered = o.VotesOptions.Ordered || b.Model.Ordered
 }
 
 // NewColumns returns the columns of ds that were not in the files of the run, if these are

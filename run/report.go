@@ -208,6 +208,7 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 // Card describes a model and its provenance, with its JSON names.
 type Card struct {
 	Classes     []string               `json:"classes"`
+	Ordered     bool                   `json:"ordered,omitempty"`
 	Features    []dataset.Feature      `json:"features"`
 	Texts       []dataset.TextInfo     `json:"texts,omitempty"`
 	Inputs      int                    `json:"inputs"`
@@ -237,7 +238,7 @@ type referenceSummary struct {
 // NewCard returns the card of a model.
 func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
-		Classes: m.Classes, Features: m.Transform.Schema(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
+		Classes: m.Classes, Ordered: m.Ordered, Features: m.Transform.Schema(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(),
 		Calibration: m.Calibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,

@@ -22,7 +22,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if len(final) == 0 {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
-	m := &model.Model{Classes: slices.Clone(f.ds.Classes), Method: f.method, Transform: f.transform, Members: networksOf(final)}
+	m := &model.Model{Classes: slices.Clone(f.ds.Classes), Ordered: f.ds.Ordered, Method: f.method, Transform: f.transform, Members: networksOf(final)}
 	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err

@@ -31,7 +31,6 @@ func newCheck() *cobra.Command {
 		"a file of votes", o.run)
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)
-	f.BoolVar(&o.Ordered, "ordered", false, "treat the classes as ordered, such as grades")
 	f.IntVar(&o.Bootstrap.Replicates, "bootstrap", 0, "bootstrap `draws` for intervals (default 1000; 200 for many items)")
 	f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "`seed` of the bootstrap")
 	f.IntSliceVar(&o.Items, "plan-items", nil, "numbers of `items` to plan for (default: the current number, twice and four times that)")
@@ -55,6 +54,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	vo := o.data.LoadOptions().VotesOptions
+	o.Ordered = vo.Ordered
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), paths...); err != nil {
 		return err
 	}

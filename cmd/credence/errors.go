@@ -176,6 +176,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
 	dataset.SetForm:        {"votes-form", "specify [WORD]", "if these are votes, specify their form with --votes-form"},
 	dataset.SetClasses:     {"classes", "", "name all classes with --classes"},
+	dataset.SetOrdered:     {"ordered", "", "say so with --ordered"},
 	dataset.SetIgnore:      {"ignore", "exclude the column with --ignore [WORD]", "exclude other columns with --ignore"},
 	dataset.SetGroup:       {"group", "", "name the column of groups with --group"},
 	dataset.SetCategorical: {"categorical", "read its values as categories with --categorical [WORD]", "name columns of categories with --categorical"},

@@ -71,7 +71,7 @@ type predictor struct {
 // model's, so that errors about other classes name the line.
 func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
-	opts.Classes = p.model.Classes
+	opts.Classes, opts.Ordered = p.model.Classes, p.model.Ordered
 	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts})
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ OPTIONS = {
     "count": "count",
     "duplicates": "duplicates",
     "classes": "classes",
+    "ordered": "ordered",
     "item": "item",
     "layout": "layout",
     "volume_cache": "volume-cache",
@@ -108,6 +109,9 @@ class Parameters:
         last).
     classes : Sequence[object] | None, default None
         All labels, in order (default: those in the votes).
+    ordered : bool, default False
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     item : object, default None
         Column of item ids (default: detected by name).
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None, default None
@@ -233,6 +237,7 @@ class Parameters:
         count: object = None,
         duplicates: Literal["last", "first", "every", "refuse"] | None = None,
         classes: Sequence[object] | None = None,
+        ordered: bool = False,
         item: object = None,
         layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
         volume_cache: str | None = None,
@@ -294,6 +299,7 @@ class Parameters:
         self.count = count
         self.duplicates = duplicates
         self.classes = classes
+        self.ordered = ordered
         self.item = item
         self.layout = layout
         self.volume_cache = volume_cache

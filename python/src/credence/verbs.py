@@ -238,13 +238,13 @@ def check(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     sheet: str | None = None,
     na: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
-    ordered: bool = False,
     bootstrap: int | None = None,
     seed: int | None = None,
     plan_items: Sequence[int] | int | None = None,
@@ -279,6 +279,9 @@ def check(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -292,8 +295,6 @@ def check(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
-    ordered : bool
-        Treat the classes as ordered, such as grades.
     bootstrap : int | None
         Bootstrap draws for intervals (default 1000; 200 for many items).
     seed : int | None
@@ -334,13 +335,13 @@ def check(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "sheet": sheet,
             "na": na,
             "ignore": ignore,
             "memory": memory,
-            "ordered": ordered,
             "bootstrap": bootstrap,
             "seed": seed,
             "plan-items": plan_items,
@@ -400,6 +401,7 @@ def config_show(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -498,6 +500,9 @@ def config_show(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -664,6 +669,7 @@ def config_show(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
@@ -1152,6 +1158,7 @@ def init(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -1248,6 +1255,9 @@ def init(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -1413,6 +1423,7 @@ def init(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
@@ -2455,6 +2466,7 @@ def train(
     total: str | None = None,
     duplicates: Literal["last", "first", "every", "refuse"] | None = None,
     classes: Sequence[str] | str | None = None,
+    ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
@@ -2555,6 +2567,9 @@ def train(
         last).
     classes : Sequence[str] | str | None
         All labels, in order (default: those in the votes).
+    ordered : bool
+        Classes are the points of a scale, in the order of --classes, or of their values if all
+        are numbers.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -2732,6 +2747,7 @@ def train(
             "total": total,
             "duplicates": duplicates,
             "classes": classes,
+            "ordered": ordered,
             "vote-columns": vote_columns,
             "item": item,
             "array": array,
