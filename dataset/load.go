@@ -182,7 +182,7 @@ func join(f *features, v *votes) (*Dataset, error) {
 		return nil, err
 	}
 	d := len(v.Classes)
-	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.Votes
+	ds.Classes, ds.Ordered, ds.Raters, ds.Votes = v.Classes, v.Ordered, v.Raters, v.Votes
 	ds.Warnings = append(ds.Warnings, v.Warnings...)
 	if at == nil {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
