@@ -210,6 +210,9 @@ func (c *RaterModel) Chances(dist *mixture.Dirichlet, rater int) ([]float64, err
 		}
 		chances[i] = math.Exp(l)
 	}
+	if c.Ordered { // the nodes differ between classes
+		special.Normalize(chances)
+	}
 	return chances, nil
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Likelihood and posterior of votes on ordered classes, by sums over the nodes of each component.
 
-// orderedNodes holds the nodes of one component after another, and the chances of raters there.
-type orderedNodes struct {
+// raterNodes holds the nodes of one component after another, and the chances of raters there.
+type raterNodes struct {
 	c      *RaterModel
 	grid   *special.SimplexGrid
 	logA   []float64
@@ -18,13 +18,13 @@ type orderedNodes struct {
 	p      []float64 // [d] of one node
 }
 
-func (c *RaterModel) nodes() *orderedNodes {
+func (c *RaterModel) nodes() *raterNodes {
 	d := c.Classes
-	return &orderedNodes{c, special.NewSimplexGrid(d), make([]float64, d), make([]float64, d-1), make([]float64, d)}
+	return &raterNodes{c, special.NewSimplexGrid(d), make([]float64, d), make([]float64, d-1), make([]float64, d)}
 }
 
 // place moves the nodes to those of a Dirichlet distribution.
-func (n *orderedNodes) place(alpha []float64) {
+func (n *raterNodes) place(alpha []float64) {
 	for i, a := range alpha {
 		n.logA[i] = math.Log(a)
 	}
@@ -32,7 +32,7 @@ func (n *orderedNodes) place(alpha []float64) {
 }
 
 // chances fills p [d] with the probabilities that a rater votes for each class at node s.
-func (n *orderedNodes) chances(p []float64, rater int32, s int) {
+func (n *raterNodes) chances(p []float64, rater int32, s int) {
 	for k := range n.logits {
 		n.logits[k] = n.grid.Logit[k*simplexS+s]
 	}
@@ -54,9 +54,8 @@ func (n *orderedNodes) chances(p []float64, rater int32, s int) {
 	}
 }
 
-// logs fills sum [S] with the log-likelihood of votes at each node.
-func (n *orderedNodes) logs(sum []float64, votes []Rating) {
-	clear(sum)
+// add adds to sum [S] the log-likelihood of votes at each node.
+func (n *raterNodes) add(sum []float64, votes []Rating) {
 	for _, v := range votes {
 		for s := range sum {
 			n.chances(n.p, v.Rater, s)
@@ -67,14 +66,23 @@ func (n *orderedNodes) logs(sum []float64, votes []Rating) {
 
 // logOrdered implements LogVotes for ordered classes.
 func (c *RaterModel) logOrdered(dist *mixture.Dirichlet, votes []Rating) float64 {
-	n := c.nodes()
-	logs, like := make([]float64, simplexS), make([]float64, dist.K())
+	n, o := c.nodes(), newOrderedNodes(c.Classes)
+	like, counts := make([]float64, dist.K()), make([]float64, c.Classes)
+	for _, v := range votes {
+		counts[v.Class]++
+	}
 	top := math.Inf(-1)
 	for k := range like {
 		weight, alpha := dist.Component(k)
-		n.place(alpha)
-		n.logs(logs, votes)
-		like[k] = math.Log(weight) + posteriorOf(logs)
+		for i, a := range alpha {
+			n.logA[i] = math.Log(a)
+		}
+		o.place(n.logA, counts)
+		for h, grid := range o.grids {
+			n.grid = grid
+			n.add(o.logs[h*simplexS:][:simplexS], votes)
+		}
+		like[k] = math.Log(weight) + posteriorOf(o.logs)
 		top = max(top, like[k])
 	}
 	sum := 0.0
@@ -115,11 +123,11 @@ func (c *RaterModel) updateOrdered(dist *mixture.Dirichlet, votes []Rating) (*mi
 // update returns the log-likelihood of votes under a Dirichlet distribution, and the Dirichlet distribution with the mean
 // and the trace of the covariance of the posterior. Sums over nodes are of the differences from the posterior for
 // raters without bias who never guess, which is known.
-func (n *orderedNodes) update(alpha []float64, votes []Rating) (float64, []float64) {
+func (n *raterNodes) update(alpha []float64, votes []Rating) (float64, []float64) {
 	d := len(alpha)
 	n.place(alpha)
 	logs, neutral := make([]float64, simplexS), make([]float64, simplexS)
-	n.logs(logs, votes)
+	n.add(logs, votes)
 	p := make([]float64, d)
 	after := make([]float64, d)
 	copy(after, alpha)

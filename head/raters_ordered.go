@@ -14,7 +14,7 @@ import (
 // b_r > 0 moves all votes of rater r towards the upper end of the scale, s_r > 1 sharpens them. For an item on a
 // latent scale, P_k = σ(θ_k − z), the logit is θ_k − z, and for two classes this is the likelihood above
 // with s = 1. What is learned about an item remains a mixture of Dirichlet distributions of p, for the rater with
-// b = 0, s = 1 and g = 0; the expectation over each is a sum over [special.SimplexNodes] nodes.
+// b = 0, s = 1 and g = 0; the expectation over each is a sum over nodes (orderedNodes).
 //
 // The mean of b and that of log s over the votes of connected raters are 0. The prior of log s is N(0, ½²).
 
@@ -34,7 +34,7 @@ type orderedVote struct {
 	count   float64   // number of such votes
 	rating  int       // index of the rating, −1 if the rater is not named
 
-	perBias, perScale, guessed []float64 // [S] derivatives of log P with respect to b and log s; share of P by guesses
+	perBias, perScale, guessed []float64 // [2S] derivatives of log P with respect to b and log s; share of P by guesses
 }
 
 // between returns σ(u) − σ(l) for u ≥ l, and the derivatives of σ at both.
@@ -49,13 +49,17 @@ func between(l, u float64) (q, dl, du float64) {
 }
 
 // log adds log P of the vote at each node to sum [S]; with slopes it adds derivatives to those of the grid
-// and fills in the vote's.
-func (v *orderedVote) log(sum []float64, g *special.SimplexGrid, slopes bool) {
+// and fills in the vote's, of the nodes of a half.
+func (v *orderedVote) log(sum []float64, g *special.SimplexGrid, slopes bool, half int) {
 	if slopes {
-		v.perBias, v.perScale, v.guessed = room(v.perBias, simplexS), room(v.perScale, simplexS), room(v.guessed, simplexS)
+		v.perBias, v.perScale, v.guessed = room(v.perBias, 2*simplexS), room(v.perScale, 2*simplexS), room(v.guessed, 2*simplexS)
 	}
 	last := len(g.Logit)/simplexS - 1
 	sure, guess := 1-v.guess, max(v.guess*v.taste, 1e-12)
+	perBias, perScale, guessed := v.perBias, v.perScale, v.guessed
+	if slopes {
+		perBias, perScale, guessed = perBias[half*simplexS:], perScale[half*simplexS:], guessed[half*simplexS:]
+	}
 	for s := range sum {
 		var q, dl, du float64
 		lo, hi := math.Inf(-1), math.Inf(1)
@@ -77,16 +81,16 @@ func (v *orderedVote) log(sum []float64, g *special.SimplexGrid, slopes bool) {
 			continue
 		}
 		f := sure / p
-		v.perBias[s] = f * (dl - du)
-		v.guessed[s] = guess / p
-		v.perScale[s] = 0
+		perBias[s] = f * (dl - du)
+		guessed[s] = guess / p
+		perScale[s] = 0
 		if v.class > 0 {
 			g.Pulled[(v.class-1)*simplexS+s] -= v.count * f * dl * v.scale
-			v.perScale[s] -= f * dl * lo
+			perScale[s] -= f * dl * lo
 		}
 		if v.class < last {
 			g.Pulled[v.class*simplexS+s] += v.count * f * du * v.scale
-			v.perScale[s] += f * du * hi
+			perScale[s] += f * du * hi
 		}
 	}
 }
@@ -94,21 +98,21 @@ func (v *orderedVote) log(sum []float64, g *special.SimplexGrid, slopes bool) {
 // orderedWork computes the loss of items of ordered classes.
 type orderedWork struct {
 	h       *raterHead
-	grid    *special.SimplexGrid
+	nodes   *orderedNodes
 	logA    []float64     // [d]
+	counts  []float64     // [d]
 	weights []float64     // [K]
 	like    []float64     // [K]
 	slopes  []float64     // [K, d] ∂ log L_k/∂ log α
 	votes   []orderedVote // of the item
-	logs    []float64     // [S] log-likelihood at the nodes, then their posterior weights
 	scores  []score       // [K, votes]
 	biases  [len(normalNodes)]float64
 }
 
 func newOrderedWork(h *raterHead) *orderedWork {
 	k, d := h.components, h.classes
-	return &orderedWork{h: h, grid: special.NewSimplexGrid(d), logA: make([]float64, d), weights: make([]float64, k),
-		like: make([]float64, k), slopes: make([]float64, k*d), logs: make([]float64, simplexS)}
+	return &orderedWork{h: h, nodes: newOrderedNodes(d), logA: make([]float64, d), counts: make([]float64, d), weights: make([]float64, k),
+		like: make([]float64, k), slopes: make([]float64, k*d)}
 }
 
 func (w *orderedWork) loss(j int) float64 {
@@ -176,6 +180,7 @@ func (w *orderedWork) gather(counts []float32, ratings []Rating) {
 		w.biases[k] = tau * x
 	}
 	for i, s := range counts {
+		w.counts[i] = float64(s)
 		left := float64(s)
 		for _, r := range ratings {
 			if int(r.Class) == i {
@@ -195,23 +200,24 @@ func (w *orderedWork) gather(counts []float32, ratings []Rating) {
 // training, fills in slopes and scores.
 func (w *orderedWork) component(c int) float64 {
 	d := w.h.classes
-	w.grid.Place(w.logA)
-	clear(w.logs)
-	clear(w.grid.Pulled)
-	for l := range w.votes {
-		w.votes[l].log(w.logs, w.grid, w.h.train)
+	w.nodes.place(w.logA, w.counts)
+	for h := range w.nodes.grids {
+		grid := w.nodes.grids[h]
+		clear(grid.Pulled)
+		for l := range w.votes {
+			w.votes[l].log(w.nodes.logs[h*simplexS:][:simplexS], grid, w.h.train, h)
+		}
 	}
-	log := posteriorOf(w.logs)
+	log := posteriorOf(w.nodes.logs)
 	if !w.h.train {
 		return log
 	}
 	slopes := w.slopes[c*d:][:d]
-	clear(slopes)
-	w.grid.Backward(slopes, w.logs)
+	w.nodes.backward(slopes)
 	for l := range w.votes {
 		v, t := &w.votes[l], score{}
 		if v.rating >= 0 {
-			for s, p := range w.logs {
+			for s, p := range w.nodes.logs {
 				t.bias += p * v.perBias[s]
 				t.scale += p * v.perScale[s]
 				t.guessed += p * v.guessed[s]
@@ -220,6 +226,76 @@ func (w *orderedWork) component(c int) float64 {
 		w.scores[c*len(w.votes)+l] = t
 	}
 	return log
+}
+
+// orderedNodes computes the expectation of the likelihood T of votes over a Dirichlet distribution with parameters α. Half
+// of the nodes are those of α, the others those of α + n, n being the counts of the votes: the posterior for raters
+// without bias who never guess, where T is largest. With ρ = Π p_i^n_i/E Π p_i^n_i the ratio of the two
+// densities,
+//
+//	E T = ½ E_α 2T/(1+ρ) + ½ E_{α+n} 2T/(1+ρ),
+//
+// whose terms are bounded wherever the votes lie.
+type orderedNodes struct {
+	grids [2]*special.SimplexGrid // at α and at α + n
+	alpha []float64               // [d]
+	n     []float64               // [d]
+	after []float64               // [d] log(α + n)
+	part  []float64               // [d] slopes of one grid
+	logs  []float64               // [2S] log 2/(1+ρ) of the nodes after place
+	share []float64               // [2S] ρ/(1+ρ)
+}
+
+func newOrderedNodes(d int) *orderedNodes {
+	o := &orderedNodes{logs: make([]float64, 2*simplexS), share: make([]float64, 2*simplexS)}
+	for _, list := range []*[]float64{&o.alpha, &o.n, &o.after, &o.part} {
+		*list = make([]float64, d)
+	}
+	for h := range o.grids {
+		o.grids[h] = special.NewSimplexGrid(d)
+	}
+	return o
+}
+
+// place computes the nodes for parameters with the logarithms logA, and votes with the given counts.
+func (o *orderedNodes) place(logA, counts []float64) {
+	logN, total, m := 0.0, 0.0, 0.0
+	for i, l := range logA {
+		a := math.Exp(l)
+		o.alpha[i], o.n[i], o.after[i] = a, counts[i], math.Log(a+counts[i])
+		logN += special.LogRising(a, counts[i])
+		total, m = total+a, m+counts[i]
+	}
+	logN -= special.LogRising(total, m)
+	o.grids[0].Place(logA)
+	o.grids[1].Place(o.after)
+	for h, grid := range o.grids {
+		logs, share := o.logs[h*simplexS:][:simplexS], o.share[h*simplexS:][:simplexS]
+		grid.LogMass(logs, counts)
+		for s, l := range logs {
+			l -= logN
+			share[s] = special.Sigmoid(l)
+			logs[s] = math.Ln2 - max(l, 0) - math.Log1p(math.Exp(-math.Abs(l)))
+		}
+	}
+}
+
+// backward fills slopes [d] with the derivatives with respect to log α of the logarithm of the mean likelihood, given the
+// posterior weights of the nodes in logs.
+func (o *orderedNodes) backward(slopes []float64) {
+	clear(slopes)
+	o.grids[0].Backward(slopes, o.logs[:simplexS], o.n, o.share[:simplexS])
+	clear(o.part)
+	o.grids[1].Backward(o.part, o.logs[simplexS:], o.n, o.share[simplexS:])
+	share := 0.0
+	for s, p := range o.logs {
+		share += p * o.share[s]
+	}
+	total, m := special.Sum(o.alpha), special.Sum(o.n)
+	whole := special.DigammaDiff(total, m)
+	for i, a := range o.alpha {
+		slopes[i] += o.part[i]*a/(a+o.n[i]) + share*a*(special.DigammaDiff(a, o.n[i])-whole)
+	}
 }
 
 // posteriorOf replaces log-likelihoods at nodes by the posterior weights of the nodes, and returns the logarithm of the

@@ -8,6 +8,7 @@ type SimplexGrid struct {
 	level  []int     // [d, S]
 	x      []float64 // [d, S] logarithms of Gamma quantiles, by level
 	slope  []float64 // [d, S] ∂x/∂log α, by level
+	top    []float64 // [S] largest x of a node
 	mass   []float64 // [d, S] e^x by node, the largest of a node 1
 	under  []float64 // [d, S] sums of mass of the classes up to i
 	above  []float64 // [d, S] sums of mass of the classes from i
@@ -18,7 +19,7 @@ type SimplexGrid struct {
 // NewSimplexGrid returns a grid for d classes.
 func NewSimplexGrid(d int) *SimplexGrid {
 	g := &SimplexGrid{d: d, level: make([]int, d*SimplexNodes)}
-	for _, list := range []*[]float64{&g.x, &g.slope, &g.mass, &g.under, &g.above, &g.Logit, &g.Pulled} {
+	for _, list := range []*[]float64{&g.x, &g.slope, &g.top, &g.mass, &g.under, &g.above, &g.Logit, &g.Pulled} {
 		*list = make([]float64, d*SimplexNodes)
 	}
 	for i := range d {
@@ -43,6 +44,7 @@ func (g *SimplexGrid) Place(logA []float64) {
 		for i := range d {
 			top = max(top, g.x[i*SimplexNodes+g.level[i*SimplexNodes+s]])
 		}
+		g.top[s] = top
 		sum := 0.0
 		for i := range d {
 			at := i*SimplexNodes + s
@@ -70,10 +72,27 @@ func (g *SimplexGrid) Probabilities(p []float64, s int) {
 	}
 }
 
-// Backward adds to slopes [d] the derivatives with respect to log α that follow from Pulled, weighted by
-// post [S].
-func (g *SimplexGrid) Backward(slopes, post []float64) {
-	d := g.d
+// LogMass fills logs [S] with Σ_i n_i log p_i at the nodes.
+func (g *SimplexGrid) LogMass(logs, n []float64) {
+	clear(logs)
+	m := Sum(n)
+	for i, x := range n {
+		if x == 0 {
+			continue
+		}
+		for s := range logs {
+			logs[s] += x * (g.x[i*SimplexNodes+g.level[i*SimplexNodes+s]] - g.top[s])
+		}
+	}
+	for s := range logs {
+		logs[s] -= m * math.Log(g.above[s])
+	}
+}
+
+// Backward adds to slopes [d] the derivatives with respect to log α of Σ_s post_s f_s, where Pulled has the derivatives
+// of f with respect to the logits, and −share [S] is that with respect to Σ_i n_i log p_i.
+func (g *SimplexGrid) Backward(slopes, post, n, share []float64) {
+	d, m := g.d, Sum(n)
 	for s, w := range post {
 		if w == 0 {
 			continue
@@ -87,7 +106,8 @@ func (g *SimplexGrid) Backward(slopes, post []float64) {
 		}
 		for i := range d {
 			at := i*SimplexNodes + s
-			slopes[i] += w * g.mass[at] * (rest - below) * g.slope[i*SimplexNodes+g.level[at]]
+			pull := g.mass[at]*(rest-below) - share[s]*(n[i]-m*g.mass[at]/g.above[s])
+			slopes[i] += w * pull * g.slope[i*SimplexNodes+g.level[at]]
 			if i == d-1 {
 				break
 			}

@@ -12,7 +12,7 @@ import (
 // is that of the nodes.
 
 // SimplexNodes is the number S of nodes, a prime.
-const SimplexNodes = 127
+const SimplexNodes = 67
 
 // simplexGenerator is a primitive root of SimplexNodes: its powers take all classes through different orders.
 const simplexGenerator = 12
