@@ -100,7 +100,7 @@ func (g *SimplexGrid) Backward(slopes, post, n, share []float64) {
 		below, rest := 0.0, 0.0 // Σ over k < i of Pulled/above, Σ over k ≥ i of Pulled/under
 		for k := range d - 1 {
 			at := k*SimplexNodes + s
-			if g.under[at] > 0 {
+			if math.Abs(g.Logit[at]) < MaxLogit {
 				rest += g.Pulled[at] / g.under[at]
 			}
 		}
@@ -111,10 +111,8 @@ func (g *SimplexGrid) Backward(slopes, post, n, share []float64) {
 			if i == d-1 {
 				break
 			}
-			if g.under[at] > 0 {
+			if math.Abs(g.Logit[at]) < MaxLogit {
 				rest -= g.Pulled[at] / g.under[at]
-			}
-			if g.above[at+SimplexNodes] > 0 {
 				below += g.Pulled[at] / g.above[at+SimplexNodes]
 			}
 		}
