@@ -39,13 +39,23 @@ type orderedVote struct {
 
 // between returns σ(u) − σ(l) for u ≥ l, and the derivatives of σ at both.
 func between(l, u float64) (q, dl, du float64) {
-	a, b := special.Sigmoid(u), special.Sigmoid(l)
-	ca, cb := special.Sigmoid(-u), special.Sigmoid(-l)
+	b, cb := logistic(l)
+	a, ca := logistic(u)
 	q = a - b
 	if l > 0 {
 		q = cb - ca
 	}
 	return max(q, 0), b * cb, a * ca
+}
+
+// logistic returns σ(x) and σ(−x).
+func logistic(x float64) (p, q float64) {
+	e := math.Exp(-math.Abs(x))
+	p, q = 1/(1+e), e/(1+e)
+	if x < 0 {
+		p, q = q, p
+	}
+	return p, q
 }
 
 // log adds log P of the vote at each node to sum [S]; with slopes it adds derivatives to those of the grid
