@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -175,10 +174,12 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		p.Raters = compared(false, RatersNoHelp, gain, se)
 		return plain, nil
 	}
-	if class, worse := worseSpread(plain.Model.Calibration, rated.Model.Calibration); worse {
-		p.Raters = compared(false, RatersWorseSpread, gain, se)
-		p.Raters.Reason = message(RatersWorseSpread, gain, se, f.ds.Classes[class],
-			rated.Model.Calibration.Classes[class], plain.Model.Calibration.Classes[class])
+	spread, err := f.compareSpread(plain, rated)
+	if err != nil {
+		return nil, err
+	}
+	if spread != nil {
+		p.Raters = &model.Raters{Reason: message(RatersWorseSpread, gain, se, f.ds.Classes[spread.class], spread.rated, spread.plain), Gain: gain, GainSE: se}
 		return plain, nil
 	}
 	p = &rated.Model.Provenance
@@ -186,25 +187,6 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	p.Raters.Left = f.raterSet.left
 	rated.Options = plain.Options
 	return rated, nil
-}
-
-// worseSpread compares the ratios of the squared error to the predicted variance, class by class, that pairs of held-out votes
-// show without and with raters. It returns the class whose ratio moves away from 1 the most, and whether that is by more
-// than chance: votes may be predicted better by a rater model with the wrong shape, whose intervals would be wrong. The
-// standard error of one of d ratios is taken to be √d times that of all. With two classes both ratios are one,
-// and the calibration accounts for it.
-func worseSpread(plain, rated *calibrate.Calibration) (class int, worse bool) {
-	if plain == nil || rated == nil || len(plain.Classes) < 3 || len(rated.Classes) != len(plain.Classes) {
-		return 0, false
-	}
-	most := 0.0
-	for c, after := range rated.Classes {
-		if d := math.Abs(after-1) - math.Abs(plain.Classes[c]-1); d > most {
-			class, most = c, d
-		}
-	}
-	se := max(plain.RatioSE, rated.RatioSE) * math.Sqrt(float64(len(plain.Classes)))
-	return class, most > raterGain*se
 }
 
 // losses returns the joint loss of the votes on each item given its held-out prediction, NaN if there is none.
