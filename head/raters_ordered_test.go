@@ -113,3 +113,57 @@ func TestOrderedChances(t *testing.T) {
 		t.Errorf("mean class %v with a bias of −1, %v with 1", low, high)
 	}
 }
+
+// TestOrderedRecovery: biases and scales that votes were drawn with are found from the distributions of the items. With
+// 900 votes per rater the standard errors of b and log s are about 0.1.
+func TestOrderedRecovery(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const items, raters, classes = 600, 4, 5
+	truth := orderedModel(t, classes, raters, true, r)
+	copy(truth.Bias, []float64{-1, -0.2, 0.3, 0.9})
+	copy(truth.LogScale, []float64{0.4, -0.4, 0.3, -0.3})
+	task := Task{Classes: classes, Raters: raters, Ordered: true, ClassVotes: make([]float64, classes), RaterVotes: make([]float64, raters)}
+	b := Batch{Counts: Counts{Classes: classes, Values: make([]float32, items*classes)}}
+	var dists []*mixture.Dirichlet
+	for j := range items {
+		alpha := make([]float64, classes)
+		for i := range alpha {
+			alpha[i] = math.Exp(2 * r.NormFloat64())
+		}
+		dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dists = append(dists, dist)
+		n := truth.nodes()
+		n.place(alpha)
+		s := r.IntN(simplexS)
+		p := make([]float64, classes)
+		for rater := range raters {
+			n.chances(p, int32(rater), s)
+			u, k := r.Float64(), 0
+			for ; k < classes-1 && u > p[k]; k++ {
+				u -= p[k]
+			}
+			b.Ratings = append(b.Ratings, Rating{int32(j), int32(rater), int32(k)})
+			b.Counts.Values[j*classes+k]++
+			task.RaterVotes[rater]++
+			task.ClassVotes[k]++
+		}
+	}
+	c, err := FitRaterModel(task, dists, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddVotes(task, dists, b, 1); err != nil {
+		t.Fatal(err)
+	}
+	for k := range raters {
+		if !(math.Abs(c.Bias[k]-truth.Bias[k]) <= 4*c.BiasSE[k]) || !(c.BiasSE[k] < 0.25) {
+			t.Errorf("rater %d: bias %v ± %v, want %v", k, c.Bias[k], c.BiasSE[k], truth.Bias[k])
+		}
+		if !(math.Abs(c.LogScale[k]-truth.LogScale[k]) <= 4*c.LogScaleSE[k]) || !(c.LogScaleSE[k] < 0.25) {
+			t.Errorf("rater %d: log scale %v ± %v, want %v", k, c.LogScale[k], c.LogScaleSE[k], truth.LogScale[k])
+		}
+	}
+}
