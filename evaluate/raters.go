@@ -155,7 +155,10 @@ type RaterEstimate struct {
 	// Bias is the shift of the logit of the probability that the rater votes for Class; its mean
 	// over all votes is 0. Guess is the share of the rater's votes that do not depend on the
 	// item. Both have 95% intervals.
-	Bias  IntervalEstimate `json:"lean"`
+	Bias IntervalEstimate `json:"lean"`
+	// Scale is s of ordered classes: above 1 the rater agrees with the usual vote more often than an average rater, below 1
+	// less often. It is zero for other classes.
+	Scale IntervalEstimate `json:"scale,omitzero"`
 	Guess IntervalEstimate `json:"guess"`
 	// Agreement is the mean share of the other votes on an item that equal the rater's,
 	// Expected the same for an exchangeable rater; see [Rater].
@@ -246,6 +249,9 @@ func DescribeRaters(ds *dataset.Dataset, raters *head.RaterModel, names []string
 			x := &r.Raters[add(raterName(names, i))]
 			x.Votes = Number(raters.Votes[i])
 			x.Bias, x.Guess = BiasOf(raters, i), GuessOf(raters, i)
+			if raters.Ordered {
+				x.Scale = scaleOf(raters, i)
+			}
 		}
 		if len(raters.Bias) > 0 {
 			r.BiasSD = Number(raters.BiasSD)
@@ -255,8 +261,8 @@ func DescribeRaters(ds *dataset.Dataset, raters *head.RaterModel, names []string
 	if ds == nil {
 		return r
 	}
-	if raters != nil && len(raters.Bias) > 0 && len(ds.Classes) == 2 {
-		r.Class = ds.Classes[1]
+	if raters != nil && len(raters.Bias) > 0 {
+		r.Class = ds.Classes[len(ds.Classes)-1]
 	}
 	r.compare(ds, add)
 	return r
@@ -297,6 +303,13 @@ func BiasOf(c *head.RaterModel, r int) IntervalEstimate {
 		return unknownInterval
 	}
 	return normalInterval(Number(c.Bias[r]), Number(c.BiasSE[r]))
+}
+
+// scaleOf returns the scale of rater r with its 95% interval, which is symmetric for the logarithm.
+func scaleOf(c *head.RaterModel, r int) IntervalEstimate {
+	u := normalInterval(Number(c.LogScale[r]), Number(c.LogScaleSE[r]))
+	exp := func(x Number) Number { return Number(math.Exp(float64(x))) }
+	return IntervalEstimate{Estimate{exp(u.Value), exp(u.Value) * u.SE}, exp(u.Lo), exp(u.Hi)}
 }
 
 // GuessOf returns the guess rate of rater r with its 95% interval, which is symmetric for the

@@ -45,6 +45,8 @@ type Decoded struct {
 	// regularized squared error, not of the likelihood of votes, so its spread is not that of the
 	// class probabilities between similar items.
 	Opinion *mixture.Dirichlet
+	// reported is the distribution of p̄ for an average rater who is not a function of single classes.
+	reported *mixture.Dirichlet
 	// Err is the reason why there is no prediction, such as outputs that are not finite.
 	Err error
 }
@@ -105,6 +107,12 @@ func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 		return
 	}
 	a.Average = average
+	if average.Ordered() {
+		a.reported = average.Dist(a.Dist)
+		a.Mean, a.Variance = a.reported.Mean(a.Mean[:0]), a.reported.Variance(a.Variance[:0])
+		a.Uncertainty = a.Variance[a.Top()]
+		return
+	}
 	a.Mean, a.Variance = average.Moments(a.Mean[:0], a.Variance[:0], a.Dist)
 	a.Uncertainty = a.Variance[a.Top()]
 }
@@ -112,8 +120,11 @@ func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 // ReportedDist returns the distribution of the reported probabilities: that of p or, approximately, of an
 // average rater's vote probabilities ([mixture.AverageRater.Dist]). It is nil if there is no distribution.
 func (a *Decoded) ReportedDist() *mixture.Dirichlet {
-	if a.Dist == nil || a.Average == nil {
+	switch {
+	case a.Dist == nil || a.Average == nil:
 		return a.Dist
+	case a.reported != nil:
+		return a.reported
 	}
 	return a.Average.Dist(a.Dist)
 }
@@ -177,6 +188,9 @@ func Dists(decoded []Decoded) []*mixture.Dirichlet {
 // Reported returns the reported summary of the item: that of p̄ for a model with raters, see Average. The
 // prediction must have a distribution.
 func (a *Decoded) Reported() mixture.Reported {
+	if a.reported != nil {
+		return mixture.Reported{Dist: a.reported, Resolution: a.Resolution}
+	}
 	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
 }
 

@@ -45,8 +45,9 @@ import (
 
 // Task describes what a method has to learn.
 type Task struct {
-	Classes int // d ≥ 2
-	Raters  int // number of raters named in the votes
+	Classes int  // d ≥ 2
+	Raters  int  // number of raters named in the votes
+	Ordered bool // classes are the points of a scale: raters may have biases along it
 
 	// RaterVotes [R] and ClassVotes [d] count the votes by rater and by class; nil means equal counts.
 	RaterVotes, ClassVotes []float64

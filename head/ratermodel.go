@@ -18,10 +18,16 @@ import (
 // training set, weighted by their votes.
 type RaterModel struct {
 	Classes int
+	// Ordered means that classes are the points of a scale, more than two: raters then have bias and scale on it.
+	Ordered bool
 	Votes   []float64 // [R] number of votes in the training data
-	// Bias [R] is b_r, the shift of a rater towards the second of two classes, on the logit scale; Σ Votes·Bias
-	// is 0 in each of [Task.RaterGroups]. BiasSE is its standard error. Both are nil for more classes.
+	// Bias [R] is b_r, the shift of a rater towards the second of two classes, or the upper end of ordered classes, on
+	// the logit scale; Σ Votes·Bias is 0 in each of [Task.RaterGroups]. BiasSE is its standard error. Both are nil for
+	// more classes without order.
 	Bias, BiasSE []float64
+	// LogScale [R] is log s_r of ordered classes, with standard error LogScaleSE: raters with s > 1 agree with the
+	// usual vote more often than an average rater. Σ Votes·LogScale is 0 in each group.
+	LogScale, LogScaleSE []float64
 	// Guess [R] is g_r, the rate at which a rater guesses. GuessLogit is its log odds, with standard error
 	// GuessLogitSE; below about −5 the estimate is only the prior.
 	Guess, GuessLogit, GuessLogitSE []float64
@@ -41,7 +47,14 @@ func (c *RaterModel) Check(classes, raters int) error {
 	if c.Classes != classes || len(c.Votes) != raters {
 		return fmt.Errorf("expected %d raters and %d classes, found %d and %d", raters, classes, len(c.Votes), c.Classes)
 	}
+	if c.Ordered && classes == 2 {
+		return errors.New("raters: expected more than two ordered classes, found 2")
+	}
 	biases, tastes := c.sizes()
+	scales := 0
+	if c.Ordered {
+		scales = raters
+	}
 	for _, list := range []struct {
 		name   string
 		values []float64
@@ -49,6 +62,7 @@ func (c *RaterModel) Check(classes, raters int) error {
 	}{
 		{"bias", c.Bias, biases}, {"standard error of bias", c.BiasSE, biases}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
+		{"log scale", c.LogScale, scales}, {"standard error of log scale", c.LogScaleSE, scales},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
 		if len(list.values) != list.want {
@@ -71,6 +85,9 @@ func (c *RaterModel) sizes() (biases, tastes int) {
 	if c.Classes == 2 {
 		return len(c.Votes), 0
 	}
+	if c.Ordered {
+		return len(c.Votes), len(c.Votes) * c.Classes
+	}
 	return 0, len(c.Votes) * c.Classes
 }
 
@@ -90,6 +107,9 @@ func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 		if g < rareGuess {
 			guess[r] = 0
 		}
+	}
+	if c.Ordered {
+		return mixture.NewOrderedAverage(c.Classes, c.Votes, c.Bias, c.LogScale, c.Taste, guess)
 	}
 	return mixture.NewAverage(c.Classes, c.Votes, c.Bias, c.Taste, guess)
 }
@@ -145,6 +165,9 @@ func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64,
 		}
 		return math.Log(sum), nil
 	}
+	if c.Ordered {
+		return c.logOrdered(dist, votes), nil
+	}
 	return c.logExpansion(dist, votes), nil
 }
 
@@ -152,7 +175,7 @@ func (c *RaterModel) LogVotes(dist *mixture.Dirichlet, votes []Rating) (float64,
 // mixture with a component for each combination of votes that may have been guesses, except that beyond 64
 // components the lightest are merged into others (see merge). For two classes each component, and each
 // combination of votes that may have been guesses, becomes the Beta distribution with the mean and variance
-// of its own posterior; measured over distributions with α from 0.5 to 30 and up to five votes, the error of
+// of its own posterior, and likewise for ordered classes; measured over distributions with α from 0.5 to 30 and up to five votes, the error of
 // the distribution function is at most 0.04.
 func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	if err := c.check(votes); err != nil {
@@ -160,6 +183,9 @@ func (c *RaterModel) Update(dist *mixture.Dirichlet, votes []Rating) (*mixture.D
 	}
 	if len(votes) == 0 {
 		return dist, nil
+	}
+	if c.Ordered {
+		return c.updateOrdered(dist, votes)
 	}
 	if c.Classes > 2 {
 		return c.expand(dist, votes)
@@ -183,6 +209,9 @@ func (c *RaterModel) Chances(dist *mixture.Dirichlet, rater int) ([]float64, err
 			return nil, err
 		}
 		chances[i] = math.Exp(l)
+	}
+	if c.Ordered { // the nodes differ between classes
+		special.Normalize(chances)
 	}
 	return chances, nil
 }

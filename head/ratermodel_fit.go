@@ -25,8 +25,12 @@ func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	guess := make([]float64, t.Raters)
 	n := float64(len(own))
 	for _, values := range own {
-		if len(values) != 4 || len(values[0]) != t.Raters {
-			return nil, fmt.Errorf("tensors of raters: expected 4 for %d raters, found %d", t.Raters, len(values))
+		want := 4
+		if c.Ordered {
+			want = 6
+		}
+		if len(values) != want || len(values[0]) != t.Raters {
+			return nil, fmt.Errorf("tensors of raters: expected %d for %d raters, found %d", want, t.Raters, len(values))
 		}
 		for r, u := range values[0] {
 			guess[r] += special.Sigmoid(float64(u)) / n
@@ -39,6 +43,12 @@ func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 		for r, x := range values[3] {
 			to[r] += float64(x) / n
 		}
+		if c.Ordered {
+			for r := range c.LogScale {
+				c.Bias[r] += float64(values[4][r]) / n
+				c.LogScale[r] += float64(values[5][r]) / n
+			}
+		}
 	}
 	for r, g := range guess {
 		c.GuessLogit[r] = math.Log(g / (1 - g))
@@ -47,7 +57,10 @@ func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 }
 
 func newRaterModel(t Task) *RaterModel {
-	c := &RaterModel{Classes: t.Classes, Votes: make([]float64, t.Raters)}
+	c := &RaterModel{Classes: t.Classes, Ordered: t.Ordered && t.Classes > 2, Votes: make([]float64, t.Raters)}
+	if c.Ordered {
+		c.LogScale, c.LogScaleSE = make([]float64, t.Raters), make([]float64, t.Raters)
+	}
 	copy(c.Votes, t.RaterVotes)
 	if t.RaterVotes == nil {
 		for r := range c.Votes {
@@ -63,7 +76,7 @@ func newRaterModel(t Task) *RaterModel {
 
 // Finalize rounds the parameters to the float32 precision of model files and computes the derived fields.
 func (c *RaterModel) Finalize() error {
-	for _, list := range [][]float64{c.Votes, c.Bias, c.BiasSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
+	for _, list := range [][]float64{c.Votes, c.Bias, c.BiasSE, c.LogScale, c.LogScaleSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
 		for i, x := range list {
 			list[i] = float64(float32(x))
 		}
@@ -87,12 +100,15 @@ func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, er
 	}
 	grad := make([]float32, len(out))
 	for range maxFitSteps {
-		before := [][]float32{slices.Clone(own[0]), slices.Clone(own[3])}
+		before := make([][]float32, len(own))
+		for k, values := range own {
+			before[k] = slices.Clone(values)
+		}
 		h.compute(grad, out, b)
 		h.add()
 		h.update()
 		clear(h.sums)
-		if settled(before[0], own[0], 0.1) && settled(before[1], own[3], 0.005) {
+		if settled(before[0], own[0], 0.1) && slices.EqualFunc(before[3:], own[3:], func(a, b []float32) bool { return settled(a, b, 0.005) }) {
 			break
 		}
 	}
@@ -110,8 +126,14 @@ func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share
 	for r, u := range c.GuessLogit {
 		own[0][r] = float32(u)
 	}
-	for r, x := range slices.Concat(c.Bias, c.Taste) {
-		own[3][r] = float32(x)
+	lists := [][]float64{c.Taste, c.Bias, c.LogScale}
+	if t.Classes == 2 {
+		lists = [][]float64{c.Bias}
+	}
+	for k, list := range lists[:len(own)-3] {
+		for r, x := range list {
+			own[3+k][r] = float32(x)
+		}
 	}
 	h.mark[1] = float32(c.BiasSD * c.BiasSD)
 	h.compute(make([]float32, len(out)), out, b)
@@ -168,6 +190,7 @@ func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 		}
 	}
 	widen(c.BiasSE, func(c *RaterModel) []float64 { return c.Bias })
+	widen(c.LogScaleSE, func(c *RaterModel) []float64 { return c.LogScale })
 	widen(c.GuessLogitSE, func(c *RaterModel) []float64 { return c.GuessLogit })
 	return c.Finalize()
 }
@@ -208,7 +231,12 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 	for r := range h.raters {
 		c.GuessLogitSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+4])/share+1/float64(guessSD*guessSD))
 	}
-	if h.classes != 2 {
+	if h.scaled {
+		for r := range h.raters {
+			c.LogScaleSE[r] = 1 / math.Sqrt(float64(h.sums[(r+1)*width-1])/share+scalePrecision)
+		}
+	}
+	if h.bias == nil {
 		return
 	}
 	tau2 := float64(h.mark[1])

@@ -261,6 +261,10 @@ func (c *RaterModel) Pairs(dist *mixture.Dirichlet, votes []Rating) (shown, clai
 		}
 		return shown, claimed, nil
 	}
+	if c.Ordered {
+		c.orderedPairs(shown, claimed, dist, votes)
+		return shown, claimed, nil
+	}
 	mean, variance := dist.Mean(nil), dist.Variance(nil)
 	for i := range shown {
 		var e, e2, f, f2 float64

@@ -46,10 +46,12 @@ type raterHead struct {
 	group  []int     // [R], see [Task.RaterGroups]
 	groups int
 	usual  []float64 // [d] share of each class
+	scaled bool      // classes are ordered and more than two: raters have bias and scale, see raters_ordered.go
 
 	// The tensors.
 	bias, guess []float32 // [R]
 	taste       []float32 // [R, d], of more than two classes
+	logScale    []float32 // [R] log s, of ordered classes
 	sums        []float32 // [R, sumsWidth]: see add
 	mark        []float32 // the epoch that sums are of, and τ²
 
@@ -67,8 +69,9 @@ type raterHead struct {
 
 // rater caches the values that votes need, and the parameters that they were computed from.
 type rater struct {
-	from        [2]float32
+	from        [3]float32
 	odds, guess float64 // e^b, g
+	scale       float64 // s
 }
 
 // recall updates the cache for the raters in the batch.
@@ -80,12 +83,15 @@ func (h *raterHead) recall(ratings []Rating) {
 		}
 	}
 	for _, v := range ratings {
-		at := [2]float32{h.guess[v.Rater], 0}
+		at := [3]float32{h.guess[v.Rater]}
 		if h.bias != nil {
 			at[1] = h.bias[v.Rater]
 		}
+		if h.scaled {
+			at[2] = h.logScale[v.Rater]
+		}
 		if x := &h.known[v.Rater]; x.from != at {
-			*x = rater{at, math.Exp(float64(at[1])), special.Sigmoid(float64(at[0]))}
+			*x = rater{at, math.Exp(float64(at[1])), special.Sigmoid(float64(at[0])), math.Exp(float64(at[2]))}
 		}
 	}
 }
@@ -93,6 +99,7 @@ func (h *raterHead) recall(ratings []Rating) {
 // score is the derivative of the log-likelihood with respect to the parameters of a vote's rater.
 type score struct {
 	bias, guess float64 // b and logit g
+	scale       float64 // log s
 	guessed     float64 // probability that the vote was a guess
 }
 
@@ -143,7 +150,7 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 		return nil, fmt.Errorf("method mixture with raters: expected votes of %d raters, found %d",
 			t.Raters, len(t.RaterVotes))
 	}
-	h := &raterHead{mixtureHead: m, raters: t.Raters, weight: make([]float64, t.Raters)}
+	h := &raterHead{mixtureHead: m, raters: t.Raters, scaled: t.Ordered && t.Classes > 2, weight: make([]float64, t.Raters)}
 	whole := special.Sum(t.RaterVotes)
 	for r := range h.weight {
 		h.weight[r] = 1 / float64(t.Raters)
@@ -203,7 +210,12 @@ func (h *raterHead) Own() []nn.HeadParam {
 	if d == 2 {
 		return append(own, nn.HeadParam{Name: "raters.lean", Shape: nn.Shape{r}, State: true})
 	}
-	return append(own, nn.HeadParam{Name: "raters.taste", Shape: nn.Shape{r, d}, Start: 1 / float32(d), State: true})
+	own = append(own, nn.HeadParam{Name: "raters.taste", Shape: nn.Shape{r, d}, Start: 1 / float32(d), State: true})
+	if h.scaled {
+		own = append(own, nn.HeadParam{Name: "raters.lean", Shape: nn.Shape{r}, State: true},
+			nn.HeadParam{Name: "raters.scale", Shape: nn.Shape{r}, State: true})
+	}
+	return own
 }
 
 // Bind implements [Head].
@@ -213,7 +225,9 @@ func (h *raterHead) Bind(own []*nn.Param) {
 		h.bias = own[3].Value
 		return
 	}
-	h.taste = own[3].Value
+	if h.taste = own[3].Value; h.scaled {
+		h.bias, h.logScale = own[4].Value, own[5].Value
+	}
 	if h.mark[0] == 1 && h.sums[0] == 0 { // untouched
 		for r := range h.raters {
 			for i, x := range h.usual {
@@ -278,9 +292,12 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 		h.average.update(h)
 	}
 	for len(h.works) < h.threads.Workers() {
-		if h.classes == 2 {
+		switch {
+		case h.classes == 2:
 			h.works = append(h.works, newTwoWork(h))
-		} else {
+		case h.scaled:
+			h.works = append(h.works, newOrderedWork(h))
+		default:
 			h.works = append(h.works, newManyWork(h))
 		}
 	}

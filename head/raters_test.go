@@ -10,7 +10,13 @@ import (
 
 // ratedHead returns a head with raters whose parameters are drawn, as bound to tensors.
 func ratedHead(t testing.TB, components, classes, raters int, r *rand.Rand) *raterHead {
-	h, err := Mixture{Components: components, Raters: "on"}.New(Task{Classes: classes, Raters: raters})
+	return ratedTask(t, components, Task{Classes: classes, Raters: raters}, r)
+}
+
+// ratedTask is ratedHead for a task.
+func ratedTask(t testing.TB, components int, task Task, r *rand.Rand) *raterHead {
+	classes, raters := task.Classes, task.Raters
+	h, err := Mixture{Components: components, Raters: "on"}.New(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +45,9 @@ func ratedHead(t testing.TB, components, classes, raters int, r *rand.Rand) *rat
 				taste[c] /= sum
 			}
 		}
+		if head.scaled {
+			head.bias[i], head.logScale[i] = float32(r.NormFloat64()), float32(0.5*r.NormFloat64())
+		}
 	}
 	return head
 }
@@ -64,9 +73,11 @@ func ratedBatch(h *raterHead, items, votes int, r *rand.Rand) ([]float32, Batch)
 // The loss is computed with exponentials in float32, which leaves about 1e-6 of it to chance, so
 // that differences over ±2^-6 are good to about 1e-4.
 func TestRatersGradient(t *testing.T) {
-	for _, classes := range []int{2, 3, 5} {
+	for _, task := range []Task{{Classes: 2}, {Classes: 3}, {Classes: 5}, {Classes: 3, Ordered: true}, {Classes: 5, Ordered: true}} {
+		classes := task.Classes
+		task.Raters = 4
 		r := rand.New(rand.NewPCG(uint64(classes), 1))
-		h := ratedHead(t, 3, classes, 4, r)
+		h := ratedTask(t, 3, task, r)
 		out, b := ratedBatch(h, 6, 5, r)
 		grad := make([]float32, len(out))
 		h.Loss(grad, out, b, Step{})
@@ -90,15 +101,19 @@ func TestRatersGradient(t *testing.T) {
 			near("output", float64(grad[i]), at(&out[i]))
 		}
 		for rater := range h.raters {
-			bias, guess := 0.0, 0.0
+			bias, guess, scale := 0.0, 0.0, 0.0
 			for k, rating := range b.Ratings {
 				if int(rating.Rater) == rater {
 					bias -= scores[k].bias * h.scale
 					guess -= scores[k].guess * h.scale
+					scale -= scores[k].scale * h.scale
 				}
 			}
-			if classes == 2 {
+			if h.bias != nil {
 				near("bias", bias, at(&h.bias[rater]))
+			}
+			if h.scaled {
+				near("scale", scale, at(&h.logScale[rater]))
 			}
 			near("guess", guess, at(&h.guess[rater]))
 		}

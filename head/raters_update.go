@@ -35,8 +35,16 @@ var jumpGuess = func() (g [len(jumps)]float64) {
 
 // sumsWidth is the width of the sums of a rater: votes, score and squared score of b, the same of
 // logit g, guessed votes by class, then for each of jumps the likelihood ratio of the votes there, as a
-// [product].
-func (h *raterHead) sumsWidth() int { return 5 + h.classes + 2*len(jumps) }
+// [product], and for ordered classes score and squared score of log s.
+func (h *raterHead) sumsWidth() int {
+	if h.scaled {
+		return h.scaleSums() + 2
+	}
+	return h.scaleSums()
+}
+
+// scaleSums is where the sums of log s begin.
+func (h *raterHead) scaleSums() int { return 5 + h.classes + 2*len(jumps) }
 
 // product is a product of many factors, x 2ⁿ, with x = 0 if there are none: a sum of logarithms that needs a
 // single call of math.Log.
@@ -83,6 +91,10 @@ func (h *raterHead) add() {
 			}
 			elsewhere(sums, h.classes, k).times(factor)
 		}
+		if h.scaled {
+			sums[width-2] += float32(w * s.scale)
+			sums[width-1] += float32(w * s.scale * s.scale)
+		}
 	}
 }
 
@@ -114,12 +126,19 @@ func (h *raterHead) update() {
 		seen++
 		seenIn[h.group[r]]++
 		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d, jump))
-		if d == 2 {
+		if h.bias != nil {
 			b, information := float64(h.bias[r]), float64(s[2])+1/tau2
 			step := (float64(s[1]) - b/tau2) / information
 			b = min(max(b+min(max(step, -1), 1), -maxBias), maxBias)
 			h.bias[r] = float32(b)
 			second += b*b + 1/information
+		}
+		if h.scaled {
+			u := float64(h.logScale[r])
+			step := (float64(s[width-2]) - u*scalePrecision) / (float64(s[width-1]) + scalePrecision)
+			h.logScale[r] = float32(min(max(u+min(max(step, -0.5), 0.5), -maxLogScale), maxLogScale))
+		}
+		if d == 2 {
 			continue
 		}
 		guessed := 0.0
@@ -130,21 +149,30 @@ func (h *raterHead) update() {
 			h.taste[r*d+i] = float32((float64(s[5+i]) + tasteVotes*h.usual[i]) / (guessed + tasteVotes))
 		}
 	}
-	if d != 2 || seen == 0 {
+	if h.bias == nil || seen == 0 {
 		return
 	}
-	mean := make([]float64, h.groups)
-	for r, w := range h.within {
-		mean[h.group[r]] += w * float64(h.bias[r])
+	if h.scaled {
+		h.center(h.logScale)
 	}
-	for r := range h.bias {
-		h.bias[r] -= float32(mean[h.group[r]])
-	}
+	mean := h.center(h.bias)
 	moved := 0.0
 	for g, m := range mean {
 		moved += float64(seenIn[g]) / float64(seen) * (m * m)
 	}
 	h.mark[1] = float32(max(second/float64(seen)-moved, 1e-4))
+}
+
+// center subtracts from the parameters of each group their mean over its votes, and returns the means.
+func (h *raterHead) center(values []float32) []float64 {
+	mean := make([]float64, h.groups)
+	for r, w := range h.within {
+		mean[h.group[r]] += w * float64(values[r])
+	}
+	for r := range values {
+		values[r] -= float32(mean[h.group[r]])
+	}
+	return mean
 }
 
 // fewGuess reports whether the raters who would count as guessing after a jump have cast less than half

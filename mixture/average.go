@@ -21,6 +21,9 @@ import (
 //
 // for more classes raters have no bias, and p̄_i = (1−ḡ) p_i + Σ_r w_r g_r π_ri.
 //
+// Raters of ordered classes have biases on their scale, see [NewOrderedAverage]. Then p̄_i depends on all of p, At and
+// Inverse do not apply, and p̄ is reported by its approximate distribution, Dist.
+//
 // It is safe for concurrent use.
 type AverageRater struct {
 	scale  float64   // 1 − ḡ
@@ -29,6 +32,8 @@ type AverageRater struct {
 	odds   []float64 // e^b of each group
 	shift  float64   // largest |b|
 	tables []averageTable
+
+	cumulative []float64 // mean of (1−g) σ(s l − b) at logits l of the grid, for ordered classes
 }
 
 // averageTable holds p̄ of the second class at the nodes of a grid.
@@ -162,6 +167,10 @@ func (a *AverageRater) table(level int) []float64 {
 
 // Moments appends the means and the variances of p̄ of all classes, given the distribution of p.
 func (a *AverageRater) Moments(means, variances []float64, dist *Dirichlet) ([]float64, []float64) {
+	if a.cumulative != nil {
+		dist = a.Dist(dist)
+		return dist.Mean(means), dist.Variance(variances)
+	}
 	if a.shares == nil {
 		for i, m := range dist.Mean(nil) {
 			means = append(means, a.scale*m+a.offset[i])
@@ -230,10 +239,16 @@ func (a *AverageRater) component(x, y, center float64) (m, s float64) {
 func (a *AverageRater) Dist(dist *Dirichlet) *Dirichlet {
 	d := dist.Classes()
 	out := &Dirichlet{weights: slices.Clone(dist.weights)}
+	var grid *special.SimplexGrid
+	if a.cumulative != nil {
+		grid = special.NewSimplexGrid(d)
+	}
 	for _, alpha := range dist.alpha {
 		total := special.Sum(alpha)
 		mean, trace := make([]float64, d), 0.0
-		if a.shares != nil {
+		if grid != nil {
+			trace = a.orderedMoments(mean, grid, alpha, total)
+		} else if a.shares != nil {
 			center := a.At(1, alpha[1]/total)
 			m, s := a.component(alpha[1], alpha[0], center)
 			mean[1] = center + m

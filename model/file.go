@@ -94,7 +94,7 @@ func (m *Model) Encode(w io.Writer) error {
 		list = append(list, section{keyOrdered, true})
 	}
 	if m.RaterModel != nil {
-		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD}})
+		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD, m.RaterModel.Ordered}})
 	}
 	meta := map[string]string{}
 	for _, s := range list {
@@ -330,7 +330,8 @@ func checkSizes(layers []byte) error {
 // raterRecord is the part of a rater model that is stored in the metadata. The rest are tensors, since there may be
 // millions of raters.
 type raterRecord struct {
-	LeanSD float64 `json:"lean_sd"`
+	LeanSD  float64 `json:"lean_sd"`
+	Ordered bool    `json:"ordered,omitempty"`
 }
 
 // raterTensor is a tensor of a rater model, with the number of values per rater.
@@ -340,14 +341,20 @@ type raterTensor struct {
 	width  int
 }
 
-// raterTensors returns the tensors of a rater model: biases for two classes, tastes for more.
+// raterTensors returns the tensors of a rater model: biases for two classes, tastes for more, and both for
+// ordered classes, with scales.
 func raterTensors(c *head.RaterModel) []raterTensor {
 	votes, guess := raterTensor{"crowd.votes", &c.Votes, 1}, raterTensor{"crowd.guess", &c.GuessLogit, 1}
 	guessSE := raterTensor{"crowd.guess_se", &c.GuessLogitSE, 1}
-	if c.Classes == 2 {
-		return []raterTensor{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
+	lean, leanSE := raterTensor{"crowd.lean", &c.Bias, 1}, raterTensor{"crowd.lean_se", &c.BiasSE, 1}
+	taste := raterTensor{"crowd.taste", &c.Taste, c.Classes}
+	switch {
+	case c.Classes == 2:
+		return []raterTensor{votes, lean, leanSE, guess, guessSE}
+	case c.Ordered:
+		return []raterTensor{votes, lean, leanSE, {"crowd.scale", &c.LogScale, 1}, {"crowd.scale_se", &c.LogScaleSE, 1}, guess, guessSE, taste}
 	}
-	return []raterTensor{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
+	return []raterTensor{votes, guess, guessSE, taste}
 }
 
 // encodeRaterModel returns the tensors of a rater model as they are stored in a file; none if it is nil.
@@ -371,7 +378,7 @@ func (r *raterRecord) raterModel(tensors map[string]*safetensors.Tensor, classes
 	if r == nil {
 		return nil, nil
 	}
-	c := &head.RaterModel{Classes: classes, BiasSD: r.LeanSD}
+	c := &head.RaterModel{Classes: classes, BiasSD: r.LeanSD, Ordered: r.Ordered}
 	for _, tensor := range raterTensors(c) {
 		t := tensors[tensor.name]
 		if t == nil || len(t.Values) != raters*tensor.width {

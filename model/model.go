@@ -60,7 +60,7 @@ func (m *Model) Head() (head.Head, error) {
 	if m.Method == nil {
 		return nil, errors.New("the model has no method")
 	}
-	return m.Method.New(head.Task{Classes: len(m.Classes), Raters: len(m.Raters)})
+	return m.Method.New(head.Task{Classes: len(m.Classes), Ordered: m.Ordered, Raters: len(m.Raters)})
 }
 
 // Traits returns the traits of the model's method.

@@ -200,7 +200,7 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	}
 	r := evaluate.DescribeRaters(nil, m.RaterModel, m.Raters)
 	if len(m.RaterModel.Bias) > 0 {
-		r.Class = m.Classes[1]
+		r.Class = m.Classes[len(m.Classes)-1]
 	}
 	if p := m.Provenance.Raters; p != nil {
 		r.Reason = p.Reason.String()

@@ -120,7 +120,7 @@ func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
 	if m.RaterModel == nil {
 		return nil, nil
 	}
-	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, owns(by)...)
+	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Ordered: m.Ordered, Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, owns(by)...)
 }
 
 // loss returns the negative log-likelihood of the votes on item j: marginal for methods without joint

@@ -20,7 +20,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	f := &fitting{ds: ds, job: &job{report: inTurn(o.Progress)}}
-	f.task = head.Task{Classes: len(ds.Classes)}
+	f.task = head.Task{Classes: len(ds.Classes), Ordered: ds.Ordered}
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
 	}

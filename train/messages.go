@@ -34,9 +34,11 @@ const (
 
 // The kinds of reasons why raters are modelled or not.
 const (
-	RatersAsked        evaluate.Kind = "they were asked for"
-	RatersHelp         evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
-	RatersNoHelp       evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
+	RatersAsked       evaluate.Kind = "they were asked for"
+	RatersHelp        evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
+	RatersNoHelp      evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
+	RatersWorseSpread evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote), but the spread of class %q worse: " +
+		"pairs of its votes show %.2f times the predicted variance, %.2f times without raters"
 	RatersNoSign       evaluate.Kind = "biases and guess rates of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
 	RatersUntried      evaluate.Kind = "training was stopped before networks with raters were fitted"
 	RatersIgnored      evaluate.Kind = "method %s takes all votes alike"

@@ -174,6 +174,14 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		p.Raters = compared(false, RatersNoHelp, gain, se)
 		return plain, nil
 	}
+	spread, err := f.compareSpread(plain, rated)
+	if err != nil {
+		return nil, err
+	}
+	if spread != nil {
+		p.Raters = &model.Raters{Reason: message(RatersWorseSpread, gain, se, f.ds.Classes[spread.class], spread.rated, spread.plain), Gain: gain, GainSE: se}
+		return plain, nil
+	}
 	p = &rated.Model.Provenance
 	p.Raters = compared(true, RatersHelp, gain, se)
 	p.Raters.Left = f.raterSet.left

@@ -53,7 +53,11 @@ func (c modelCard) print(w *printout.Page) {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+strings.Repeat(" ", 13))
 		fmt.Fprintf(w, "%-11s  %s\n", name, text)
 	}
-	line("classes", "%s", printout.Ellipsis(strings.Join(c.Classes, ", "), 400))
+	separator := ", "
+	if c.Ordered {
+		separator = " < "
+	}
+	line("classes", "%s", printout.Ellipsis(strings.Join(c.Classes, separator), 400))
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
@@ -316,6 +320,10 @@ func (r ratersReport) table(w *printout.Page) {
 	if leans {
 		header = append(header, "bias", "95% interval")
 	}
+	scaled := slices.ContainsFunc(list, func(x evaluate.RaterEstimate) bool { return x.Scale.Value > 0 })
+	if scaled {
+		header = append(header, "scale", "95% interval")
+	}
 	if r.Modelled {
 		header = append(header, "guesses", "95% interval")
 	}
@@ -325,6 +333,12 @@ func (r ratersReport) table(w *printout.Page) {
 		row := []string{printout.Ellipsis(x.Name, 24), words.Count(float64(x.Votes))}
 		if leans {
 			row = append(row, decimal(x.Bias.Value, 2), between(x.Bias, 2))
+		}
+		switch {
+		case scaled && x.Scale.Value > 0:
+			row = append(row, decimal(x.Scale.Value, 2), between(x.Scale, 2))
+		case scaled:
+			row = append(row, "", "")
 		}
 		if r.Modelled {
 			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))

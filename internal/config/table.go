@@ -43,7 +43,8 @@ var Options = derive([]*Option{
 	{Name: "classes", verbs: Train | Check, at: func(s *Settings) any { return &s.votes().Classes },
 		Help: "all `labels`, in order (default: those in the votes)"},
 	{Name: "ordered", verbs: Train | Check, at: func(s *Settings) any { return &s.votes().Ordered },
-		Help: "classes are the points of a scale, in the order of --classes, or of their values if all are numbers"},
+		Help: "classes are the points of a scale, in the order of --classes, or of their values if all are numbers; " +
+			"raters may then be biased along it"},
 	{Name: "vote-columns", verbs: everywhere, at: func(s *Settings) any { return &s.votes().Columns },
 		Help: "`columns` of votes, for forms other than long"},
 	{Name: "item", verbs: everywhere, at: func(s *Settings) any { return &s.features().ItemColumn },

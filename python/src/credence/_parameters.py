@@ -111,7 +111,7 @@ class Parameters:
         All labels, in order (default: those in the votes).
     ordered : bool, default False
         Classes are the points of a scale, in the order of --classes, or of their values if all
-        are numbers.
+        are numbers; raters may then be biased along it.
     item : object, default None
         Column of item ids (default: detected by name).
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None, default None

@@ -283,7 +283,7 @@ def check(
         All labels, in order (default: those in the votes).
     ordered : bool
         Classes are the points of a scale, in the order of --classes, or of their values if all
-        are numbers.
+        are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -504,7 +504,7 @@ def config_show(
         All labels, in order (default: those in the votes).
     ordered : bool
         Classes are the points of a scale, in the order of --classes, or of their values if all
-        are numbers.
+        are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -1307,7 +1307,7 @@ def init(
         All labels, in order (default: those in the votes).
     ordered : bool
         Classes are the points of a scale, in the order of --classes, or of their values if all
-        are numbers.
+        are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
@@ -2822,7 +2822,7 @@ def train(
         All labels, in order (default: those in the votes).
     ordered : bool
         Classes are the points of a scale, in the order of --classes, or of their values if all
-        are numbers.
+        are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
     item : str | None
