@@ -42,6 +42,9 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	o.Ignore, o.AnyPath = nil, true // the operator names the files
 	if earlier != nil {
 		o.Known = earlier.Items
+		if earlier.Rows != nil {
+			o.Judges = earlier
+		}
 	}
 	in, err := dataset.OpenStream(ctx, q.options.Items[0], m.features, o)
 	if err != nil {

@@ -88,7 +88,7 @@ func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.
 		return nil, nil
 	}
 	opts := m.read.VotesOptions
-	opts.Classes = m.model.Classes
+	opts.Classes, opts.Schema, opts.Judges = m.model.Classes, m.features, nil
 	opts.Columns, opts.LabelColumn = nil, "" // of the run's own data
 	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: files, VotesOptions: opts})
 	if err != nil {

@@ -119,9 +119,8 @@ func (o *trainOptions) check() error {
 	if err := o.resolve(); err != nil {
 		return err
 	}
-	if len(o.Load.Data) == 0 {
-		return withHint(usagef("no --data: expected a file of items with their features"),
-			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
+	if len(o.Load.Data) == 0 && len(o.Load.Votes) == 0 {
+		return errNoData()
 	}
 	if o.Fit.Engine == nil {
 		if _, err := device(o.Device).engine(); err != nil {
@@ -143,6 +142,12 @@ func (o *trainOptions) check() error {
 		}
 	}
 	return nil
+}
+
+// errNoData is the error of a training without features.
+func errNoData() error {
+	return withHint(usagef("no --data: expected a file of items with their features, or votes of --judges"),
+		"for example, credence train --data items.csv --votes votes.csv --out runs/first")
 }
 
 // mode returns whether the run is new, continued or replaced.
