@@ -436,3 +436,28 @@ func checkJudgeColumns(t table.Table, schema []Feature) error {
 	}
 	return nil
 }
+
+// OnlyJudges returns ds without features other than judges. Only ds needs to be closed.
+func (ds *Dataset) OnlyJudges() *Dataset {
+	c := *ds
+	c.Features, c.Columns, c.closers = nil, nil, nil
+	var from []int
+	at := 0
+	for _, p := range ds.Features {
+		if p.Judge {
+			c.Features, from = append(c.Features, p), append(from, at)
+		}
+		at += p.Width()
+	}
+	c.Rows = rowsBy{ds.Rows.Len(), len(from), func(i int, dst []float32) error {
+		row := make([]float32, ds.Rows.Width())
+		if err := ds.Rows.ReadRow(i, row); err != nil {
+			return err
+		}
+		for k, f := range from {
+			dst[k] = row[f]
+		}
+		return nil
+	}}
+	return &c
+}
