@@ -38,12 +38,16 @@ type JudgeReport struct {
 	Panel         JudgePanel     `json:"panel"`
 	AltTest       AltTestOptions `json:"alt_test"`
 	Warnings      Messages       `json:"warnings"`
+
+	variance float64 // mean over classes of q(1−q), with q the share of the class
 }
 
 // JudgePanel is what all judges are worth together.
 type JudgePanel struct {
 	Method         string           `json:"method"` // "model", or "logistic regression"
 	EffectiveVotes IntervalEstimate `json:"effective_votes"`
+	// SharedErrors tests whether judges err together; nil for a single judge.
+	SharedErrors *SharedErrors `json:"shared_errors,omitempty"`
 }
 
 // JudgeSummary is what is known about one judge.
@@ -166,6 +170,10 @@ func Judges(ctx context.Context, ds *dataset.Dataset, o JudgeOptions) (*JudgeRep
 	if r.Items == 0 {
 		return nil, dataset.ErrNoHumanVotes
 	}
+	for _, m := range c.mean {
+		q := m / c.total
+		r.variance += q * (1 - q) / float64(c.d)
+	}
 	c.people(r)
 	strata, err := c.strata()
 	if err != nil {
@@ -189,6 +197,13 @@ func Judges(ctx context.Context, ds *dataset.Dataset, o JudgeOptions) (*JudgeRep
 		return nil, err
 	}
 	c.t.run(o.Bootstrap)
+	if len(v.Judges) > 1 {
+		shared, err := TestSharedErrors(ds, [][]string{v.Judges}, o.Bootstrap)
+		if err != nil {
+			return nil, err
+		}
+		r.Panel.SharedErrors = &shared[0]
+	}
 	c.warn(r)
 	return r, nil
 }
@@ -433,4 +448,12 @@ func (c *judgeComparison) crossFit(ctx context.Context) ([]float64, error) {
 		}
 	}
 	return means, nil
+}
+
+// VotesFor returns the number of votes by people per item for which a 95% interval of a class probability has about the given width on average,
+// without judges: with q the share of a class, its probability has the variance
+// q(1−q)/(κ + n + 1) after n votes, averaged over items and classes.
+func (r *JudgeReport) VotesFor(width float64) float64 {
+	sd := width / (2 * 1.96)
+	return max(0, r.variance/(sd*sd)-float64(r.Concentration)-1)
 }

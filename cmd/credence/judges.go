@@ -151,7 +151,7 @@ func disagreement(a *head.Decoded) float64 {
 type judgesReport struct{ *evaluate.JudgeReport }
 
 func (r judgesReport) print(w *printout.Page) {
-	w.Sections(r.heading, r.table, r.classes, r.altTest, r.strata, r.notes)
+	w.Sections(r.heading, r.table, r.classes, r.altTest, r.shared, r.strata, r.notes)
 }
 
 func (r judgesReport) heading(w *printout.Page) {
@@ -221,6 +221,23 @@ func (r judgesReport) altTest(w *printout.Page) {
 	w.Paragraph("", text+strings.Join(parts, "; ")+".")
 }
 
+func (r judgesReport) shared(w *printout.Page) {
+	if s := r.Panel.SharedErrors; s != nil {
+		w.Paragraph("", "Shared errors of the judges: "+sharedText(s)+".")
+	}
+}
+
+// sharedText describes the test of a group of judges.
+func sharedText(s *evaluate.SharedErrors) string {
+	switch {
+	case s.Unknown != "":
+		return "cannot be determined (" + s.Unknown + ")"
+	case s.Found():
+		return fmt.Sprintf("found (tetrad p = %.2g): they err together on the same items, so that their votes must not count as those of raters", float64(s.PValue))
+	}
+	return fmt.Sprintf("not found (tetrad p = %.2g)", float64(s.PValue))
+}
+
 // strataShown is the number of strata that are printed per judge, those with the largest excess.
 const strataShown = 3
 
@@ -283,4 +300,57 @@ func (r judgesReport) writeRows(w io.Writer, form predict.Form) error {
 		row = append(row, nil)
 	}
 	return predict.WriteRows(w, form, columns, append(rows, row))
+}
+
+// sharedErrors returns a warning about raters that err together, or "".
+func sharedErrors(ds *dataset.Dataset) string {
+	s, err := evaluate.FindSharedErrors(ds, evaluate.Bootstrap{Replicates: 500})
+	if err != nil || s == nil || !s.Found() {
+		return ""
+	}
+	return s.Warning()
+}
+
+// checkJudges warns of raters that err together, and returns what judges are worth, nil if there are none.
+func checkJudges(cmd *cobra.Command, ds *dataset.Dataset, b evaluate.Bootstrap) (*evaluate.JudgeReport, error) {
+	if text := sharedErrors(ds); text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s\n", text)
+	}
+	if len(dataset.JudgesOf(ds.Features)) == 0 {
+		return nil, nil
+	}
+	return evaluate.Judges(cmd.Context(), ds, evaluate.JudgeOptions{Bootstrap: b})
+}
+
+// plannedWidths are the widths of 95% intervals for which credence check --judges plans votes.
+var plannedWidths = []float64{0.6, 0.4, 0.3, 0.2}
+
+// judges prints what judges save: the votes by people that an interval of a width needs, with and without them.
+func (r *checkReport) judges(w *printout.Page) {
+	if r.Judges == nil {
+		return
+	}
+	e := r.Judges.Panel.EffectiveVotes
+	if !e.Value.Known() || !r.Judges.Concentration.Known() {
+		w.Paragraph("", "Judges: what they are worth cannot be determined from these votes.")
+		return
+	}
+	t := w.NewTable("Votes by people per item for a 95% interval of a width, without and with judges")
+	t.Add("width", "without", "with judges", "95% interval")
+	for _, width := range plannedWidths {
+		need := r.Judges.VotesFor(width)
+		votes := func(n evaluate.Number) string { return decimal(max(0, evaluate.Number(need)-n), 1) }
+		t.Add(fmt.Sprint(width), votes(0), votes(e.Value), votes(e.Hi)+" to "+votes(e.Lo))
+	}
+	w.Table(t)
+	w.Paragraph("", fmt.Sprintf("All judges together are worth %s votes by people per item (95%% interval %s). Shared errors of the judges: %s.",
+		decimal(e.Value, 2), between(e, 2), sharedOf(r.Judges)))
+}
+
+// sharedOf describes the test of all judges.
+func sharedOf(r *evaluate.JudgeReport) string {
+	if r.Panel.SharedErrors == nil {
+		return "there is only one"
+	}
+	return sharedText(r.Panel.SharedErrors)
 }

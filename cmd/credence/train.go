@@ -173,6 +173,9 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 		return nil, err
 	}
 	show.data(ds)
+	if text := sharedErrors(ds); text != "" {
+		show.warn(text)
+	}
 	if o.warmStart != nil && o.warmStart.Gone != nil {
 		show.warn(fmt.Sprintf("--from %s: its data are not available: %v", o.From, o.warmStart.Gone))
 	}

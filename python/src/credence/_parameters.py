@@ -24,6 +24,7 @@ OPTIONS = {
     "count": "count",
     "duplicates": "duplicates",
     "classes": "classes",
+    "judges": "judges",
     "item": "item",
     "layout": "layout",
     "volume_cache": "volume-cache",
@@ -73,7 +74,7 @@ OPTIONS = {
 }
 
 #: Options that take lists.
-LISTS = frozenset(["classes", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
+LISTS = frozenset(["classes", "judges", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
 
 
 class Parameters:
@@ -108,6 +109,9 @@ class Parameters:
         last).
     classes : Sequence[object] | None, default None
         All labels, in order (default: those in the votes).
+    judges : Sequence[str] | str | None, default None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : object, default None
         Column of item ids (default: detected by name).
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None, default None
@@ -233,6 +237,7 @@ class Parameters:
         count: object = None,
         duplicates: Literal["last", "first", "every", "refuse"] | None = None,
         classes: Sequence[object] | None = None,
+        judges: Sequence[str] | str | None = None,
         item: object = None,
         layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
         volume_cache: str | None = None,
@@ -294,6 +299,7 @@ class Parameters:
         self.count = count
         self.duplicates = duplicates
         self.classes = classes
+        self.judges = judges
         self.item = item
         self.layout = layout
         self.volume_cache = volume_cache
