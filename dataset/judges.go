@@ -431,7 +431,7 @@ func checkJudgeColumns(t table.Table, schema []Feature) error {
 		}
 	}
 	if found == 0 {
-		return advise(&ParseError{File: t.Name(), Err: ErrMissingFeature,
+		return advise(&ParseError{File: t.Name(),
 			Msg: fmt.Sprintf("no votes of judges: expected a column for at least one of the judges of the model [%s], or a file of their votes", words.Few(judges))}, "", SetVotes)
 	}
 	return nil

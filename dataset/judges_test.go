@@ -167,3 +167,58 @@ func TestOtherKinds(t *testing.T) {
 		t.Errorf("raters %v, features %v", ds.Raters, ds.Features)
 	}
 }
+
+// The three doors of a stream join votes of judges to the items, missing for others; without a path the items are those of the votes.
+func TestStreamJudges(t *testing.T) {
+	schema := []Feature{{Name: "length", Kind: Numeric}, {Name: "j1", Kind: Categorical, Levels: []string{"no", "yes"}, Judge: true}}
+	votes := mustLoad(t, judgedVotes, LoadOptions{FeatureOptions: FeatureOptions{Schema: schema}, VotesOptions: VotesOptions{Classes: []string{"no", "yes"}}})
+	const items = "item,length\nb,2\nz,3\n"
+	path := filepath.Join(t.TempDir(), "items.csv")
+	if err := os.WriteFile(path, []byte(items), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := StreamOptions{Judges: votes}
+	opened, err := OpenStream(t.Context(), path, schema, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piped, err := NewStream(t.Context(), strings.NewReader(items), "standard input", schema, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Stream{opened, piped} {
+		b, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, y := rowOf(t, b.Rows, 0), rowOf(t, b.Rows, 1); x[0] != 2 || x[1] != 0 || y[0] != 3 || y[1] == y[1] {
+			t.Errorf("rows %v and %v, want 2, no and 3, missing", x, y)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := OpenStream(t.Context(), "", schema, o); err == nil || !strings.Contains(err.Error(), `the feature "length"`) {
+		t.Errorf("votes alone with another feature: %v", err)
+	}
+	alone, err := OpenStream(t.Context(), "", schema[1:], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := alone.Next()
+	if err != nil || !slices.Equal(b.Items, []string{"a", "b", "c"}) {
+		t.Errorf("items of the votes: %v, %v", b, err)
+	}
+	// Without votes, judges are columns: some may be missing, but not all.
+	both := append(schema, Feature{Name: "j2", Kind: Categorical, Levels: []string{"no", "yes"}, Judge: true})
+	s, err := NewStream(t.Context(), strings.NewReader("item,length,j2\na,1,yes\n"), "standard input", both, StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = s.Next(); err != nil || rowOf(t, b.Rows, 0)[2] != 1 {
+		t.Errorf("columns: %v, %v", b, err)
+	}
+	if _, err := NewStream(t.Context(), strings.NewReader(items), "standard input", both, StreamOptions{}); err == nil || !strings.Contains(err.Error(), "no votes of judges") {
+		t.Errorf("no column of any judge: %v", err)
+	}
+}
