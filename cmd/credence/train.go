@@ -61,7 +61,7 @@ func newTrain() *cobra.Command {
 
 // commonFlags are the flags of train that most runs need.
 var commonFlags = []flagGroup{
-	{"Data and votes", []string{"data", "votes", "item", "rater", "classes", "ignore", "group", "test"}},
+	{"Data and votes", []string{"data", "votes", "item", "rater", "judges", "classes", "ignore", "group", "test"}},
 	{"Model", []string{"method", "network", "ensemble", "raters", "from"}},
 	{"Training", []string{"epochs", "seed", "device"}},
 	{"Output", []string{"out", "config", "resume", "overwrite"}},
