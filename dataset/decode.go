@@ -42,8 +42,14 @@ type featureDecoder struct {
 // newDecoder returns a decoder for the columns named like the given features.
 func newDecoder(t table.Table, schema []Feature, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(schema)}
+	if err := checkJudgeColumns(t, schema); err != nil {
+		return nil, err
+	}
 	for _, p := range schema {
 		col, err := featureColumn(t, p.Name)
+		if p.Judge && errors.Is(err, ErrMissingFeature) {
+			col, err = -1, nil // some judges may be missing
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +79,9 @@ func featureColumn(t table.Table, name string) (int, error) {
 func (d *decoder) decode(rec []table.Cell, row []float32) error {
 	for k := range d.columns {
 		c := &d.columns[k]
-		if err := d.value(c, &rec[c.col], row[:c.width]); err != nil {
+		if c.col < 0 {
+			row[0] = float32(math.NaN())
+		} else if err := d.value(c, &rec[c.col], row[:c.width]); err != nil {
 			return err
 		}
 		row = row[c.width:]

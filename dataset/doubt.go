@@ -266,7 +266,7 @@ func (ds *Dataset) leaks() []error {
 		list = append(list, advised(fmt.Sprintf("column %q ", name)+fmt.Sprintf(format, args...), name, SetIgnore))
 	}
 	for k, p := range ds.Features {
-		if p.Kind == Tensor {
+		if p.Kind == Tensor || p.Judge {
 			continue
 		}
 		same, named := ds.sameAsClasses(p, values[k], majority)

@@ -22,10 +22,11 @@ const keySize = 16
 
 // GroupDuplicates returns ds with groups in which items with equal features are together, and the number of items
 // that equal an earlier one. It returns ds itself if there are none, if features are images that are not in memory,
-// or if equal rows are too frequent to be copies of an item.
+// if all features are judges, who agree on many items, or if equal rows are too frequent to be copies of an item.
 func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	rows := ds.Rows
-	if rows == nil || rows.Len() > duplicatesItems || rows.Len()*rows.Width() > duplicatesValues {
+	if rows == nil || rows.Len() > duplicatesItems || rows.Len()*rows.Width() > duplicatesValues ||
+		len(withoutJudges(ds.Features)) == 0 {
 		return ds, 0, nil
 	}
 	for _, p := range ds.Features {

@@ -64,6 +64,8 @@ type Feature struct {
 	// Volume describes how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
 	// other tensors.
 	Volume *Preparation `json:"volume,omitempty"`
+	// Judge marks the votes of a machine, the judge of that name: a category, or a number if the labels are numbers and more than two.
+	Judge bool `json:"judge,omitempty"`
 
 	binary bool // only 0 and 1 in training, as booleans of Python data frames: True and False are read as 1 and 0
 }
@@ -187,6 +189,7 @@ func (c ColumnInfo) String() string {
 // features: 64 numeric, 2 categorical (sex, site); ignored: notes".
 func DescribeColumns(columns []ColumnInfo) string {
 	var features, missing int
+	var judges []string
 	var names [len(kindNames)][]string // of each kind
 	var ignored []string
 	for _, c := range columns {
@@ -196,6 +199,10 @@ func DescribeColumns(columns []ColumnInfo) string {
 		case roleFeature:
 			features++
 			missing += c.Missing
+			if c.Feature.Judge {
+				judges = append(judges, c.Name)
+				continue
+			}
 			name := c.Name
 			if c.Feature.Kind == Tensor {
 				name += " " + words.Shape(c.Feature.Shape)
@@ -215,6 +222,9 @@ func DescribeColumns(columns []ColumnInfo) string {
 		default:
 			kinds = append(kinds, words.Thousands(n)+" "+kind.String()+some)
 		}
+	}
+	if len(judges) > 0 {
+		kinds = append(kinds, words.Plural(len(judges), "judge")+" ("+words.Few(judges)+")")
 	}
 	s := words.Plural(features, "feature")
 	if len(kinds) > 0 {

@@ -82,6 +82,7 @@ type reading struct {
 	lazy     bool           // images and volumes are decoded when they are read
 	repeated bool           // an item may have several rows, as in the long form
 	several  bool           // the file is one of several: it may contain only ids
+	judged   bool           // there are votes of judges: other features are optional
 	absent   absent         // of the columns of Ignore, if they may be in other files
 	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
@@ -126,6 +127,7 @@ type features struct {
 	notes    []func() error // return warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are file names
+	partial  bool           // votes of judges, joined to a stream: other items miss them
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,

@@ -70,6 +70,9 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 		return nil, err
 	}
 	t := &Transform{features: make([]fitted, len(ds.Features))}
+	if t.shares, err = fitShares(ds, rows); err != nil {
+		return nil, err
+	}
 	for i, p := range ds.Features {
 		t.features[i] = sums[i].fit(p, opts)
 		if p.Kind == Text {
@@ -178,7 +181,7 @@ func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
 			shown++
 		}
 	}
-	embed := slices.Contains(opts.Embed, f.Name) || shown > opts.OneHotLevels && !slices.Contains(opts.OneHot, f.Name)
+	embed := slices.Contains(opts.Embed, f.Name) || shown > opts.OneHotLevels && !f.Judge && !slices.Contains(opts.OneHot, f.Name)
 	least := 1
 	if embed {
 		f.Encoding, least = code, opts.RareLevel

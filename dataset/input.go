@@ -18,6 +18,10 @@ type InputRows struct {
 	width   int
 	raw     int       // values of a raw row
 	bufs    sync.Pool // raw rows
+
+	shares   *judgeShares // nil without judges
+	votes    []judgeVote  // of judges
+	sharesAt int          // index of the shares
 }
 
 // scaled is a value that is only standardized.
@@ -93,6 +97,9 @@ func (t *Transform) bind(schema []Feature) (*InputRows, error) {
 		}
 		in.ops = append(in.ops, b)
 	}
+	if t.shares != nil {
+		in.shares, in.sharesAt, in.votes = t.shares, t.sharesAt(), t.shares.judgeVotes(schema, offset)
+	}
 	return in, nil
 }
 
@@ -126,6 +133,9 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 // apply fills dst with the network input of the raw row of item i.
 func (in *InputRows) apply(dst, raw []float32, i int) error {
 	in.scale(dst, raw)
+	if in.shares != nil {
+		in.shares.fill(in.votes, raw, dst[in.sharesAt:in.sharesAt+in.shares.width()])
+	}
 	for _, k := range in.others {
 		b := &in.ops[k]
 		p := b.p

@@ -33,7 +33,7 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 			return nil, errors.Join(closeAll(list[k+2:], err), f.Close()) // f closes the others
 		}
 	}
-	if f.Rows == nil {
+	if f.Rows == nil && !opts.judged {
 		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
 	}
 	if f.Items == nil { // an array

@@ -41,6 +41,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		opts.VotesOptions.Ignore = slices.Concat(opts.VotesOptions.Ignore, opts.Ignore)
 		opts.VotesOptions.absent = absent{}
 	}
+	if opts.FeatureOptions.Schema != nil {
+		opts.VotesOptions.Schema = opts.FeatureOptions.Schema
+	}
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if len(opts.Votes) == 0 {
@@ -51,6 +54,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 			return nil, err
 		}
 		ds := v.dataset()
+		if n := ds.Votes.Unvoted; n > 0 && ds.Rows != nil && opts.VotesOptions.Schema == nil {
+			ds.Warnings = append(ds.Warnings, Unvoted(n))
+		}
 		ds.warnRaters()
 		return ds, nil
 	}
@@ -77,6 +83,12 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	if v != nil {
 		fo.known = v.Items
+		if v.judges != nil {
+			fo.judged = true
+			if fo.Schema != nil {
+				fo.Schema = withoutJudges(fo.Schema)
+			}
+		}
 	}
 	f, err := readJoined(ctx, opts.Data, fo)
 	if err != nil {
@@ -188,6 +200,11 @@ func join(f *features, v *votes) (*Dataset, error) {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
 	} else if err := ds.place(f, v, at, d); err != nil {
 		return nil, err
+	}
+	if v.judges != nil {
+		if err := ds.addJudges(v.judges, at); err != nil {
+			return nil, err
+		}
 	}
 	ds.Votes.count(ds)
 	if n := ds.Votes.Unvoted; n > 0 {

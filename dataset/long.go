@@ -17,9 +17,9 @@ type longVote struct {
 
 // longReader collects votes of the long form, one per row.
 type longReader struct {
-	t                         table.Table
-	opts                      *VotesOptions
-	item, label, rater, count int // columns, or −1
+	t                               table.Table
+	opts                            *VotesOptions
+	item, label, rater, count, kind int // columns, or −1
 
 	items, raters, labels idSet
 	list                  []longVote
@@ -28,6 +28,8 @@ type longReader struct {
 	twice                 int              // votes by raters who had voted on the item before
 	firstTwice            string           // description of the first of them
 	last                  map[[2]int32]int // (item, rater) → index of its vote
+	kinds                 []kindSet        // of each rater, if there is a column of kinds
+	otherKind             error            // about the first value of that column that is no kind
 }
 
 // readLong reads one vote per row.
@@ -63,8 +65,12 @@ func (r *longReader) columns() (err error) {
 	if r.count, err = findColumn(r.t, r.opts.CountColumn, countNames, table.DataRole); err != nil {
 		return err
 	}
-	for _, col := range []*int{&r.rater, &r.count} {
-		if *col == r.item || *col == r.label {
+	r.kind = -1
+	if r.rater >= 0 {
+		r.kind = known(r.t.Header(), judgeKindNames)
+	}
+	for _, col := range []*int{&r.rater, &r.count, &r.kind} {
+		if *col == r.item || *col == r.label || col != &r.rater && *col == r.rater {
 			*col = -1
 		}
 	}
@@ -115,6 +121,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	}
 	if r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
 		vote.rater = r.raters.code(rec[r.rater].String(), r.t.Line())
+		r.addKind(rec, vote.rater)
 		if done, err := r.applyPolicy(vote); done || err != nil {
 			return err
 		}
@@ -122,6 +129,44 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	}
 	r.list = append(r.list, vote)
 	return nil
+}
+
+// kindSet has the kinds that a rater has in the column of kinds.
+type kindSet struct{ human, machine bool }
+
+// addKind adds the kind of a rater, if there is a column of kinds.
+func (r *longReader) addKind(rec []table.Cell, rater int32) {
+	if r.kind < 0 || r.opts.missing(&rec[r.kind], table.VoteNA) {
+		return
+	}
+	machine, ok := kindOfRater(rec[r.kind].String())
+	if !ok {
+		if r.otherKind == nil { // an error if other values are kinds: see kindsOf
+			r.otherKind = r.t.ErrorAt(r.kind, "expected human or machine, found %q", rec[r.kind].String())
+		}
+		return
+	}
+	for int(rater) >= len(r.kinds) {
+		r.kinds = append(r.kinds, kindSet{})
+	}
+	k := &r.kinds[rater]
+	k.machine, k.human = k.machine || machine, k.human || !machine
+}
+
+// kindsOf sets the raters of each kind. A column without any kind is about something else.
+func (r *longReader) kindsOf(v *votes) error {
+	if r.kinds == nil {
+		return nil
+	}
+	for i, k := range r.kinds {
+		if k.machine {
+			v.machines = append(v.machines, r.raters.names[i])
+		}
+		if k.human {
+			v.people = append(v.people, r.raters.names[i])
+		}
+	}
+	return r.otherKind
 }
 
 // blankVote handles a row without a label: with the policy LastVote, it withdraws the earlier vote
@@ -174,7 +219,7 @@ func (r *longReader) votes() (*votes, error) {
 	}
 	header := r.t.Header()
 	v.Votes = Interpretation{Form: Long, LabelColumn: header[r.label]}
-	for _, col := range []int{r.label, r.rater, r.count} {
+	for _, col := range []int{r.label, r.rater, r.count, r.kind} {
 		if col >= 0 {
 			v.columns = append(v.columns, header[col])
 		}
@@ -185,6 +230,9 @@ func (r *longReader) votes() (*votes, error) {
 	if r.rater >= 0 {
 		v.Votes.RaterColumn = header[r.rater]
 		v.Raters, v.Ratings = r.raters.names, make([]Rating, 0, len(r.list))
+		if err := r.kindsOf(v); err != nil {
+			return nil, err
+		}
 	}
 	left := 0
 	for _, vote := range r.list {

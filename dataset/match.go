@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,6 +309,13 @@ func (s *Stream) readJoinedRow(id string, bad error, row []float32) (string, err
 			at, ok = b.at[id]
 		}
 		switch {
+		case !ok && b.partial:
+			w := b.Rows.Width()
+			for k := range row[:w] {
+				row[k] = float32(math.NaN())
+			}
+			row = row[w:]
+			continue
 		case !ok && b.at == nil:
 			return "", lengthError(b, "more")
 		case !ok:

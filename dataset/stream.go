@@ -31,6 +31,9 @@ type StreamOptions struct {
 	// Known are the ids in other data, such as votes: if all of them are names of
 	// files in a folder without their extensions, the items get these names.
 	Known []string
+	// Judges, if set, has the votes of the judges of the model on some of the items, read by [Load] or [VotesOf] with
+	// its schema; otherwise judges are columns of the items. Without a path, [OpenStream] reads the items of Judges.
+	Judges *Dataset
 	// Inline requires that images and volumes are lists of numbers in their columns, never paths:
 	// for items from untrusted clients.
 	Inline bool
@@ -76,6 +79,9 @@ type Stream struct {
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Schema]); other columns are skipped.
 func OpenStream(ctx context.Context, path string, schema []Feature, opts StreamOptions) (*Stream, error) {
+	if opts.Judges != nil {
+		return opts.judged(ctx, path == "", schema, func(schema []Feature, o StreamOptions) (*Stream, error) { return OpenStream(ctx, path, schema, o) })
+	}
 	paths := append([]string{path}, opts.Beside...)
 	if err := checkDuplicateFiles(paths, "features"); err != nil {
 		return nil, err
@@ -98,6 +104,9 @@ func OpenStream(ctx context.Context, path string, schema []Feature, opts StreamO
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
 // name is used in messages.
 func NewStream(ctx context.Context, r io.Reader, name string, schema []Feature, opts StreamOptions) (*Stream, error) {
+	if opts.Judges != nil {
+		return opts.judged(ctx, false, schema, func(schema []Feature, o StreamOptions) (*Stream, error) { return NewStream(ctx, r, name, schema, o) })
+	}
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err

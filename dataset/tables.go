@@ -341,6 +341,9 @@ const (
 
 // StreamOf returns a stream of the items of a source. Closing the stream closes s.
 func StreamOf(ctx context.Context, s Source, schema []Feature, opts StreamOptions) (*Stream, error) {
+	if opts.Judges != nil {
+		return opts.judged(ctx, false, schema, func(schema []Feature, o StreamOptions) (*Stream, error) { return StreamOf(ctx, s, schema, o) })
+	}
 	return newStream(ctx, s.Name(), tableFrom(s), schema, opts)
 }
 

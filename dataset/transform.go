@@ -51,19 +51,22 @@ type fitted struct {
 // channel. A document becomes the class logits of a regression on its words.
 // A Transform is fitted by [Fit] and stored as JSON without loss; the models of documents
 // are stored separately, as [Transform.Arrays].
+// Where features include several judges, the shares of judges per label follow the dense values.
 type Transform struct {
 	features []fitted
+	shares   *judgeShares // nil without judges
 }
 
 // transformFile is the JSON of a Transform.
 type transformFile struct {
-	Version int      `json:"version"`
-	Parts   []fitted `json:"parts"`
+	Version int          `json:"version"`
+	Parts   []fitted     `json:"parts"`
+	Shares  *judgeShares `json:"judge_shares,omitempty"`
 }
 
 // MarshalJSON writes the transform so that reading it restores the same numbers.
 func (t *Transform) MarshalJSON() ([]byte, error) {
-	return json.Marshal(transformFile{1, t.features})
+	return json.Marshal(transformFile{1, t.features, t.shares})
 }
 
 // UnmarshalJSON reads the output of MarshalJSON and returns an error for values
@@ -78,7 +81,10 @@ func (t *Transform) UnmarshalJSON(text []byte) error {
 	if f.Version != 1 {
 		return fmt.Errorf("reading a transform: expected version 1, found %d", f.Version)
 	}
-	u := Transform{f.Parts}
+	u := Transform{f.Parts, f.Shares}
+	if err := u.shares.check(); err != nil {
+		return err
+	}
 	if err := checkFeatures(u.Schema()); err != nil {
 		return fmt.Errorf("reading a transform: %w", err)
 	}
@@ -134,7 +140,7 @@ func (p *fitted) channels() int {
 
 // Clone returns a copy to which [Transform.FitText] can be applied again.
 func (t *Transform) Clone() *Transform {
-	c := &Transform{slices.Clone(t.features)}
+	c := &Transform{slices.Clone(t.features), t.shares}
 	for i := range c.features {
 		p := &c.features[i]
 		p.Mean, p.SD = slices.Clone(p.Mean), slices.Clone(p.SD)
@@ -193,7 +199,7 @@ func (t *Transform) Inputs() []Input {
 			grids = append(grids, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
 		}
 	}
-	if len(names) > 0 {
+	if names = append(names, t.shares.names()...); len(names) > 0 {
 		dense = []Input{{Name: "dense", Kind: Dense, Width: len(names), Features: names}}
 	}
 	return slices.Concat(dense, codes, grids)
@@ -209,13 +215,27 @@ func (t *Transform) offsets() []int {
 				next += p.width()
 			}
 		}
+		if kind == Dense {
+			next += t.shares.width()
+		}
 	}
 	return offsets
 }
 
+// sharesAt returns the index of the shares of judges in the network input: after the features that are numbers.
+func (t *Transform) sharesAt() int {
+	at := 0
+	for i := range t.features {
+		if p := &t.features[i]; p.input() == Dense {
+			at += p.width()
+		}
+	}
+	return at
+}
+
 // Width returns the length of the flat network input.
 func (t *Transform) Width() int {
-	w := 0
+	w := t.shares.width()
 	for i := range t.features {
 		w += t.features[i].width()
 	}
@@ -287,6 +307,14 @@ var errNoFeatures = errors.New("the data have no features")
 func (t *Transform) Blocks() []Input {
 	var blocks []Input
 	offsets := t.offsets()
+	add := func(b Input) {
+		if n := len(blocks) - 1; b.Shape == nil && n >= 0 && blocks[n].Shape == nil {
+			b.Offset, b.Features = blocks[n].Offset, append(blocks[n].Features, b.Features...)
+			blocks = blocks[:n]
+		}
+		b.Width = len(b.Features)
+		blocks = append(blocks, b)
+	}
 	for i := range t.features {
 		p := &t.features[i]
 		if p.input() != Dense {
@@ -295,12 +323,11 @@ func (t *Transform) Blocks() []Input {
 		b := Input{Name: tableBlock, Kind: Dense, Offset: offsets[i], Features: p.names()}
 		if p.Kind == Tensor {
 			b.Name, b.Shape = p.Name, slices.Clone(p.Shape)
-		} else if n := len(blocks) - 1; n >= 0 && blocks[n].Shape == nil {
-			b.Offset, b.Features = blocks[n].Offset, append(blocks[n].Features, b.Features...)
-			blocks = blocks[:n]
 		}
-		b.Width = len(b.Features)
-		blocks = append(blocks, b)
+		add(b)
+	}
+	if t.shares != nil {
+		add(Input{Name: tableBlock, Kind: Dense, Offset: t.sharesAt(), Features: t.shares.names()})
 	}
 	return append(blocks, slices.DeleteFunc(t.Inputs(), func(in Input) bool { return in.Kind == Dense })...)
 }

@@ -88,6 +88,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 		}
 		a.Warnings = append(a.Warnings, v.Warnings...)
 		a.files = append(a.files, v.files...)
+		a.machines, a.people = append(a.machines, v.machines...), append(a.people, v.people...)
 	}
 	if slices.ContainsFunc(list, func(v *votes) bool { return v.Ratings != nil }) {
 		a.Raters = a.raters.names
@@ -96,6 +97,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 		}
 	}
 	a.warnRepeated(list)
+	a.votes.amounts = a.amounts
 	return a.votes, nil
 }
 

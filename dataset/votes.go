@@ -48,6 +48,11 @@ type VotesOptions struct {
 	// ItemColumn, TotalColumn and Ignore.
 	Columns []string
 	Ignore  []string
+	// Judges are raters that are machines, such as language models: their votes become features of the items, not votes. So do those
+	// of raters whose kind is machine in a column called kind of the long form.
+	Judges []string
+	// Schema, if set, are the features of a trained model ([Transform.Schema]): its judges are found among the raters. [Load] sets it.
+	Schema []Feature
 	// Duplicates selects how two votes by one rater on one item are treated.
 	Duplicates Duplicates
 	// LeaveOut drops votes for labels not in Classes, with a warning, instead of
@@ -80,7 +85,10 @@ type votes struct {
 	amounts []float32   // number of votes per element of Ratings; nil: one each
 	named   bool        // items have ids, even if Dataset.Votes.ItemColumn is ""
 	files   []votesFile // one or more
-	columns []string    // of the long form: those of labels, raters and counts
+	columns []string    // of the long form: those of labels, raters, counts and kinds
+
+	machines, people []string  // raters by the column of kinds
+	judges           *features // the votes of judges, nil if there are none
 }
 
 // ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file and returns a data set
@@ -156,6 +164,9 @@ func (v *votes) from(t table.Table) *votes {
 
 // finish checks the votes, counts them and adds the warnings that all forms share.
 func (v *votes) finish(opts *VotesOptions) error {
+	if err := v.separate(opts); err != nil {
+		return err
+	}
 	if len(v.Classes) < 2 {
 		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("expected votes for at least two classes, found %d: [%s]",
 			len(v.Classes), words.Few(v.Classes))}, "", SetClasses)
@@ -183,6 +194,9 @@ func (v *votes) finish(opts *VotesOptions) error {
 func (v *votes) dataset() *Dataset {
 	if v.Votes.Votes > 0 && v.Votes.MaxVotes <= 1 {
 		v.Warnings = append(v.Warnings, ErrOneVote)
+	}
+	if v.judges != nil { // the names are all different, and the items the same
+		_ = v.Dataset.addJudges(v.judges, nil)
 	}
 	return &v.Dataset
 }
@@ -222,22 +236,14 @@ const (
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
 func (l *idSet) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
 	commas := t.Traits().Commas
-	if opts.Classes != nil {
-		values, numeric := numbersOf(l.names, record.ParseNumber, commas)
-		of := make([]int32, len(l.names))
-		fixed, fixedNumeric := numbersOf(opts.Classes, record.ParseNumber, commas)
-		index := newLevelIndex(opts.Classes, true)
+	if opts.Classes != nil && JudgesOf(opts.Schema) == nil { // labels of judges may be others: see separate
+		of := indexAmong(l.names, opts.Classes, commas)
 		for i, name := range l.names {
-			c := index.code(name)
-			if c < 0 && numeric && fixedNumeric {
-				c = int32(slices.Index(fixed, values[i]))
-			}
-			if c < 0 && !opts.LeaveOut {
+			if of[i] < 0 && !opts.LeaveOut {
 				e := errorIn(t, int(l.lines[i]), -1, "expected a label among %s, found %q%s", classList(opts.Classes), name, suggestClass(name, opts.Classes))
 				e.Err = ErrUnknownClass
 				return nil, nil, e
 			}
-			of[i] = c
 		}
 		if len(of) > 0 && slices.Max(of) < 0 {
 			return nil, nil, noneOf(t, "labels", l.names, opts.Classes)
@@ -249,6 +255,21 @@ func (l *idSet) classes(t table.Table, opts *VotesOptions) ([]int32, []string, e
 		return nil, nil, tooManyLabels(t.Name(), classes)
 	}
 	return of, classes, nil
+}
+
+// indexAmong returns the index of each label among the classes, or −1. Labels are equal as in [idSet.classes].
+func indexAmong(labels, classes []string, commas bool) []int32 {
+	values, numeric := numbersOf(labels, record.ParseNumber, commas)
+	fixed, fixedNumeric := numbersOf(classes, record.ParseNumber, commas)
+	index, of := newLevelIndex(classes, true), make([]int32, len(labels))
+	for i, name := range labels {
+		c := index.code(name)
+		if c < 0 && numeric && fixedNumeric {
+			c = int32(slices.Index(fixed, values[i]))
+		}
+		of[i] = c
+	}
+	return of
 }
 
 // sortLabels returns the class of each label, and the classes in order of their

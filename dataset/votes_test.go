@@ -234,6 +234,7 @@ func TestReadVotesRefuses(t *testing.T) {
 
 func FuzzReadVotes(f *testing.F) {
 	f.Add([]byte("item,rater,label\na,r,x\nb,r,y\n"), uint8(0))
+	f.Add([]byte("item,rater,label,kind\na,r,x,human\na,j,y,machine\nb,r,y,human\n"), uint8(0))
 	f.Add([]byte("item;p;q\na;11;2\nb;3;4\n"), uint8(0))
 	f.Add([]byte("item\tp\tq\tn\na\t.5\t.5\t2\n"), uint8(4))
 	f.Add([]byte("\ufeff\"item\",\"p\",q\r\na,x,\r\n"), uint8(2))

@@ -126,6 +126,17 @@ func (t *tally) addAll(u, first int, values ...float64) {
 	}
 }
 
+// totals returns the sums of the columns.
+func (t *tally) totals() []float64 {
+	sums := make([]float64, t.columns)
+	for _, unit := range t.units {
+		for _, u := range unit {
+			sums[u.column] += u.value
+		}
+	}
+	return sums
+}
+
 // estimate arranges for value and se (which may be nil) to be set to the statistic
 // f of the column sums and to its standard error when the tally is run.
 func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {

@@ -126,6 +126,14 @@ func (v *Votes) Cast(item string) float64 {
 // Items returns the ids of the items with votes.
 func (v *Votes) Items() []string { return v.ds.Items }
 
+// Judges returns the data set of the votes if it has those of judges, as [dataset.StreamOptions] takes them; else nil. v may be nil.
+func (v *Votes) Judges() *dataset.Dataset {
+	if v == nil || v.ds.Rows == nil {
+		return nil
+	}
+	return v.ds
+}
+
 // By reports whether a rater, by the model's number, voted on an item.
 func (v *Votes) By(rater int, item string) bool {
 	j, ok := v.index(item)

@@ -251,7 +251,7 @@ func (s *served) matchVotes(ctx context.Context, f *frame) (*predict.Votes, erro
 	if err := f.finish(); err != nil {
 		return nil, err
 	}
-	ds, err := dataset.VotesOf(ctx, f, dataset.VotesOptions{Form: dataset.Long, Classes: s.model.Classes,
+	ds, err := dataset.VotesOf(ctx, f, dataset.VotesOptions{Form: dataset.Long, Classes: s.model.Classes, Schema: s.features,
 		Duplicates: s.read.VotesOptions.Duplicates})
 	if err != nil {
 		return nil, err

@@ -137,7 +137,7 @@ func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*
 		}
 	}
 	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels())))
-	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
+	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, Judges: w.votes.Judges(), FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.features, opts)
 	if err != nil {

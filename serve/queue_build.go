@@ -76,6 +76,9 @@ func openItems(ctx context.Context, m *served, q *Queue, earlier *dataset.Datase
 	o.Ignore, o.AnyPath = nil, true // the operator names the files
 	if earlier != nil {
 		o.Known = earlier.Items
+		if earlier.Rows != nil {
+			o.Judges = earlier
+		}
 	}
 	return dataset.OpenStream(ctx, q.Items[0], m.features, o)
 }

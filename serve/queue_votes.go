@@ -96,6 +96,7 @@ func readEarlierVotes(ctx context.Context, m *served, files []string) (*dataset.
 	}
 	opts := m.read.VotesOptions
 	opts.Classes, opts.Ordered = m.model.Classes, m.model.Ordered
+	opts.Schema, opts.Judges = m.features, nil
 	opts.Columns, opts.LabelColumn = nil, "" // of the run's own data
 	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: files, VotesOptions: opts})
 	if err != nil {

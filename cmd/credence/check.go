@@ -44,6 +44,7 @@ func newCheck() *cobra.Command {
 type checkReport struct {
 	ReadAs string `json:"read_as"`
 	*evaluate.CheckResult
+	Judges *evaluate.JudgeReport `json:"judges,omitempty"`
 
 	classes []string
 }
@@ -72,6 +73,9 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 		return fmt.Errorf("checking %s: %w", strings.Join(paths, ", "), err)
 	}
 	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes}
+	if r.Judges, err = checkJudges(cmd, ds, o.Bootstrap); err != nil {
+		return fmt.Errorf("checking %s: %w", strings.Join(paths, ", "), err)
+	}
 	return o.out.write(cmd, r, r.print, records(r.Designs))
 }
 
@@ -136,7 +140,7 @@ func (r *checkReport) designs(w *printout.Page) {
 }
 
 func (r *checkReport) print(w *printout.Page) {
-	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.votesPerItem, r.classUse, r.disagreement, r.raters, r.separable, r.warn)
+	w.Sections(r.heading, r.verdict, r.designs, r.judges, r.agreement, r.votesPerItem, r.classUse, r.disagreement, r.raters, r.separable, r.warn)
 }
 
 func (r *checkReport) heading(w *printout.Page) { w.Paragraph("Read as  ", r.ReadAs) }

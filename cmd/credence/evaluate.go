@@ -45,6 +45,7 @@ type evaluateOptions struct {
 func newEvaluate() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
 	cmd := newVerb("evaluate RUN DATA...", "Evaluate a model on votes that it has not seen", "a run and a file of items", o.run)
+	itemsOrVotes(cmd)
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
@@ -99,6 +100,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return withFeatureHint(err)
 	}
 	defer all.Close()
+	if all.Rows == nil {
+		return errNoItems(m)
+	}
 	dataWarnings(cmd.ErrOrStderr(), all)
 	ds, err := o.splitOf(path, all)
 	if err != nil {
@@ -116,7 +120,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
 	}
 	if err != nil {
-		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
+		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(slices.Concat(files, load.Votes), ", "), err)
 	}
 	if o.report != "" {
 		page := run.ReportInput(m, in, r)
@@ -256,6 +260,7 @@ func newReport() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}
 	cmd := newVerb("report RUN DATA...", "Write a report on a model and its predictions as an HTML page",
 		"a run and a file of items", o.run)
+	itemsOrVotes(cmd)
 	takesItems := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -30,6 +30,7 @@ type nextOptions struct {
 func newNext() *cobra.Command {
 	var o nextOptions
 	cmd := newVerb("next RUN ITEMS...", "Rank items by the value of another vote", "a run and a file of items", o.run)
+	itemsOrVotes(cmd)
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to allocate to the items")
 	f.StringVar(&o.raters, "raters", "", "`file` with columns rater and cost, to also choose raters; the budget is then in the unit of costs")

@@ -47,6 +47,7 @@ func newPredict() *cobra.Command {
 	o := &predictOptions{levels: numbers{values: []float64{0.95}}}
 	cmd := newVerb("predict RUN ITEMS...", "Predict class probabilities of items, with intervals",
 		"a run and a file of items", o.run)
+	itemsOrVotes(cmd)
 	o.declare(cmd.Flags())
 	return cmd
 }
@@ -151,7 +152,7 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer in.Close()
 	p.table = table
-	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out.file == "-")
+	p.progress = newPredictProgress(cmd.ErrOrStderr(), p.input, o.progress, stdout, o.out.file == "-")
 	if o.sharded() {
 		err = p.predictShard(ctx, cmd, in, path)
 	} else {

@@ -30,6 +30,9 @@ func (o *predictOptions) inputs(path string, items []string) []string {
 // open reads the votes to condition on and opens the items, which the caller
 // closes.
 func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
+	if len(items) == 0 {
+		items = []string{""} // those with votes of judges
+	}
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], joined: items[1:]}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
@@ -38,8 +41,30 @@ func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.
 			return nil, nil, err
 		}
 	}
+	if p.input == "" && p.votes.Judges() == nil {
+		return nil, nil, errNoItems(m)
+	}
 	in, err := p.open(ctx, cmd.InOrStdin())
 	return p, in, withFeatureHint(err)
+}
+
+// errNoItems is the error of a command line without items whose votes cannot be the items.
+func errNoItems(m *model.Model) error {
+	if judges := dataset.JudgesOf(m.Transform.Schema()); len(judges) > 0 {
+		return usagef("no items: expected a file of items, or --votes with votes of the judges [%s]", words.Few(judges))
+	}
+	return usagef("expected a run and a file of items, found 1 argument")
+}
+
+// itemsOrVotes lets a verb take a run alone where --votes is given: the items are then those that judges voted on.
+func itemsOrVotes(cmd *cobra.Command) {
+	takesItems := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && cmd.Flags().Changed("votes") {
+			return nil
+		}
+		return takesItems(cmd, args)
+	}
 }
 
 // orStopped returns err, or an error that the work was stopped if ctx was canceled.
@@ -71,7 +96,7 @@ type predictor struct {
 // model's, so that errors about other classes name the line.
 func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
-	opts.Classes, opts.Ordered = p.model.Classes, p.model.Ordered
+	opts.Classes, opts.Ordered, opts.Schema = p.model.Classes, p.model.Ordered, p.model.Transform.Schema()
 	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts})
 	if err != nil {
 		return err
@@ -104,7 +129,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	features := p.model.Transform.Schema()
 	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.joined, FeatureOptions: f}
 	if p.votes != nil {
-		o.Known = p.votes.Items()
+		o.Known, o.Judges = p.votes.Items(), p.votes.Judges()
 	}
 	if p.options.out.form == "table" {
 		o.Batch = predict.TableItems + 1

@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 				newConfigShow(), newConfigSchema()),
 		}},
 		{"Train", []*cobra.Command{newTrain(), newJoin(), newVerify(), newDemo()}},
-		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters(), newSuspects()}},
+		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters(), newJudges(), newSuspects()}},
 		{"Use", []*cobra.Command{newPredict(), newNext(), newMixture()}},
 		{"Operate", []*cobra.Command{
 			newServe(), newHealth(),

@@ -61,7 +61,7 @@ func newTrain() *cobra.Command {
 
 // commonFlags are the flags of train that most runs need.
 var commonFlags = []flagGroup{
-	{"Data and votes", []string{"data", "votes", "item", "rater", "classes", "ignore", "group", "test"}},
+	{"Data and votes", []string{"data", "votes", "item", "rater", "judges", "classes", "ignore", "group", "test"}},
 	{"Model", []string{"method", "network", "ensemble", "raters", "from"}},
 	{"Training", []string{"epochs", "seed", "device"}},
 	{"Output", []string{"out", "config", "resume", "overwrite"}},
@@ -119,9 +119,8 @@ func (o *trainOptions) check() error {
 	if err := o.resolve(); err != nil {
 		return err
 	}
-	if len(o.Load.Data) == 0 {
-		return withHint(usagef("no --data: expected a file of items with their features"),
-			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
+	if len(o.Load.Data) == 0 && len(o.Load.Votes) == 0 {
+		return errNoData()
 	}
 	if o.Fit.Engine == nil {
 		if _, err := device(o.Device).engine(); err != nil {
@@ -143,6 +142,12 @@ func (o *trainOptions) check() error {
 		}
 	}
 	return nil
+}
+
+// errNoData is the error of a training without features.
+func errNoData() error {
+	return withHint(usagef("no --data: expected a file of items with their features, or votes of --judges"),
+		"for example, credence train --data items.csv --votes votes.csv --out runs/first")
 }
 
 // mode returns whether the run is new, continued or replaced.
@@ -168,6 +173,9 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 		return nil, err
 	}
 	show.data(ds)
+	if text := sharedErrors(ds); text != "" {
+		show.warn(text)
+	}
 	if o.warmStart != nil && o.warmStart.Gone != nil {
 		show.warn(fmt.Sprintf("--from %s: its data are not available: %v", o.From, o.warmStart.Gone))
 	}

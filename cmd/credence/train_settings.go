@@ -92,6 +92,9 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 		o.warmStart.Adapt(&load)
 	}
 	ds, err := dataset.Load(ctx, load)
+	if err == nil && ds.Rows == nil && len(load.Data) == 0 {
+		return nil, errNoData()
+	}
 	p, ok := errors.AsType[*dataset.ParseError](err)
 	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
 		p.Name == load.FeatureOptions.ItemColumn {

@@ -47,6 +47,8 @@ var Options = derive([]*Option{
 			"raters may then be biased along it"},
 	{Name: "vote-columns", verbs: everywhere, at: func(s *Settings) any { return &s.votes().Columns },
 		Help: "`columns` of votes, for forms other than long"},
+	{Name: "judges", verbs: Train | Check, at: func(s *Settings) any { return &s.votes().Judges },
+		Help: "`raters` that are machines, such as language models: their votes become features, not votes (see credence help judges)"},
 	{Name: "item", verbs: everywhere, at: func(s *Settings) any { return &s.features().ItemColumn },
 		Help: "`column` of item ids (default: detected by name)"},
 	{Name: "array", verbs: features, at: func(s *Settings) any { return &s.features().Array },

@@ -25,6 +25,7 @@ OPTIONS = {
     "duplicates": "duplicates",
     "classes": "classes",
     "ordered": "ordered",
+    "judges": "judges",
     "item": "item",
     "layout": "layout",
     "volume_cache": "volume-cache",
@@ -74,7 +75,7 @@ OPTIONS = {
 }
 
 #: Options that take lists.
-LISTS = frozenset(["classes", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
+LISTS = frozenset(["classes", "judges", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
 
 
 class Parameters:
@@ -112,6 +113,9 @@ class Parameters:
     ordered : bool, default False
         Classes are the points of a scale, in the order of --classes, or of their values if all
         are numbers; raters may then be biased along it.
+    judges : Sequence[str] | str | None, default None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : object, default None
         Column of item ids (default: detected by name).
     layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None, default None
@@ -238,6 +242,7 @@ class Parameters:
         duplicates: Literal["last", "first", "every", "refuse"] | None = None,
         classes: Sequence[object] | None = None,
         ordered: bool = False,
+        judges: Sequence[str] | str | None = None,
         item: object = None,
         layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
         volume_cache: str | None = None,
@@ -300,6 +305,7 @@ class Parameters:
         self.duplicates = duplicates
         self.classes = classes
         self.ordered = ordered
+        self.judges = judges
         self.item = item
         self.layout = layout
         self.volume_cache = volume_cache

@@ -33,6 +33,7 @@ __all__ = [
     "init",
     "inspect",
     "join",
+    "judges",
     "mixture",
     "next",
     "predict",
@@ -242,6 +243,7 @@ def check(
     classes: Sequence[str] | str | None = None,
     ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
+    judges: Sequence[str] | str | None = None,
     item: str | None = None,
     sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -286,6 +288,9 @@ def check(
         are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
+    judges : Sequence[str] | str | None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : str | None
         Column of item ids (default: detected by name).
     sheet : str | None
@@ -339,6 +344,7 @@ def check(
             "classes": classes,
             "ordered": ordered,
             "vote-columns": vote_columns,
+            "judges": judges,
             "item": item,
             "sheet": sheet,
             "na": na,
@@ -405,6 +411,7 @@ def config_show(
     classes: Sequence[str] | str | None = None,
     ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
+    judges: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
     layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
@@ -507,6 +514,9 @@ def config_show(
         are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
+    judges : Sequence[str] | str | None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : str | None
         Column of item ids (default: detected by name).
     array : str | None
@@ -673,6 +683,7 @@ def config_show(
             "classes": classes,
             "ordered": ordered,
             "vote-columns": vote_columns,
+            "judges": judges,
             "item": item,
             "array": array,
             "layout": layout,
@@ -1210,6 +1221,7 @@ def init(
     classes: Sequence[str] | str | None = None,
     ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
+    judges: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
     layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
@@ -1310,6 +1322,9 @@ def init(
         are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
+    judges : Sequence[str] | str | None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : str | None
         Column of item ids (default: detected by name).
     array : str | None
@@ -1475,6 +1490,7 @@ def init(
             "classes": classes,
             "ordered": ordered,
             "vote-columns": vote_columns,
+            "judges": judges,
             "item": item,
             "array": array,
             "layout": layout,
@@ -1629,6 +1645,172 @@ def join(
             "overwrite": overwrite,
             "quiet": quiet,
             "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
+def judges(
+    *arguments: Path,
+    output: Path | None = None,
+    overwrite: bool = False,
+    format: str | None = None,
+    digits: str | None = None,
+    json: bool = False,
+    epsilon: float | None = None,
+    score: str | None = None,
+    min_items: int | None = None,
+    bootstrap: int | None = None,
+    seed: int | None = None,
+    votes: Sequence[str] | Path | None = None,
+    votes_form: Literal["auto", "long", "wide", "counts", "fractions"] | None = None,
+    votes_item: str | None = None,
+    label: str | None = None,
+    rater: str | None = None,
+    count: str | None = None,
+    total: str | None = None,
+    duplicates: Literal["last", "first", "every", "refuse"] | None = None,
+    vote_columns: Sequence[str] | str | None = None,
+    item: str | None = None,
+    array: str | None = None,
+    layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
+    image_column: str | None = None,
+    images_inside: bool = False,
+    volume_cache: str | None = None,
+    sheet: str | None = None,
+    votes_sheet: str | None = None,
+    na: Sequence[str] | str | None = None,
+    ignore: Sequence[str] | str | None = None,
+    group: str | None = None,
+    memory: int | str | None = None,
+    calibrate: Literal["auto", "off"] | None = None,
+    resolution: str | None = None,
+    kernel: str | None = None,
+) -> str:
+    """Show how far machine judges can be trusted: agreement, effective votes.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN [DATA...].
+    output : Path | None
+        File to write, in the format of its extension; - for standard output (default -).
+    overwrite : bool
+        Replace an existing output.
+    format : str | None
+        Output format, whatever the extension: table, md, csv or json.
+    digits : str | None
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
+    json : bool
+        Same as --format json: one object on one line.
+    epsilon : float | None
+        Cost of people that judges save, in the alternative annotator test (default 0.2).
+    score : str | None
+        Score of that test: accuracy or rmse (default: rmse if labels are more than two
+        numbers).
+    min_items : int | None
+        Items that a person needs to take part in that test (default 30).
+    bootstrap : int | None
+        Bootstrap draws for intervals (default 1000; 200 for many items).
+    seed : int | None
+        Seed of the bootstrap (default 0).
+    votes : Sequence[str] | Path | None
+        File of votes of people and judges (default: those of the run); repeat to add votes.
+    votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
+        Form of the votes: auto, long, wide, counts or fractions (default auto).
+    votes_item : str | None
+        Item column of the votes, if different from --item.
+    label : str | None
+        Column of labels (default: detected by name).
+    rater : str | None
+        Column of raters (default: detected by name).
+    count : str | None
+        Column with the number of votes that each row represents.
+    total : str | None
+        Column with the number of votes per item, for fractions.
+    duplicates : Literal["last", "first", "every", "refuse"] | None
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
+    vote_columns : Sequence[str] | str | None
+        Columns of votes, for forms other than long.
+    item : str | None
+        Column of item ids (default: detected by name).
+    array : str | None
+        Name of the array to read from an NPZ file.
+    layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+    image_column : str | None
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
+    images_inside : bool
+        Reject image or volume paths outside the folder of their table.
+    volume_cache : str | None
+        Folder for preprocessed volumes, shared between runs.
+    sheet : str | None
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+    votes_sheet : str | None
+        Name of the sheet of votes, if different from --sheet.
+    na : Sequence[str] | str | None
+        Spellings of a missing value (default: NA, NaN, null and others).
+    ignore : Sequence[str] | str | None
+        Columns to ignore.
+    group : str | None
+        Column of groups whose items stay together, such as patient.
+    memory : int | str | None
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
+    calibrate : Literal["auto", "off"] | None
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
+    resolution : str | None
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["judges"],
+        arguments,
+        {
+            "output": output,
+            "overwrite": overwrite,
+            "format": format,
+            "digits": digits,
+            "json": json,
+            "epsilon": epsilon,
+            "score": score,
+            "min-items": min_items,
+            "bootstrap": bootstrap,
+            "seed": seed,
+            "votes": votes,
+            "votes-form": votes_form,
+            "votes-item": votes_item,
+            "label": label,
+            "rater": rater,
+            "count": count,
+            "total": total,
+            "duplicates": duplicates,
+            "vote-columns": vote_columns,
+            "item": item,
+            "array": array,
+            "layout": layout,
+            "image-column": image_column,
+            "images-inside": images_inside,
+            "volume-cache": volume_cache,
+            "sheet": sheet,
+            "votes-sheet": votes_sheet,
+            "na": na,
+            "ignore": ignore,
+            "group": group,
+            "memory": memory,
+            "calibrate": calibrate,
+            "resolution": resolution,
             "kernel": kernel,
         },
     )
@@ -2721,6 +2903,7 @@ def train(
     classes: Sequence[str] | str | None = None,
     ordered: bool = False,
     vote_columns: Sequence[str] | str | None = None,
+    judges: Sequence[str] | str | None = None,
     item: str | None = None,
     array: str | None = None,
     layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
@@ -2825,6 +3008,9 @@ def train(
         are numbers; raters may then be biased along it.
     vote_columns : Sequence[str] | str | None
         Columns of votes, for forms other than long.
+    judges : Sequence[str] | str | None
+        Raters that are machines, such as language models: their votes become features, not
+        votes (see credence help judges).
     item : str | None
         Column of item ids (default: detected by name).
     array : str | None
@@ -3002,6 +3188,7 @@ def train(
             "classes": classes,
             "ordered": ordered,
             "vote-columns": vote_columns,
+            "judges": judges,
             "item": item,
             "array": array,
             "layout": layout,
