@@ -3,7 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
-	"math"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -15,9 +15,9 @@ import (
 
 // Change is a way in which votes could come to differ from a model's distributions.
 type Change struct {
-	// Bias is added to the log odds of the last class.
+	// Bias is added to the log odds of the last class, of the mean of each component.
 	Bias float64
-	// Concentration is a factor for the concentration of p; 0 means 1.
+	// Concentration is a factor for the concentration of p; 0 means 1. At most one of both is set.
 	Concentration float64
 }
 
@@ -140,17 +140,15 @@ func (w *Monitor) forget(id string) {
 
 // draw returns class probabilities of an item after the change.
 func (c Change) draw(dist *mixture.Dirichlet, r *rand.Rand) ([]float64, error) {
-	if c.Concentration > 0 {
-		var err error
-		if dist, err = (bet{factor: c.Concentration}).apply(dist); err != nil {
-			return nil, err
-		}
-	}
-	p := dist.Sample(nil, r)
+	b := bet{factor: c.Concentration}
 	if c.Bias != 0 {
-		tilt(p, len(p)-1, c.Bias)
+		b = bet{class: dist.Classes() - 1, tilt: c.Bias}
 	}
-	return p, nil
+	dist, err := b.apply(dist)
+	if err != nil {
+		return nil, err
+	}
+	return dist.Sample(nil, r), nil
 }
 
 // pick draws a class.
@@ -161,13 +159,16 @@ func pick(p []float64, r *rand.Rand) int {
 			return i
 		}
 	}
-	return slices.Index(p, maxOf(p))
+	return len(p) - 1 // rounding
 }
 
-func maxOf(p []float64) float64 {
-	most := math.Inf(-1)
-	for _, x := range p {
-		most = max(most, x)
+// Dists returns distributions of at most n items, evenly chosen in the order of their ids.
+func (w *Monitor) Dists(n int) []*mixture.Dirichlet {
+	ids := slices.Sorted(maps.Keys(w.items))
+	step := max(1, len(ids)/n)
+	var list []*mixture.Dirichlet
+	for i := 0; i < len(ids) && len(list) < n; i += step {
+		list = append(list, w.items[ids[i]].Dist)
 	}
-	return most
+	return list
 }

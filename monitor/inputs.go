@@ -39,7 +39,7 @@ func upperRate(x, n int) float64 {
 }
 
 // inputs is the evidence that items are unlike those of training more often than expected: about inputs, not about
-// wrong predictions. The methods of a nil inputs do nothing.
+// wrong predictions.
 type inputs struct {
 	rates                InputRates
 	items, far, unknown  int
@@ -58,9 +58,6 @@ func newInputs(r *InputRates) *inputs {
 
 // add adds an item.
 func (n *inputs) add(u Unlike) {
-	if n == nil {
-		return
-	}
 	n.items++
 	count := func(p *process, unlike bool, rate float64, total *int) {
 		l := make([]float64, len(inputBets))

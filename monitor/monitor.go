@@ -89,6 +89,8 @@ type itemState struct {
 // entry is a vote that counts, with its likelihood ratios by bet.
 type entry struct {
 	Vote
+	p                          []float64 // chances of the vote under the model
+	q                          []float64 // [bets, d] under each bet
 	strict, tolerant           []float64
 	raterStrict, raterTolerant []float64
 }
@@ -147,8 +149,9 @@ func (w *Monitor) AddItem(id string, item Item) error {
 		return fmt.Errorf("item %q was added already", id)
 	}
 	w.items[id] = &itemState{Item: item}
-	if w.inputs.add(item.Unlike); w.inputs != nil {
-		w.check("inputs", w.inputs.evidence(), w.inputs.words())
+	if w.inputs != nil {
+		w.inputs.add(item.Unlike)
+		w.check(kindInputs, w.inputs.evidence(), w.inputs.words())
 	}
 	return nil
 }
@@ -229,7 +232,7 @@ func (w *Monitor) Withdraw(id, rater string) error {
 }
 
 // mostCached is the number of items whose distributions under all bets are kept between votes.
-const mostCached = 2000
+const mostCached = 500
 
 // updatersOf returns the distribution of an item and those of all bets, given the votes so far.
 func (w *Monitor) updatersOf(item *itemState) ([]updater, error) {
@@ -274,26 +277,57 @@ func (w *Monitor) predict(e *entry, item *itemState) error {
 	if err != nil {
 		return err
 	}
-	e.strict, e.tolerant = make([]float64, len(w.bets)), make([]float64, len(w.bets))
+	e.p, e.q = p, e.q[:0]
 	var q []float64
 	for j := range w.bets {
 		if q, err = updaters[j+1].chances(q, rater); err != nil {
 			return err
 		}
-		e.strict[j], e.tolerant[j] = w.ratios(p, q, e.Class)
+		e.q = append(e.q, q...)
 	}
 	for _, u := range updaters {
 		u.add(rater, e.Class)
 	}
+	w.compare(e)
+	return nil
+}
+
+// compare sets the likelihood ratios of a vote.
+func (w *Monitor) compare(e *entry) {
+	d := len(e.p)
+	e.strict, e.tolerant = make([]float64, len(w.bets)), make([]float64, len(w.bets))
+	for j := range w.bets {
+		e.strict[j], e.tolerant[j] = w.ratios(e.p, e.q[j*d:(j+1)*d], e.Class)
+	}
 	if e.Rater == "" {
-		return nil
+		return
 	}
 	e.raterStrict, e.raterTolerant = make([]float64, len(w.byRater)), make([]float64, len(w.byRater))
+	var q []float64
 	for j, b := range w.byRater {
-		q = b.chances(q, p)
-		e.raterStrict[j], e.raterTolerant[j] = w.ratios(p, q, e.Class)
+		q = b.chances(q, e.p)
+		e.raterStrict[j], e.raterTolerant[j] = w.ratios(e.p, q, e.Class)
 	}
-	return nil
+}
+
+// WithTolerance returns a monitor of the same votes with another tolerated bias.
+func (w *Monitor) WithTolerance(tolerate float64) (*Monitor, error) {
+	o := w.o
+	o.Tolerate = tolerate
+	x, err := newMonitor(w.classes, o)
+	if err != nil {
+		return nil, err
+	}
+	x.model, x.raterAt, x.items, x.inputs, x.raters = w.model, w.raterAt, w.items, w.inputs, w.raters.clone()
+	seen := make(map[string]bool, len(w.items))
+	for _, e := range w.votes {
+		x.compare(&e)
+		x.votes = append(x.votes, e)
+		x.apply(&e, !seen[e.Item])
+		x.checkVotes()
+		seen[e.Item] = true
+	}
+	return x, nil
 }
 
 func (w *Monitor) ratios(p, q []float64, class int) (strict, tolerant float64) {
