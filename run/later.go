@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"credence/dataset"
@@ -19,21 +20,33 @@ func (f Folder) TrainedFiles() []string {
 
 // trainedData reads the data that the run was trained on, with features or, if votes are in files of their own and
 // features are not required, without.
-func (f Folder) trainedData(ctx context.Context, features bool) (*dataset.Dataset, error) {
+func (f Folder) trainedData(ctx context.Context, features bool, except ...string) (*dataset.Dataset, error) {
 	var trained config.Settings
 	if err := trained.File(f.Path(ConfigFile)); err != nil {
 		return nil, err
 	}
 	o := trained.LoadOptions()
 	if len(o.Votes) > 0 && !features {
-		o = dataset.LoadOptions{Votes: o.Votes, VotesOptions: o.VotesOptions}
+		o = dataset.LoadOptions{Votes: slices.DeleteFunc(slices.Clone(o.Votes), func(path string) bool { return sameFile(path, except) }), VotesOptions: o.VotesOptions}
+		if len(o.Votes) == 0 {
+			return &dataset.Dataset{}, nil
+		}
 	}
 	return dataset.Load(ctx, o)
 }
 
+// sameFile reports whether a file is one of a list, under whatever name.
+func sameFile(path string, list []string) bool {
+	a, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc(list, func(other string) bool {
+		b, err := os.Stat(other)
+		return err == nil && os.SameFile(a, b)
+	})
+}
+
 // TrainedItems returns the items that the run was trained on: by its split or, without one, by the files that it was
-// trained on, which must still exist.
-func (f Folder) TrainedItems(ctx context.Context) (map[string]bool, error) {
+// trained on, which must still exist. Files of votes in except are not read.
+func (f Folder) TrainedItems(ctx context.Context, except ...string) (map[string]bool, error) {
 	splits, err := f.readSplit()
 	if err != nil {
 		return nil, err
@@ -47,7 +60,7 @@ func (f Folder) TrainedItems(ctx context.Context) (map[string]bool, error) {
 	if splits != nil {
 		return trained, nil
 	}
-	ds, err := f.trainedData(ctx, false)
+	ds, err := f.trainedData(ctx, false, except...)
 	if err != nil {
 		return nil, err
 	}
