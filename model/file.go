@@ -51,6 +51,8 @@ const (
 	keyNetworks    = "networks" // the layers of each member
 	keyCalibration = "calibration"
 	keyProvenance  = "provenance"
+	// keyRecalibration is present only in recalibrated models.
+	keyRecalibration = "recalibration"
 )
 
 // section is a value that is stored as JSON in the metadata.
@@ -65,6 +67,18 @@ func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []s
 		{keyClasses, &m.Classes}, {keyHead, method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
 		{keyNetworks, layers}, {keyCalibration, &m.Calibration}, {keyProvenance, &m.Provenance},
 	}
+}
+
+// recalibratedVersion is the version of recalibrated models: programs that do not know them refuse the file instead of
+// predicting without the adjustment.
+const recalibratedVersion = version + 1
+
+// version returns the version of the format that the model needs.
+func (m *Model) version() int {
+	if m.Recalibration != nil {
+		return recalibratedVersion
+	}
+	return version
 }
 
 // Save writes the model to path, whole or not at all.
@@ -88,9 +102,12 @@ func (m *Model) Encode(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
+	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, m.version()})
 	if m.RaterModel != nil {
 		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD}})
+	}
+	if m.Recalibration != nil {
+		list = append(list, section{keyRecalibration, m.Recalibration})
 	}
 	meta := map[string]string{}
 	for _, s := range list {
@@ -182,8 +199,8 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if v > version {
-		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
+	if v > recalibratedVersion {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, recalibratedVersion)
 	}
 	m, err := fromContent(f, k)
 	if err != nil {
@@ -201,6 +218,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	list := m.sections(&method, &layers)
 	if f.Metadata[keyRaterModel] != "" { // only in models with a rater model
 		list = append(list, section{keyRaterModel, &record})
+	}
+	if f.Metadata[keyRecalibration] != "" {
+		list = append(list, section{keyRecalibration, &m.Recalibration})
 	}
 	for _, s := range list {
 		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {

@@ -1,9 +1,11 @@
 package monitor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"credence/calibrate"
 	"credence/head"
 	"credence/mixture"
 )
@@ -105,27 +107,9 @@ func (b bet) apply(dist *mixture.Dirichlet) (*mixture.Dirichlet, error) {
 	if b == (bet{}) {
 		return dist, nil
 	}
-	weights, alphas := make([]float64, dist.K()), make([][]float64, dist.K())
-	for k := range weights {
-		w, alpha := dist.Component(k)
-		total := 0.0
-		for _, a := range alpha {
-			total += a
-		}
-		changed := append([]float64(nil), alpha...)
-		if b.factor > 0 {
-			for i := range changed {
-				changed[i] *= b.factor
-			}
-		} else {
-			tilt(changed, b.class, b.tilt)
-			for i := range changed {
-				changed[i] *= total
-			}
-		}
-		weights[k], alphas[k] = w, changed
-	}
-	return mixture.NewDirichlet(weights, alphas)
+	shift := make([]float64, dist.Classes())
+	shift[b.class] = b.tilt
+	return calibrate.Shifted(dist, shift, cmp.Or(b.factor, 1))
 }
 
 // updater predicts votes on one item, one after the other, under one distribution.

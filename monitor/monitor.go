@@ -37,7 +37,7 @@ type Options struct {
 
 // DefaultTolerance is the tolerated bias of the command line and of the server: with less, models without
 // any change in their votes raised alarms in the end.
-const DefaultTolerance = 0.25
+const DefaultTolerance = 0.1
 
 const (
 	blockItems = 50 // distinct items per block

@@ -8,9 +8,15 @@ import (
 // Plain returns the model with the distributions to monitor: at the ratio that held-out votes showed, without the
 // allowance, the limits and the average over an uncertain scale that reported intervals have on top. Those make intervals
 // wider on purpose, which votes would contradict.
+//
+// A recalibrated model was adjusted as it reports, so that only the limits are removed.
 func Plain(m *model.Model) *model.Model {
-	return &model.Model{Classes: m.Classes, Method: m.Method, Raters: m.Raters, RaterModel: m.RaterModel, Transform: m.Transform,
-		Members: m.Members, Calibration: plainCalibration(m.Calibration), Provenance: m.Provenance, Engine: m.Engine}
+	p := &model.Model{Classes: m.Classes, Method: m.Method, Raters: m.Raters, RaterModel: m.RaterModel, Transform: m.Transform,
+		Members: m.Members, Calibration: plainCalibration(m.Calibration), Recalibration: m.Recalibration, Provenance: m.Provenance, Engine: m.Engine}
+	if m.Recalibration != nil {
+		p.Calibration = m.Calibration
+	}
+	return p
 }
 
 // leastScale is the smallest scale, which keeps distributions proper.
