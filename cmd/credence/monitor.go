@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -153,8 +152,11 @@ func (o *monitorOptions) run(cmd *cobra.Command, args []string) error {
 	if page.Votes == 0 {
 		return errors.New("no votes to monitor: expected votes on items that the model was not trained on")
 	}
-	rows := func(w io.Writer, form predict.Form) error { return records(page.History)(w, form) }
-	if err := o.out.write(cmd, page, page.print, rows); err != nil {
+	rows := make([]historyRow, len(page.History))
+	for i, p := range page.History {
+		rows[i] = historyRow{p.Votes, p.Strict, p.Tolerant}
+	}
+	if err := o.out.write(cmd, page, page.print, records(rows)); err != nil {
 		return err
 	}
 	if o.fail && len(page.Alarms) > 0 {
@@ -171,6 +173,13 @@ func inputRates(ctx context.Context, folder run.Folder) *monitor.InputRates {
 	}
 	rates := monitor.NewInputRates(n, unlike.Far, unlike.Unknown)
 	return &rates
+}
+
+// historyRow is a row of the CSV output: the evidence after a number of votes.
+type historyRow struct {
+	Votes    int     `json:"votes"`
+	Strict   float64 `json:"strict"`
+	Tolerant float64 `json:"tolerant"`
 }
 
 // monitorPage is the result of credence monitor.
