@@ -60,7 +60,7 @@ func (w *Monitor) leadingGroup() int {
 		return -1
 	}
 	g := w.groups.leading()
-	if g < 0 || w.groups.weight(g)*w.groups.members[g].evidence().Tolerant < w.pooled.evidence().Tolerant {
+	if g < 0 || w.groups.members[g].evidence().Tolerant < w.pooled.evidence().Tolerant {
 		return -1
 	}
 	return g

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"credence/internal/par"
+	"credence/internal/plot"
 	"credence/internal/rng"
 	"credence/internal/simulation"
 	"credence/mixture"
@@ -185,5 +188,105 @@ func TestDelays(t *testing.T) {
 		if took[streams/2] > c.most {
 			t.Errorf("%+v after %d quiet items: expected a median of at most %d votes, found %d", c.change, c.quiet, c.most, took[streams/2])
 		}
+	}
+}
+
+// TestFigure draws the figure of docs/monitor.md when UPDATE_GOLDEN is set: one quiet stream, and two that change after 500 items.
+func TestFigure(t *testing.T) {
+	if os.Getenv("UPDATE_GOLDEN") == "" {
+		t.Skip("UPDATE_GOLDEN is not set")
+	}
+	_, dists := demonstration(t)
+	figure := plot.Lines{Title: "Evidence against the model, as votes arrive", XLabel: "votes (three per item; changes begin at 1,500)",
+		YLabel: "log10 of the evidence", Target: math.Log10(20), TargetLabel: "alarm, 20 : 1"}
+	for i, c := range []struct {
+		label  string
+		change Change
+	}{{"no change", Change{}}, {"bias 0.5", Change{Bias: .5}}, {"bias 1", Change{Bias: 1}}} {
+		w, err := newMonitor([]string{"0", "1"}, Options{Tolerate: DefaultTolerance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rng.New(21, "figure", uint64(i)))
+		line := plot.LineSeries{Label: c.label}
+		for j := range 1000 {
+			change := c.change
+			if j < 500 {
+				change = Change{}
+			}
+			dist := dists[r.IntN(len(dists))]
+			p, err := change.draw(dist, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.AddItem(strconv.Itoa(j), Item{Dist: dist}); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := w.Add(Vote{Item: strconv.Itoa(j), Class: pick(p, r)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e := w.Evidence().Tolerant; j%10 == 9 && e < 1e5 {
+				line.X, line.Y = append(line.X, float64(w.Votes())), append(line.Y, math.Log10(e))
+			}
+		}
+		figure.Series = append(figure.Series, line)
+	}
+	f, err := os.Create("../docs/monitor.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := plot.WriteSVG(f, figure); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGroupsNamed measures how often the group with a bias of 1, one of five, is named by the alarm.
+func TestGroupsNamed(t *testing.T) {
+	_, dists := demonstration(t)
+	const streams = 100
+	names, errs := make([]string, streams), make([]error, streams)
+	par.For(streams, func(s int) {
+		r := rand.New(rng.New(14, "groups", uint64(s)))
+		w, err := newMonitor([]string{"0", "1"}, Options{By: "site", Groups: []string{"A", "B", "C", "D", "E"}})
+		for i := 0; i < 2000 && err == nil && !w.alarmed(kindVotes); i++ {
+			dist, change, group := dists[r.IntN(len(dists))], Change{}, string(rune('A'+r.IntN(5)))
+			if group == "B" {
+				change.Bias = 1
+			}
+			var p []float64
+			if p, err = change.draw(dist, r); err != nil {
+				break
+			}
+			if err = w.AddItem(strconv.Itoa(i), Item{Dist: dist, Group: group}); err != nil {
+				break
+			}
+			for range 3 {
+				if err = w.Add(Vote{Item: strconv.Itoa(i), Class: pick(p, r)}); err != nil {
+					break
+				}
+			}
+		}
+		if errs[s] = err; err == nil && w.alarmed(kindVotes) {
+			names[s] = w.Alarms()[0].Text
+		}
+	})
+	right, alarms := 0, 0
+	for s, text := range names {
+		if errs[s] != nil {
+			t.Fatal(errs[s])
+		}
+		if text != "" {
+			alarms++
+		}
+		if strings.HasPrefix(text, "votes from site B run towards 1") {
+			right++
+		}
+	}
+	t.Logf("%d of %d streams raised an alarm, %d name group B", alarms, streams, right)
+	if alarms < 95 || float64(right) < .95*float64(alarms) {
+		t.Errorf("expected at least 95%% of alarms to name group B, found %d of %d", right, alarms)
 	}
 }

@@ -24,7 +24,7 @@ export async function health(main) {
       r.alarms.length > 0 && h("section", {}, h("h2", {}, "Alarms"), h("ul", {}, r.alarms.map((a) => h("li", {}, `${kinds[a.kind]}, after ${plural(a.votes, "vote")}: ${a.text}`)))),
       r.advice.length > 0 && h("section", {}, h("h2", {}, "What to do"), h("ul", {}, r.advice.map((a) => h("li", {}, a)))),
       (r.warnings ?? []).length > 0 && h("ul", {}, r.warnings.map((w) => h("li", {}, w))),
-      h("figure", {}, chart(r), h("figcaption", {}, "Evidence after each vote, on a logarithmic scale: beyond the tolerated bias (dark) and against an exact model (light). The dashed lines are the note and the alarm.")),
+      h("figure", {}, chart(r), h("figcaption", {}, "Evidence after each vote, on a logarithmic scale: beyond the tolerated bias (dark) and against an exact model (light). The dashed lines are the note and the alarm; the light line ends at 100,000,000.")),
       table("What the votes were compared with", "Alternative", r.bets, false),
       r.groups && table("Groups", "Group", r.groups, true),
       r.raters && table("Raters", "Rater", r.raters.slice(0, 20), true, `All raters together: ${odds(r.rater_evidence.tolerant)}.`),
@@ -63,7 +63,7 @@ function chart(r) {
   const ticks = [];
   for (let k = Math.ceil(lo); k <= hi; k += Math.max(1, Math.round((hi - lo) / 6))) ticks.push(k);
   return h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Running evidence over ${r.votes} votes; now ${odds(r.evidence.tolerant)} beyond the tolerated bias` },
-    ticks.map((k) => [h("line", { class: "grid", x1: left, x2: width - right, y1: y(k), y2: y(k) }), h("text", { class: "tick last", x: left - 8, y: y(k) + 4 }, k < 0 ? (10 ** k).toFixed(-k) : count(10 ** k))]),
+    ticks.map((k) => [h("line", { class: "grid", x1: left, x2: width - right, y1: y(k), y2: y(k) }), h("text", { class: "tick last", x: left - 8, y: y(k) + 4 }, k < 0 ? (10 ** k).toFixed(-k) : k < 6 ? count(10 ** k) : "1e" + k)]),
     [[r.note_at, "note"], [r.alarm_at, "alarm"]].map(([at, label]) => [h("line", { class: "level", x1: left, x2: width - right, y1: y(log(at)), y2: y(log(at)) }),
       h("text", { class: "tick last", x: width - right, y: y(log(at)) - 4 }, label)]),
     h("path", { class: "evidence strict", d: path((p) => p.strict) }), h("path", { class: "evidence", d: path((p) => p.tolerant) }),
