@@ -199,8 +199,8 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if v > recalibratedVersion {
-		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, recalibratedVersion)
+	if recalibrated := f.Metadata[keyRecalibration] != ""; v > version && !(v == recalibratedVersion && recalibrated) {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
 	}
 	m, err := fromContent(f, k)
 	if err != nil {

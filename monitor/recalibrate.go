@@ -36,8 +36,8 @@ type adjustment struct {
 
 // Recalibrate returns a model whose distributions are adjusted to later votes: a shift of the log odds, one of each level
 // of a categorical feature of the model if by is not "", and a factor for the concentration. Estimates are shrunk
-// towards no change. It returns ErrNoGain unless the adjustments would have predicted the votes better one after the
-// other: every tenth of the items by what the items before it showed.
+// towards no change. It returns ErrNoGain unless the adjustments would have predicted the votes better, by two standard
+// errors, one after the other: every tenth of the items by what the items before it showed.
 func Recalibrate(ctx context.Context, m *model.Model, in Later, by string) (*model.Model, error) {
 	items, votes, levels, err := lateItems(ctx, m, in, by)
 	if err != nil {
@@ -51,7 +51,7 @@ func Recalibrate(ctx context.Context, m *model.Model, in Later, by string) (*mod
 	if err != nil {
 		return nil, err
 	}
-	if !(gain > se) {
+	if !(gain > 2*se) {
 		return nil, fmt.Errorf("%w: adjusted to earlier votes, its gain on later ones would have been %.4f ± %.4f nats per item", ErrNoGain, gain, se)
 	}
 	a, err := f.fit(ctx, items)
