@@ -52,6 +52,8 @@ const (
 	keyNetworks    = "networks" // the layers of each member
 	keyCalibration = "calibration"
 	keyProvenance  = "provenance"
+	// keyRecalibration is present only in recalibrated models.
+	keyRecalibration = "recalibration"
 )
 
 // section is a value that is stored as JSON in the metadata.
@@ -66,6 +68,18 @@ func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []s
 		{keyClasses, &m.Classes}, {keyHead, method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
 		{keyNetworks, layers}, {keyCalibration, &m.Calibration}, {keyProvenance, &m.Provenance},
 	}
+}
+
+// recalibratedVersion is the version of recalibrated models: programs that do not know them refuse the file instead of
+// predicting without the adjustment.
+const recalibratedVersion = version + 1
+
+// version returns the version of the format that the model needs.
+func (m *Model) version() int {
+	if m.Recalibration != nil {
+		return recalibratedVersion
+	}
+	return version
 }
 
 // Save writes the model to path, whole or not at all.
@@ -89,12 +103,15 @@ func (m *Model) Encode(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
+	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, m.version()})
 	if m.Ordered {
 		list = append(list, section{keyOrdered, true})
 	}
 	if m.RaterModel != nil {
 		list = append(list, section{keyRaterModel, raterRecord{m.RaterModel.BiasSD, m.RaterModel.Ordered}})
+	}
+	if m.Recalibration != nil {
+		list = append(list, section{keyRecalibration, m.Recalibration})
 	}
 	meta := map[string]string{}
 	for _, s := range list {
@@ -186,7 +203,7 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if v > version {
+	if recalibrated := f.Metadata[keyRecalibration] != ""; v > version && !(v == recalibratedVersion && recalibrated) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
 	}
 	m, err := fromContent(f, k)
@@ -208,6 +225,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	}
 	if f.Metadata[keyRaterModel] != "" { // only in models with a rater model
 		list = append(list, section{keyRaterModel, &record})
+	}
+	if f.Metadata[keyRecalibration] != "" {
+		list = append(list, section{keyRecalibration, &m.Recalibration})
 	}
 	for _, s := range list {
 		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {

@@ -47,7 +47,9 @@ type Model struct {
 	Members    []*nn.Network // [M]
 	// Calibration rescales the distributions of the networks for reporting; nil leaves them unchanged.
 	Calibration *calibrate.Calibration
-	Provenance  Provenance
+	// Recalibration adjusts the calibrated distributions to votes that arrived after training; nil if there were none.
+	Recalibration *calibrate.Recalibration
+	Provenance    Provenance
 
 	// Engine runs the networks; nil means the CPU.
 	Engine nn.Engine
@@ -91,6 +93,9 @@ func (m *Model) Check() error {
 		}
 	}
 	if err := m.RaterModel.Check(len(m.Classes), len(m.Raters)); err != nil {
+		return err
+	}
+	if err := m.Recalibration.Check(len(m.Classes)); err != nil {
 		return err
 	}
 	return m.Calibration.Check()

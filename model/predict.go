@@ -44,6 +44,10 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
 	unread := make([]error, batch)
+	level, err := m.levels(ds)
+	if err != nil {
+		return out, err
+	}
 	for lo := 0; lo < ds.Len(); lo += batch {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -62,6 +66,8 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 		for j := range got {
 			if unread[j] != nil {
 				got[j] = head.Decoded{Err: unread[j]}
+			} else if m.Recalibration != nil {
+				m.Recalibration.Apply(&got[j], level(lo+j))
 			}
 			if err := got[j].Err; err != nil && !o.KeepBad {
 				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
@@ -94,7 +100,7 @@ func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]
 	}
 	defer m.release(r)
 	average := m.RaterModel.Average()
-	meansOnly := o.MeansOnly && average == nil // calibration does not change means
+	meansOnly := o.MeansOnly && average == nil && m.Recalibration == nil // calibration does not change means
 	decoded, err := r.ensemble.decode(ctx, r.head, x, head.DecodeOptions{MeansOnly: meansOnly, Threads: cores})
 	if meansOnly {
 		return decoded, err
@@ -272,4 +278,37 @@ func (m *Model) release(r *runner) {
 	if r != nil && len(p.idle) < 4*par.Threads() {
 		p.idle = append(p.idle, r)
 	}
+}
+
+// levels returns a function for the level of an item that the recalibration depends on, −1 if there is none.
+func (m *Model) levels(ds *dataset.Dataset) (func(j int) int, error) {
+	if m.Recalibration == nil || m.Recalibration.Feature == "" {
+		return func(int) int { return -1 }, nil
+	}
+	codes, err := LevelsOf(ds, m.Recalibration.Feature, m.Recalibration.Levels)
+	if err != nil {
+		return nil, err
+	}
+	return func(j int) int { return codes[j] }, nil
+}
+
+// LevelsOf returns the level of a categorical feature of each item of ds, as an index into levels, −1 if it has none of
+// them.
+func LevelsOf(ds *dataset.Dataset, name string, levels []string) ([]int, error) {
+	at := 0
+	for _, f := range ds.Features {
+		if f.Name != name {
+			at += f.Width()
+			continue
+		}
+		codes, row := make([]int, ds.Len()), make([]float32, ds.Rows.Width())
+		for j := range codes {
+			codes[j] = -1
+			if err := ds.Rows.ReadRow(j, row); err == nil && row[at] >= 0 && int(row[at]) < len(f.Levels) {
+				codes[j] = slices.Index(levels, f.Levels[int(row[at])])
+			}
+		}
+		return codes, nil
+	}
+	return nil, fmt.Errorf("expected a feature %q, by which the model was recalibrated", name)
 }

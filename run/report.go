@@ -228,6 +228,8 @@ type Card struct {
 	Head        json.RawMessage        `json:"head"`
 	Meaning     string                 `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
 	Calibration *calibrate.Calibration `json:"calibration"`
+	// Recalibration is nil unless the model was adjusted to later votes.
+	Recalibration *calibrate.Recalibration `json:"recalibration,omitempty"`
 	// References describes the reference models fitted to the same data, without weights.
 	References *referenceSummary `json:"references,omitempty"`
 	model.Provenance
@@ -249,7 +251,7 @@ func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
 		Classes: m.Classes, Ordered: m.Ordered, Features: m.Transform.Schema(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(),
-		Calibration: m.Calibration, Provenance: m.Provenance,
+		Calibration: m.Calibration, Recalibration: m.Recalibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,
 	}
 	var err error

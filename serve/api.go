@@ -63,6 +63,7 @@ func (s *Server) api(mux *http.ServeMux) {
 	registerBody(api, vote, s.postVote)
 	registerBody(api, operation("votes", "list-votes", "GET", "/votes", "List the votes in the order of arrival", ""), s.listVotes)
 	s.apiQueue(api)
+	s.apiHealth(api)
 	query := operation("mixture", "mixture", "POST", "/mixture", "Evaluate a mixture",
 		"Moments, quantiles and intervals of a mixture of Dirichlet distributions, optionally after votes. Request and response are the JSON lines of credence mixture --jsonl.")
 	query.MaxBodyBytes, query.SkipValidateBody = 1<<20, true

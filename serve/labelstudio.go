@@ -225,6 +225,7 @@ func (s *Server) addVote(v votelog.Vote) error {
 		s.metrics.votes.Inc()
 	}
 	s.queue.voted()
+	s.health.voted()
 	return nil
 }
 

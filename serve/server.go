@@ -48,6 +48,8 @@ type Options struct {
 	MaxWidth, MinTop float64
 	// Queue holds the items that people review and vote on, if any.
 	Queue Queue
+	// Health configures the monitoring of the model by posted votes.
+	Health Health
 	// Version is the version of the program.
 	Version string
 	Limits  Limits
@@ -94,6 +96,7 @@ type Server struct {
 	registry *registry
 	votes    *votelog.Log // or nil
 	queue    *queue       // or nil
+	health   *health      // or nil
 	metrics  *metrics
 	access   *access
 	handler  http.Handler
@@ -128,6 +131,12 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(r, s.votes)
+	if s.queue != nil && s.votes != nil && !o.Health.Off {
+		if s.health, err = newHealth(s, o.Health); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.metrics.all.MustRegister(&healthInfo{s.health})
+	}
 	mux := http.NewServeMux()
 	s.oip(mux)
 	s.mlflow(mux)
@@ -159,6 +168,9 @@ func (s *Server) Reload() error { return s.registry.reload() }
 
 // Close writes pending votes and closes the vote file.
 func (s *Server) Close() error {
+	if s.health != nil {
+		s.health.close()
+	}
 	if s.queue != nil {
 		s.queue.close()
 	}

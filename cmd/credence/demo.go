@@ -18,6 +18,7 @@ import (
 	"credence/evaluate"
 	"credence/internal/printout"
 	"credence/internal/simulation"
+	"credence/monitor"
 	"credence/run"
 	"credence/serve"
 	"credence/train"
@@ -253,7 +254,8 @@ func (o *demoOptions) show(cmd *cobra.Command) error {
 	folder := run.Folder(o.out)
 	s := serveOptions{addr: o.addr, anyPort: true, logForm: "text", logLevel: "warn"}
 	s.Options = serve.Options{Path: o.out, Votes: folder.Path(demoNewVotes),
-		Queue: serve.Queue{Items: []string{folder.Path(demoFreshItems)}, Earlier: []string{folder.Path(demoFreshVotes)}}}
+		Queue:  serve.Queue{Items: []string{folder.Path(demoFreshItems)}, Earlier: []string{folder.Path(demoFreshVotes)}},
+		Health: serve.Health{Options: monitor.Options{Tolerate: monitor.DefaultTolerance}}}
 	if !o.noOpen {
 		s.started = openBrowser
 	}

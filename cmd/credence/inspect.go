@@ -109,6 +109,10 @@ func (c modelCard) print(w *printout.Page) {
 	if k := c.Calibration; k != nil {
 		line("intervals", "%s", calibrationText(k, c.Classes))
 	}
+	if r := c.Recalibration; r != nil {
+		line("adjusted", "to %s on %s that arrived later: %s", words.Plural(r.Votes, "vote"), words.Plural(r.Items, "item"), strings.Join(recalibrationLines(c.Classes, r), "; "))
+	}
+
 	for _, warning := range c.Warnings {
 		line("warning", "%s", warning)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
@@ -28,6 +30,8 @@ import (
 type serveOptions struct {
 	serve.Options
 	addr, tokenFile   string
+	alarmKey          string // file
+	monitor           bool
 	tlsCert, tlsKey   string
 	insecure          bool
 	logForm, logLevel string
@@ -74,6 +78,11 @@ func newServe() *cobra.Command {
 	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
 	f.StringVar(&o.Queue.Instructions, "instructions", "", "`file` with instructions for raters, Markdown")
 	f.IntVar(&o.Queue.PerItem, "votes-per-item", 0, "`number` of raters to assign to each item; by default every rater gets all items")
+	f.BoolVar(&o.monitor, "monitor", true, "with --items and --votes, check whether posted votes still follow the model; =false does not")
+	f.StringVar(&o.Health.Options.By, "monitor-by", "", "`column` of groups to monitor, one of the categories or --by")
+	declareMonitor(f, &o.Health.Options)
+	f.StringVar(&o.Health.AlarmURL, "alarm-url", "", "`URL` that alarms are posted to as JSON, repeated until it accepts them")
+	f.StringVar(&o.alarmKey, "alarm-key-file", "", "`file` with the key that signs requests to --alarm-url (HMAC-SHA256)")
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals if a request has none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
@@ -160,6 +169,7 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		expect(o.Limits.PerClient == 0 || o.Limits.PerClient <= o.Limits.Concurrency,
 			"--max-client-requests %d: expected at most %d, the requests of all clients (--max-requests)", o.Limits.PerClient, o.Limits.Concurrency),
 		expect(!o.OpenMetrics || o.tokenFile != "", "--metrics-open requires --token-file: without a token everything is open"),
+		o.checkHealth(cmd),
 		oneOf("log", o.logForm, "text", "json"),
 		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
 			"--base-path %q: expected a path that begins with /", o.BasePath))
@@ -340,4 +350,28 @@ func onHangup(ctx context.Context, f func()) {
 			f()
 		}
 	}
+}
+
+// checkHealth validates the flags of the monitor and reads the key of the webhook.
+func (o *serveOptions) checkHealth(cmd *cobra.Command) error {
+	if name := firstChanged(cmd.Flags(), "monitor", "monitor-by", "tolerate", "note", "alarm", "alarm-url", "alarm-key-file"); name != "" && (len(o.Queue.Items) == 0 || o.Votes == "") {
+		return usagef("--%s requires --items and --votes", name)
+	}
+	h := &o.Health
+	h.Off = cmd.Flags().Lookup("monitor") != nil && !o.monitor
+	u, err := url.Parse(h.AlarmURL)
+	err = cmp.Or(
+		checkMonitor(&h.Options),
+		expect(h.AlarmURL == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
+			"--alarm-url %q: expected http://… or https://…", h.AlarmURL),
+		expect(o.alarmKey == "" || h.AlarmURL != "", "--alarm-key-file requires --alarm-url"))
+	if err != nil || o.alarmKey == "" {
+		return err
+	}
+	text, err := os.ReadFile(o.alarmKey)
+	if err != nil {
+		return err
+	}
+	h.AlarmKey = bytes.TrimSpace(text)
+	return expect(len(h.AlarmKey) >= 16, "--alarm-key-file %s: expected a key of at least 16 characters, found %d", o.alarmKey, len(h.AlarmKey))
 }

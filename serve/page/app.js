@@ -8,8 +8,9 @@ import { overview } from "./overview.js";
 import { items } from "./items.js";
 import { queue } from "./queue.js";
 import { raters } from "./raters.js";
+import { health } from "./health.js";
 
-const views = { overview, items, queue, raters };
+const views = { overview, items, queue, raters, health };
 const main = document.getElementById("main");
 const who = document.getElementById("who");
 const root = document.documentElement;
@@ -37,7 +38,7 @@ async function route() {
     if (a.hash === "#" + at) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
   }
-  document.title = `${{ overview: "Overview", items: "Items", queue: "Queue", raters: "Raters" }[at]} · Credence`;
+  document.title = `${{ overview: "Overview", items: "Items", queue: "Queue", raters: "Raters", health: "Health" }[at]} · Credence`;
   nameShown();
   delete root.dataset.ready;
   try {
@@ -122,6 +123,7 @@ async function begin() {
     show(document.getElementById("model"), o.model);
     out.hidden = !o.token;
     document.querySelector('nav a[href="#raters"]').hidden = !o.raters;
+    document.querySelector('nav a[href="#health"]').hidden = !(o.has_items && o.takes_votes);
   } catch (e) {
     failed(e);
     return;

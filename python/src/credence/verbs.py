@@ -35,9 +35,11 @@ __all__ = [
     "join",
     "judges",
     "mixture",
+    "monitor",
     "next",
     "predict",
     "raters",
+    "recalibrate",
     "report",
     "serve",
     "suspects",
@@ -1915,6 +1917,176 @@ def mixture(
     )
 
 
+def monitor(
+    *arguments: Path,
+    items: Sequence[str] | str | None = None,
+    by: str | None = None,
+    votes: Sequence[str] | Path | None = None,
+    votes_form: Literal["auto", "long", "wide", "counts", "fractions"] | None = None,
+    votes_item: str | None = None,
+    label: str | None = None,
+    rater: str | None = None,
+    count: str | None = None,
+    total: str | None = None,
+    duplicates: Literal["last", "first", "every", "refuse"] | None = None,
+    vote_columns: Sequence[str] | str | None = None,
+    item: str | None = None,
+    array: str | None = None,
+    layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
+    image_column: str | None = None,
+    images_inside: bool = False,
+    volume_cache: str | None = None,
+    sheet: str | None = None,
+    votes_sheet: str | None = None,
+    na: Sequence[str] | str | None = None,
+    ignore: Sequence[str] | str | None = None,
+    memory: int | str | None = None,
+    calibrate: Literal["auto", "off"] | None = None,
+    resolution: str | None = None,
+    tolerate: float | None = None,
+    note: float | None = None,
+    alarm: float | None = None,
+    delays: bool = False,
+    fail: bool = False,
+    output: Path | None = None,
+    overwrite: bool = False,
+    format: str | None = None,
+    digits: str | None = None,
+    json: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Check whether later votes still follow a model.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN.
+    items : Sequence[str] | str | None
+        File of the items; repeat to join features (default: the files of the run).
+    by : str | None
+        Column of the items with groups that may change on their own, such as site.
+    votes : Sequence[str] | Path | None
+        File of votes that arrived after training, in their order; repeat to add votes.
+    votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
+        Form of the votes: auto, long, wide, counts or fractions (default auto).
+    votes_item : str | None
+        Item column of the votes, if different from --item.
+    label : str | None
+        Column of labels (default: detected by name).
+    rater : str | None
+        Column of raters (default: detected by name).
+    count : str | None
+        Column with the number of votes that each row represents.
+    total : str | None
+        Column with the number of votes per item, for fractions.
+    duplicates : Literal["last", "first", "every", "refuse"] | None
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
+    vote_columns : Sequence[str] | str | None
+        Columns of votes, for forms other than long.
+    item : str | None
+        Column of item ids (default: detected by name).
+    array : str | None
+        Name of the array to read from an NPZ file.
+    layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+    image_column : str | None
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
+    images_inside : bool
+        Reject image or volume paths outside the folder of their table.
+    volume_cache : str | None
+        Folder for preprocessed volumes, shared between runs.
+    sheet : str | None
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+    votes_sheet : str | None
+        Name of the sheet of votes, if different from --sheet.
+    na : Sequence[str] | str | None
+        Spellings of a missing value (default: NA, NaN, null and others).
+    ignore : Sequence[str] | str | None
+        Columns to ignore.
+    memory : int | str | None
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
+    calibrate : Literal["auto", "off"] | None
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
+    resolution : str | None
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
+    tolerate : float | None
+        Bias on the logit up to which a model counts as correct (default 0.1).
+    note : float | None
+        Evidence from which a note is shown, as odds (default 5).
+    alarm : float | None
+        Evidence from which an alarm is raised: 20 has false alarms in at most 1 of 20 models
+        (default 20).
+    delays : bool
+        Simulate how many votes an alarm would take after typical changes.
+    fail : bool
+        Exit with code 1 if there is an alarm, for scripts.
+    output : Path | None
+        File to write, in the format of its extension; - for standard output (default -).
+    overwrite : bool
+        Replace an existing output.
+    format : str | None
+        Output format, whatever the extension: table, md, csv or json.
+    digits : str | None
+        Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have
+        all (default 6).
+    json : bool
+        Same as --format json: one object on one line.
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["monitor"],
+        arguments,
+        {
+            "items": items,
+            "by": by,
+            "votes": votes,
+            "votes-form": votes_form,
+            "votes-item": votes_item,
+            "label": label,
+            "rater": rater,
+            "count": count,
+            "total": total,
+            "duplicates": duplicates,
+            "vote-columns": vote_columns,
+            "item": item,
+            "array": array,
+            "layout": layout,
+            "image-column": image_column,
+            "images-inside": images_inside,
+            "volume-cache": volume_cache,
+            "sheet": sheet,
+            "votes-sheet": votes_sheet,
+            "na": na,
+            "ignore": ignore,
+            "memory": memory,
+            "calibrate": calibrate,
+            "resolution": resolution,
+            "tolerate": tolerate,
+            "note": note,
+            "alarm": alarm,
+            "delays": delays,
+            "fail": fail,
+            "output": output,
+            "overwrite": overwrite,
+            "format": format,
+            "digits": digits,
+            "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
 def next(
     *arguments: Path,
     budget: int | None = None,
@@ -2369,6 +2541,142 @@ def raters(
     )
 
 
+def recalibrate(
+    *arguments: Path,
+    items: Sequence[str] | str | None = None,
+    by: str | None = None,
+    votes: Sequence[str] | Path | None = None,
+    votes_form: Literal["auto", "long", "wide", "counts", "fractions"] | None = None,
+    votes_item: str | None = None,
+    label: str | None = None,
+    rater: str | None = None,
+    count: str | None = None,
+    total: str | None = None,
+    duplicates: Literal["last", "first", "every", "refuse"] | None = None,
+    vote_columns: Sequence[str] | str | None = None,
+    item: str | None = None,
+    array: str | None = None,
+    layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
+    image_column: str | None = None,
+    images_inside: bool = False,
+    volume_cache: str | None = None,
+    sheet: str | None = None,
+    votes_sheet: str | None = None,
+    na: Sequence[str] | str | None = None,
+    ignore: Sequence[str] | str | None = None,
+    memory: int | str | None = None,
+    calibrate: Literal["auto", "off"] | None = None,
+    resolution: str | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Adjust a model to votes that arrived after training.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN.
+    items : Sequence[str] | str | None
+        File of the items; repeat to join features (default: the files of the run).
+    by : str | None
+        Categorical feature of the model with levels that are shifted on their own.
+    votes : Sequence[str] | Path | None
+        File of votes that arrived after training, in their order; repeat to add votes.
+    votes_form : Literal["auto", "long", "wide", "counts", "fractions"] | None
+        Form of the votes: auto, long, wide, counts or fractions (default auto).
+    votes_item : str | None
+        Item column of the votes, if different from --item.
+    label : str | None
+        Column of labels (default: detected by name).
+    rater : str | None
+        Column of raters (default: detected by name).
+    count : str | None
+        Column with the number of votes that each row represents.
+    total : str | None
+        Column with the number of votes per item, for fractions.
+    duplicates : Literal["last", "first", "every", "refuse"] | None
+        Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+        last).
+    vote_columns : Sequence[str] | str | None
+        Columns of votes, for forms other than long.
+    item : str | None
+        Column of item ids (default: detected by name).
+    array : str | None
+        Name of the array to read from an NPZ file.
+    layout : Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None
+        Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+    image_column : str | None
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
+    images_inside : bool
+        Reject image or volume paths outside the folder of their table.
+    volume_cache : str | None
+        Folder for preprocessed volumes, shared between runs.
+    sheet : str | None
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+    votes_sheet : str | None
+        Name of the sheet of votes, if different from --sheet.
+    na : Sequence[str] | str | None
+        Spellings of a missing value (default: NA, NaN, null and others).
+    ignore : Sequence[str] | str | None
+        Columns to ignore.
+    memory : int | str | None
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
+    calibrate : Literal["auto", "off"] | None
+        Scale distributions to the spread of held-out votes: auto or off (default auto).
+    resolution : str | None
+        Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+        votes), off, or a number up to 0.1 (default auto).
+    output : Path | None
+        Model file to write, .credence (default recalibrated.credence).
+    overwrite : bool
+        Replace an existing output.
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["recalibrate"],
+        arguments,
+        {
+            "items": items,
+            "by": by,
+            "votes": votes,
+            "votes-form": votes_form,
+            "votes-item": votes_item,
+            "label": label,
+            "rater": rater,
+            "count": count,
+            "total": total,
+            "duplicates": duplicates,
+            "vote-columns": vote_columns,
+            "item": item,
+            "array": array,
+            "layout": layout,
+            "image-column": image_column,
+            "images-inside": images_inside,
+            "volume-cache": volume_cache,
+            "sheet": sheet,
+            "votes-sheet": votes_sheet,
+            "na": na,
+            "ignore": ignore,
+            "memory": memory,
+            "calibrate": calibrate,
+            "resolution": resolution,
+            "output": output,
+            "overwrite": overwrite,
+            "kernel": kernel,
+        },
+    )
+
+
 def report(
     *arguments: Path,
     output: Path | None = None,
@@ -2569,6 +2877,13 @@ def serve(
     by: Sequence[str] | str | None = None,
     instructions: str | None = None,
     votes_per_item: int | None = None,
+    monitor: bool = False,
+    monitor_by: str | None = None,
+    tolerate: float | None = None,
+    note: float | None = None,
+    alarm: float | None = None,
+    alarm_url: str | None = None,
+    alarm_key_file: str | None = None,
     level: float | None = None,
     max_width: float | None = None,
     min_top: float | None = None,
@@ -2626,6 +2941,22 @@ def serve(
         File with instructions for raters, Markdown.
     votes_per_item : int | None
         Number of raters to assign to each item; by default every rater gets all items.
+    monitor : bool
+        With --items and --votes, check whether posted votes still follow the model; =false does
+        not (default true).
+    monitor_by : str | None
+        Column of groups to monitor, one of the categories or --by.
+    tolerate : float | None
+        Bias on the logit up to which a model counts as correct (default 0.1).
+    note : float | None
+        Evidence from which a note is shown, as odds (default 5).
+    alarm : float | None
+        Evidence from which an alarm is raised: 20 has false alarms in at most 1 of 20 models
+        (default 20).
+    alarm_url : str | None
+        URL that alarms are posted to as JSON, repeated until it accepts them.
+    alarm_key_file : str | None
+        File with the key that signs requests to --alarm-url (HMAC-SHA256).
     level : float | None
         Level of the intervals if a request has none (default 0.95).
     max_width : float | None
@@ -2700,6 +3031,13 @@ def serve(
             "by": by,
             "instructions": instructions,
             "votes-per-item": votes_per_item,
+            "monitor": monitor,
+            "monitor-by": monitor_by,
+            "tolerate": tolerate,
+            "note": note,
+            "alarm": alarm,
+            "alarm-url": alarm_url,
+            "alarm-key-file": alarm_key_file,
             "level": level,
             "max-width": max_width,
             "min-top": min_top,
