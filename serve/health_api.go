@@ -43,7 +43,7 @@ type healthBody struct {
 func (s *Server) getHealth(context.Context, *struct{}) (json.RawMessage, error) {
 	h := s.health
 	if h == nil {
-		return nil, failf(http.StatusNotFound, "this server monitors no model: start it with --items FILE and --votes FILE")
+		return nil, failf(http.StatusNotFound, "this server monitors no model: start it with --items FILE and --vote-log FILE")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -78,7 +78,7 @@ func newServe() *cobra.Command {
 	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
 	f.StringVar(&o.Queue.Instructions, "instructions", "", "`file` with instructions for raters, Markdown")
 	f.IntVar(&o.Queue.PerItem, "votes-per-item", 0, "`number` of raters to assign to each item; by default every rater gets all items")
-	f.BoolVar(&o.monitor, "monitor", true, "with --items and --votes, check whether posted votes still follow the model; =false does not")
+	f.BoolVar(&o.monitor, "monitor", true, "with --items and --vote-log, check whether posted votes still follow the model; =false does not")
 	f.StringVar(&o.Health.Options.By, "monitor-by", "", "`column` of groups to monitor, one of the categories or --by")
 	declareMonitor(f, &o.Health.Options)
 	f.StringVar(&o.Health.AlarmURL, "alarm-url", "", "`URL` that alarms are posted to as JSON, repeated until it accepts them")
@@ -355,7 +355,7 @@ func onHangup(ctx context.Context, f func()) {
 // checkHealth validates the flags of the monitor and reads the key of the webhook.
 func (o *serveOptions) checkHealth(cmd *cobra.Command) error {
 	if name := firstChanged(cmd.Flags(), "monitor", "monitor-by", "tolerate", "note", "alarm", "alarm-url", "alarm-key-file"); name != "" && (len(o.Queue.Items) == 0 || o.Votes == "") {
-		return usagef("--%s requires --items and --votes", name)
+		return usagef("--%s requires --items and --vote-log", name)
 	}
 	h := &o.Health
 	h.Off = cmd.Flags().Lookup("monitor") != nil && !o.monitor
