@@ -82,6 +82,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	info.Feature = Feature{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
+	case c.isIDs():
+		leave("it contains ids", SetCategorical)
 	case c.vector > 0 && c.fixed && c.kind == Text:
 		return s.t.ErrorAt(i, "expected text, found lists of numbers")
 	case c.vector > 0 && n > 0:

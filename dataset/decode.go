@@ -83,7 +83,11 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 
 // value fills to with the raw values of a cell.
 func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error {
-	missing := d.opts.missing(cell, table.FeatureNA)
+	usual := table.FeatureNA
+	if c.Kind == Text {
+		usual = table.VoteNA // "?", "-" and "none" are documents
+	}
+	missing := d.opts.missing(cell, usual)
 	if c.Kind == Tensor {
 		c.countGaps(cell, missing, d.t.Line())
 	}

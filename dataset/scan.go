@@ -56,6 +56,8 @@ type columnScan struct {
 	unread    error    // why it is not read
 	paths     []string // while every value is the path of an image or volume
 	other     bool     // some value is not
+	ids       bool     // the name says that it contains ids
+	phrases   int      // of the texts, those of several words that are not a name
 }
 
 const (
@@ -115,6 +117,10 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 				c.use, c.role = false, roleIgnored
 			}
 		}
+		if roles := t.Traits().Roles; roles != nil && roles[i] == table.TextRole {
+			c.kind = Text
+		}
+		c.ids = table.NamesIDs(name)
 		for kind, names := range [][]string{Numeric: opts.Numeric, Categorical: opts.Categorical, Text: opts.Text} {
 			if slices.Contains(names, name) {
 				c.fixed, c.kind = true, Kind(kind)
@@ -217,7 +223,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		c.counting = false
 		return nil
 	}
-	if x.Kind == table.VectorCell {
+	if x.Kind == table.VectorCell && !(c.ids && !c.fixed) {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
 			return s.t.ErrorAt(i, "expected a list as long as the first, of %s, found %d", words.Plural(c.vector, "number"), len(x.Vec))
 		}
@@ -248,7 +254,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		return err
 	}
 	if c.levels == nil {
-		if !ok {
+		if !ok && !c.ids {
 			return s.notNumber(i, c)
 		}
 		return nil
@@ -270,7 +276,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		c.kind, c.levels = Text, nil
 		return nil
 	}
-	if len(c.levels) > manyLevels && c.texts == 0 && !c.fixed {
+	if len(c.levels) > manyLevels && (c.texts == 0 || c.ids) && !c.fixed {
 		c.levels = nil
 	}
 	if len(c.levels) > maxLevels {
@@ -289,6 +295,8 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	c.texts++
 	if !c.fixed && text.Sentence(x.String()) {
 		c.sentences++
+	} else if !c.fixed && text.Phrase(x.String()) {
+		c.phrases++
 	}
 	if table.IsDate(x.String()) {
 		c.dates++
@@ -325,9 +333,17 @@ func (c *columnScan) level(cell string) string {
 	return string(h.Sum(nil))
 }
 
-// prose reports whether a column contains sentences, most of them different: not a
+// prose reports whether a column contains sentences, or many phrases, most of them different: not a
 // few repeated responses, nor names or codes.
 func (c *columnScan) prose() bool {
 	n := c.numbers + c.texts
-	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
+	many := c.sentences*2 >= c.texts || (c.sentences+c.phrases)*2 >= c.texts && len(c.levels) > 2*fewLevels
+	return c.texts*10 >= n*9 && many && len(c.levels)*2 > n
+}
+
+// isIDs reports whether a column that is named like ids has many different values with few rows each: a number that
+// only names something is not a measurement, and a category needs rows to learn from.
+func (c *columnScan) isIDs() bool {
+	n := c.numbers + c.texts
+	return c.ids && !c.fixed && (c.levels == nil || len(c.levels) > fewLevels && (c.texts == 0 || len(c.levels)*10 > n))
 }

@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
@@ -118,6 +120,7 @@ const (
 	LabelRole             // the label of the vote
 	OtherRole             // a label for another question, which may be used instead
 	NoteRole              // metadata about the votes or how they were collected
+	TextRole              // a document of the item, whatever its values look like
 )
 
 // Options configures how a table is read.
@@ -359,6 +362,23 @@ func Plain(name string) string {
 		}
 		return r
 	}, strings.ToLower(name))
+}
+
+// NamesIDs reports whether the last word of a column name says that the column contains ids: "conversation_id(s)",
+// "tweetId", "user IDs". A word that only ends like one, such as "valid", does not.
+func NamesIDs(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSpace(name), "(s)")
+	for _, word := range []string{"id", "ids", "uuid", "uuids", "guid", "guids"} {
+		at := len(name) - len(word)
+		if at < 0 || !strings.EqualFold(name[at:], word) {
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(name[:at])
+		if at == 0 || strings.ContainsRune(" _-./", last) || unicode.IsLower(last) && unicode.IsUpper(rune(name[at])) {
+			return true
+		}
+	}
+	return false
 }
 
 // digits reports whether s has no characters other than decimal digits.
