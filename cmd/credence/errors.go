@@ -158,8 +158,30 @@ func nearFile(err error) string {
 	if readErr != nil {
 		return fmt.Sprintf("folder %s does not exist", folder)
 	}
-	if near := words.Nearest(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
+	if near := nearestFile(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
 		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
+	}
+	return ""
+}
+
+// nearestFile returns the name that resembles a file's: the name without its extension may differ in a third of
+// its letters, so that votes.cvs is votes.csv and data.json data.jsonl, but nope.csv is not pe.csv.
+func nearestFile(name string, there []string) string {
+	stem := func(name string) string {
+		name = strings.ToLower(name)
+		return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), filepath.Ext(strings.TrimSuffix(name, ".gz")))
+	}
+	alike := slices.DeleteFunc(slices.Clone(there), func(other string) bool {
+		a, b := stem(name), stem(other)
+		return 3*words.Distance(a, b) > min(len(a), len(b))
+	})
+	if near := words.Nearest(name, alike); near != "" {
+		return near
+	}
+	for _, other := range alike { // another format or extension
+		if stem(other) == stem(name) {
+			return other
+		}
 	}
 	return ""
 }

@@ -27,8 +27,9 @@ type collection struct {
 	// text names the text of the items for the reference, in parts.
 	text []string
 	meta []string // categories that the reference gets too
-	// logistic is the cross-entropy per vote of the reference on the test items, from scikit-learn 1.7: the best of
-	// four TF-IDF logistic regressions, each with its penalty chosen by cross-validation (reference.py below).
+	// logistic is the cross-entropy per vote of the reference on the test items, from scikit-learn 1.9 (tfidf.py): the
+	// better of two TF-IDF logistic regressions on words, on the columns of text joined or apart, each with its penalty
+	// chosen by cross-validation; on characters where words have no spaces between them.
 	logistic float64
 }
 
@@ -122,7 +123,7 @@ var collections = []collection{
 		item: func(g *collector, _ int) (map[string]any, float64) {
 			one, a := g.draw(4+g.r.IntN(8), " ")
 			two, b := g.draw(4+g.r.IntN(8), " ")
-			return map[string]any{"text": map[string]string{"Question1": one, "Question2": two}}, 0.6*a - 0.6*b
+			return map[string]any{"text": map[string]string{"Question1": one, "Question2": two}}, 0.6*a - 0.6*b - 0.3*a*b // the second replies to the first
 		},
 	},
 	{
@@ -300,8 +301,10 @@ func (c *collection) compare(t *testing.T, dir string, learn, held []map[string]
 		t.Fatalf("%v: %s", err, out)
 	}
 	best := math.Inf(1)
-	for _, x := range losses {
-		best = min(best, x)
+	for name, x := range losses {
+		if strings.HasPrefix(name, "words") || c.name == "script" {
+			best = min(best, x)
+		}
 	}
 	t.Logf("%s: ours %.4f, reference %.4f of %v", c.name, ours, best, losses)
 	if collectionSeed(t) == 0 && math.Abs(best-c.logistic) > 0.002 {
