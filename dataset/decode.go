@@ -9,6 +9,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // decoder converts the records of a table into raw rows.
@@ -99,7 +100,7 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 	}
 	switch c.Kind {
 	case Categorical:
-		code := c.levels.code(cell.String())
+		code := c.levels.code(d.opts.spelling(cell.String()))
 		c.values++
 		if code == UnknownLevel {
 			if c.unknown++; c.unknown == 1 {
@@ -109,6 +110,9 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 		to[0] = float32(code)
 	case Numeric:
 		x, ok := cell.Number(d.commas)
+		if !ok && cell.Kind == table.TextCell { // a decimal comma
+			x, ok = record.ParseFormatted(cell.String(), true)
+		}
 		if !ok && c.binary {
 			var b int
 			b, ok = boolOf(cell.String(), false)

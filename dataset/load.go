@@ -41,6 +41,15 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		opts.VotesOptions.Ignore = slices.Concat(opts.VotesOptions.Ignore, opts.Ignore)
 		opts.VotesOptions.absent = absent{}
 	}
+	if err := opts.FeatureOptions.checkMerge(); err != nil {
+		return nil, err
+	}
+	merged := map[string]bool{}
+	opts.FeatureOptions.merged, opts.VotesOptions.merged = merged, merged
+	if opts.VotesOptions.Classes != nil {
+		classes := words.Each(opts.VotesOptions.Classes, (&TableOptions{FoldCase: opts.VotesOptions.FoldCase}).spelling)
+		opts.VotesOptions.Classes = classes
+	}
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if len(opts.Votes) == 0 {
@@ -52,6 +61,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		}
 		ds := v.dataset()
 		ds.warnRaters()
+		ds.Warnings = append(ds.Warnings, opts.VotesOptions.unmerged()...)
 		return ds, nil
 	}
 	if err := checkDuplicateFiles(opts.Data, "features"); err != nil {
@@ -97,6 +107,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 			ds.Warnings = append(ds.Warnings, ds.leaks()...)
 		}
 		ds.warnRaters()
+	}
+	if err == nil && fo.Schema == nil {
+		ds.Warnings = append(ds.Warnings, opts.FeatureOptions.unmerged()...)
 	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
@@ -145,7 +158,10 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 		if i := known(header, totalNames); opts.TotalColumn == "" && opts.Form == Fractions && i >= 0 {
 			opts.TotalColumn = header[i]
 		}
-		fo.votes = append(slices.Clone(opts.Columns), nonEmpty(opts.TotalColumn)...)
+		fo.votes = slices.Clone(opts.Columns)
+		if _, number := totalOf(opts.TotalColumn); !number || slices.Contains(header, opts.TotalColumn) {
+			fo.votes = append(fo.votes, nonEmpty(opts.TotalColumn)...)
+		}
 		v, err = readGrid(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
 		fo.repeated = item >= 0
@@ -158,12 +174,41 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 		fo.votes = slices.Clone(opts.Columns)
 		v, err = readGrid(ctx, t, item, opts)
 	default:
-		err = advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
+		a := &Advice{Settings: []Setting{SetVotes, SetVoteColumns, SetLabel}, Columns: voteColumns(ctx, t, item, opts)}
+		if a.Columns != nil {
+			a.Settings = []Setting{SetVoteColumns}
+		}
+		err = &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header)), Err: a}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return v, v.finish(&opts)
+}
+
+// voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
+// labels and the others do not. It returns nil if there are none.
+func voteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) []string {
+	opts.Form, opts.Columns = Wide, nil
+	g := &grid{t: t}
+	if g.columns(item, &opts) != nil || g.read(ctx, item, &opts) != nil || len(g.items) < enoughRows {
+		return nil
+	}
+	class, classes, err := g.text.classes(t, &opts)
+	if err != nil {
+		return nil
+	}
+	alone := g.isolated(class)
+	var columns []string
+	for _, name := range g.names {
+		if !slices.Contains(alone, name) {
+			columns = append(columns, name)
+		}
+	}
+	if len(columns) < 2 || len(columns) == len(g.names) && len(classes) > fewLevels {
+		return nil
+	}
+	return columns
 }
 
 // join assigns votes to the items of f. Items without votes are kept; votes on
@@ -180,6 +225,11 @@ func join(f *features, v *votes) (*Dataset, error) {
 	at, err := f.rowsOf(v)
 	if err != nil {
 		return nil, err
+	}
+	if at != nil {
+		if n, example := at.ignoreCase(v.Items, f.Items); n > 0 {
+			ds.warn("ids of %s with votes differ from those with features only in case, and are taken for the same: %s", words.Plural(n, "item"), example)
+		}
 	}
 	d := len(v.Classes)
 	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.Votes

@@ -28,6 +28,7 @@ type scan struct {
 	paths                             []string     // of images
 	skip                              map[int]bool // records that repeat an item
 	records                           int
+	first                             int // line of the first record
 }
 
 // columnScan collects statistics of one column.
@@ -47,17 +48,19 @@ type columnScan struct {
 	list      []float32      // the first of them
 	varies    bool           // some list differs from the first
 	percent   int            // of the numbers, those with a percent sign
-	commas    int            // of the texts, numbers with a decimal comma
+	commas    int            // of the numbers, those with a decimal comma in a table that has points
+	comma     string         // the first of them
 	dates     int            // of the texts
-	line      int            // of the first text
-	text      string
-	sentences int      // of the texts
-	long      int      // of the texts, those longer than longText
-	unread    error    // why it is not read
-	paths     []string // while every value is the path of an image or volume
-	other     bool     // some value is not
-	ids       bool     // the name says that it contains ids
-	phrases   int      // of the texts, those of several words that are not a name
+	points    int            // of the numbers, those with commas between thousands
+	thousands string         // the first of them
+	bad       []badCell      // the first texts
+	sentences int            // of the texts
+	long      int            // of the texts, those longer than longText
+	unread    error          // why it is not read
+	paths     []string       // while every value is the path of an image or volume
+	other     bool           // some value is not
+	ids       bool           // the name says that it contains ids
+	phrases   int            // of the texts, those of several words that are not a name
 }
 
 const (
@@ -134,7 +137,9 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 // add adds a record to the statistics.
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
-	s.records++
+	if s.records++; s.records == 1 {
+		s.first = s.t.Line()
+	}
 	switch earlier, err := s.ids.next(s.t, rec, s.item); {
 	case err != nil:
 		return err
@@ -239,6 +244,17 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		return nil
 	}
 	v, ok := x.Number(s.commas)
+	if !ok && x.Kind == table.TextCell && !s.commas {
+		if v, ok = record.ParseFormatted(x.String(), true); ok {
+			if c.commas++; c.commas == 1 {
+				c.comma = strings.Clone(x.String())
+			}
+		}
+	} else if ok && x.Kind == table.TextCell && !s.commas && strings.Contains(x.Text, ",") {
+		if c.points++; c.points == 1 {
+			c.thousands = strings.Clone(x.String())
+		}
+	}
 	if ok {
 		if c.numbers == 0 {
 			c.lo, c.hi = v, v
@@ -253,17 +269,17 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 	} else if err := s.addWord(i, c, x); err != nil {
 		return err
 	}
+	if c.fixed && c.kind == Numeric && !ok {
+		return nil
+	}
 	if c.levels == nil {
-		if !ok && !c.ids {
-			return s.notNumber(i, c)
-		}
 		return nil
 	}
 	if c.fixed && c.kind == Numeric {
 		c.levels = nil
 		return nil
 	}
-	level := c.level(x.String())
+	level := c.level(s.opts.spelling(x.String()))
 	n := c.levels[level]
 	if n == 0 {
 		level = strings.Clone(level)
@@ -289,8 +305,8 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 // addWord adds a cell that is not a number to the statistics.
 func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	c.counting = false
-	if c.texts == 0 {
-		c.line, c.text = s.t.Line(), strings.Clone(x.String())
+	if len(c.bad) < maxBad {
+		c.bad = append(c.bad, badCell{s.t.Line(), strings.Clone(x.String())})
 	}
 	c.texts++
 	if !c.fixed && text.Sentence(x.String()) {
@@ -301,24 +317,10 @@ func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	if table.IsDate(x.String()) {
 		c.dates++
 	}
-	if _, ok := record.ParseNumber(x.String(), true); ok {
-		c.commas++
-	}
 	if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {
 		c.infinite++
 	}
-	if c.fixed && c.kind == Numeric {
-		return s.t.ErrorAt(i, "expected a number, found %q", x.String())
-	}
 	return nil
-}
-
-// notNumber returns the error for a column of numbers that contains a few texts.
-func (s *scan) notNumber(i int, c *columnScan) error {
-	name := s.t.Header()[i]
-	e := errorIn(s.t, c.line, i, "expected a number, as in most rows of the column, found %q", c.text)
-	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
-	return e
 }
 
 // level returns the key of a cell in levels: its text or, if that is long, a hash; the

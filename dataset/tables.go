@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,10 +23,14 @@ type TableOptions struct {
 	// Comma separates the fields of a text table. 0 detects it: comma,
 	// semicolon, tab or bar, whichever is most frequent in the header.
 	Comma rune
-	// NA are the spellings of a missing value, in addition to an empty cell. Nil means
+	// NA are spellings of a missing value, in addition to an empty cell and to
 	// NA, N/A, n/a, #N/A, <NA>, NaN, nan, NULL and null, and in features also
-	// None, none, "-", "." and "?".
+	// None, none, "-", "." and "?". An entry such as "keep:none" makes one of these a value.
 	NA []string
+	// Merge are pairs such as "Benign=benign": labels and levels of categories that are read as another.
+	Merge []string `json:",omitempty"`
+	// FoldCase reads labels and levels of categories in lower case.
+	FoldCase bool `json:",omitempty"`
 	// Stdin is the content of the file called "-".
 	Stdin []byte `json:",omitempty"`
 	// Sheet is the name of the sheet of a workbook, or its number, from 1. "" means the
@@ -34,15 +39,76 @@ type TableOptions struct {
 	// SheetOptional allows a workbook without Sheet: the first sheet is then read.
 	SheetOptional bool `json:",omitempty"`
 
-	under map[string][]string // by file, further collections whose items are appended to it
+	under  map[string][]string // by file, further collections whose items are appended to it
+	merged map[string]bool     // of Merge, those that applied to some cell; nil if they are not recorded
 }
 
-// missing reports whether a cell has no value; usual are the spellings if NA is nil.
+// missing reports whether a cell has no value; usual are the spellings that NA adds to.
 func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
-	if o.NA != nil {
-		usual = o.NA
+	if len(o.NA) == 0 {
+		return c.Missing(usual)
 	}
-	return c.Missing(usual)
+	if c.Missing(nil) || c.Kind == table.VectorCell {
+		return c.Missing(nil)
+	}
+	s := c.String()
+	x, number := c.Number(false)
+	for _, na := range o.NA {
+		if na == s {
+			return true
+		}
+		if y, ok := record.ParseNumber(na, false); ok && number && x == y { // -999 also as -999.0
+			return true
+		}
+	}
+	return slices.Contains(usual, s) && !slices.Contains(o.NA, keepNA+s)
+}
+
+// keepNA precedes the spellings in NA that are values.
+const keepNA = "keep:"
+
+// spelling returns the label or level that a cell is read as.
+func (o *TableOptions) spelling(s string) string {
+	if len(o.Merge) > 0 {
+		for _, pair := range o.Merge {
+			if from, to, _ := strings.Cut(pair, "="); strings.TrimSpace(from) == s {
+				if o.merged != nil {
+					o.merged[pair] = true
+				}
+				s = strings.TrimSpace(to)
+				break
+			}
+		}
+	}
+	if o.FoldCase {
+		s = strings.ToLower(s)
+	}
+	return s
+}
+
+// checkMerge returns an error unless all of Merge are pairs.
+func (o *TableOptions) checkMerge() error {
+	for _, pair := range o.Merge {
+		from, to, ok := strings.Cut(pair, "=")
+		if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" || to == "" || from == to {
+			return fmt.Errorf("merging labels: expected OLD=NEW, such as Benign=benign, found %q", pair)
+		}
+	}
+	return nil
+}
+
+// unmerged returns a warning if some of Merge did not apply to any cell.
+func (o *TableOptions) unmerged() []error {
+	var none []string
+	for _, pair := range o.Merge {
+		if from, _, _ := strings.Cut(pair, "="); !o.merged[pair] {
+			none = append(none, strconv.Quote(strings.TrimSpace(from)))
+		}
+	}
+	if none == nil {
+		return nil
+	}
+	return []error{fmt.Errorf("nothing to merge: no label or category is %s", words.List(none, "or"))}
 }
 
 // open opens a file as a table, by its extension, with the collections appended to it. If the format contains

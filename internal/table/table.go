@@ -279,16 +279,14 @@ type Sheet struct {
 	commas bool
 }
 
-// ReadSheet reads a CSV, TSV or Parquet file. na lists the spellings of a missing
-// value; nil means FeatureNA.
+// ReadSheet reads a CSV, TSV or Parquet file. na lists spellings of a missing
+// value in addition to FeatureNA.
 func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
 	src, err := Open(ctx, path, Options{})
 	if err != nil {
 		return nil, err
 	}
-	if na == nil {
-		na = FeatureNA
-	}
+	na = slices.Concat(FeatureNA, na)
 	defer src.Close()
 	t := &Sheet{File: src.Name(), Header: src.Header(), commas: src.Traits().Commas}
 	err = Records(ctx, src, func(rec []Cell) error {
