@@ -17,6 +17,11 @@ import (
 // decide sets the role and kind of every column.
 func (s *scan) decide(f *features) error {
 	header := s.t.Header()
+	if s.opts.Schema == nil {
+		if err := s.checkPaths(); err != nil {
+			return err
+		}
+	}
 	if err := s.choosePaths(f); err != nil {
 		return err
 	}
@@ -106,6 +111,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		leave("it has no values")
 	case !c.other && !c.fixed:
 		leave("it contains file paths", SetImages)
+	case c.files:
+		leave("it contains the paths of files that are neither images nor volumes")
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it contains row numbers")
 	case c.kind == Text || !c.fixed && n >= fewLevels && c.prose():

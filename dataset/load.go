@@ -186,31 +186,6 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 	return v, v.finish(&opts)
 }
 
-// voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
-// labels and the others do not. It returns nil if there are none.
-func voteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) []string {
-	opts.Form, opts.Columns = Wide, nil
-	g := &grid{t: t}
-	if g.columns(item, &opts) != nil || g.read(ctx, item, &opts) != nil || len(g.items) < enoughRows {
-		return nil
-	}
-	class, classes, err := g.text.classes(t, &opts)
-	if err != nil {
-		return nil
-	}
-	alone := g.isolated(class)
-	var columns []string
-	for _, name := range g.names {
-		if !slices.Contains(alone, name) {
-			columns = append(columns, name)
-		}
-	}
-	if len(columns) < 2 || len(columns) == len(g.names) && len(classes) > fewLevels {
-		return nil
-	}
-	return columns
-}
-
 // join assigns votes to the items of f. Items without votes are kept; votes on
 // items without features are left out. Both cause a warning. v may be nil.
 func join(f *features, v *votes) (*Dataset, error) {

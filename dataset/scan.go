@@ -60,6 +60,7 @@ type columnScan struct {
 	paths     []string       // while every value is the path of an image or volume
 	other     bool           // some value is not
 	ids       bool           // the name says that it contains ids
+	files     bool           // the values are paths of files that exist
 	phrases   int            // of the texts, those of several words that are not a name
 }
 

@@ -20,6 +20,7 @@ const (
 	Leak evaluate.Kind = "these features seem to contain the votes: votes are closer to the predictions for held-out items than independent votes can be " +
 		"(%.2f times the predicted variance, 95%% interval %.2f to %.2f); %s"
 	Duplicates     evaluate.Kind = "%s with the same features as an earlier item: networks hold copies out together; group them in the data if they are one item"
+	SmallVolumes   evaluate.Kind = "volumes of %s voxels are too small for cnn3d, which needs %d per side: every voxel is an input of an mlp with %s weights; resample volumes to a larger size if they have more voxels"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
 	DataGone       evaluate.Kind = "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter"

@@ -205,6 +205,9 @@ func (f *fitting) advise(res *Result, runs []*run) {
 			late++
 		}
 	}
+	if small := smallVolume(f.transform.Inputs()); small != nil && f.o.Network == "mlp" {
+		f.warn(SmallVolumes, words.Shape(small), leastVolume, words.Thousands(res.Model.Size()))
+	}
 	if clamped > 0.01 {
 		f.warn(Clamped, 100*clamped, head.SettingValue(f.method, "limit"))
 	}

@@ -64,7 +64,8 @@ func newServe() *cobra.Command {
 	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to browse and vote on; repeat to join features by item")
 	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of earlier votes on the items; may be repeated")
 	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, in addition to the categories of the model")
-	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals if a request has none")
+	o.Level = 0.95
+	f.Var((*share)(&o.Level), "level", "`level` of the intervals if a request has none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
 	for _, l := range o.limits() {
@@ -172,8 +173,12 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
 		l, err = serve.Listen("127.0.0.1:0")
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = withHint(err, "another program, perhaps another credence serve, uses this address: stop it, or choose another with --addr, such as --addr 127.0.0.1:0 for any free port")
+	}
 	if err != nil {
-		return errors.Join(err, s.Close())
+		s.Close()
+		return err
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -36,7 +36,7 @@ var Options = derive([]*Option{
 	{Name: "count", verbs: everywhere, at: func(s *Settings) any { return &s.votes().CountColumn },
 		Help: "`column` with the number of votes that each row represents"},
 	{Name: "total", verbs: everywhere, at: func(s *Settings) any { return &s.votes().TotalColumn },
-		Help: "`column` with the number of votes per item, for fractions"},
+		Help: "`column` with the number of votes per item, or the number itself, for fractions"},
 	{Name: "duplicates", verbs: everywhere, at: func(s *Settings) any { return &s.votes().Duplicates },
 		Choices: []string{"last", "first", "every", "refuse"},
 		Help:    "`vote` to count if a rater voted twice on an item: {choices}"},
