@@ -104,7 +104,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: use one form", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.points > 0 && c.texts == 0:
-		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %q has a decimal comma, but %q could be thousands or a fraction: write all numbers with a decimal point", info.Name, c.comma, c.thousands)}
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %q has a decimal comma, and %q commas between thousands: write all numbers with a decimal point", info.Name, c.comma, c.thousands)}
 	case c.vector > 0:
 		info.Feature.Kind, info.Feature.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.ids.names):
@@ -120,6 +120,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Feature.Kind = Numeric
 		if c.commas > 0 {
+			info.Feature.Comma = true
 			x, _ := record.ParseFormatted(c.comma, true)
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q: %s with a decimal comma, such as %q, read as %s", info.Name, words.Plural(c.commas, "number"), c.comma, record.FormatNumber(x)))
 		}

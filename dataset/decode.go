@@ -109,7 +109,7 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 		}
 		to[0] = float32(code)
 	case Numeric:
-		x, ok := cell.Number(d.commas)
+		x, ok := cell.Number(d.commas || c.Comma)
 		if !ok && cell.Kind == table.TextCell { // a decimal comma
 			x, ok = record.ParseFormatted(cell.String(), true)
 		}

@@ -47,6 +47,9 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 	}
 	id := rec[item].String()
 	if id == "" {
+		if len(s.names) == 0 {
+			return -1, t.ErrorAt(item, "the item has no id: if this is a second header row, such as units, remove it")
+		}
 		return -1, t.ErrorAt(item, "the item has no id")
 	}
 	if at, there := s.add(id, t.Line()); there {

@@ -208,7 +208,11 @@ func join(f *features, v *votes) (*Dataset, error) {
 	}
 	d := len(v.Classes)
 	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.Votes
-	ds.Warnings = append(ds.Warnings, v.Warnings...)
+	for _, w := range v.Warnings { // of a file with both, each reader notes what is above its header
+		if !slices.ContainsFunc(ds.Warnings, func(other error) bool { return other.Error() == w.Error() }) {
+			ds.Warnings = append(ds.Warnings, w)
+		}
+	}
 	if at == nil {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
 	} else if err := ds.place(f, v, at, d); err != nil {

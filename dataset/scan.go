@@ -251,7 +251,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 				c.comma = strings.Clone(x.String())
 			}
 		}
-	} else if ok && x.Kind == table.TextCell && !s.commas && strings.Contains(x.Text, ",") {
+	} else if ok && x.Kind == table.TextCell && !s.commas && (strings.Count(x.Text, ",") > 1 || strings.Contains(x.Text, ",") && strings.Contains(x.Text, ".")) {
 		if c.points++; c.points == 1 {
 			c.thousands = strings.Clone(x.String())
 		}

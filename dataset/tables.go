@@ -188,6 +188,11 @@ func column(t table.Table, name string) (int, error) {
 	if near != "" {
 		msg += fmt.Sprintf(": is it %q?", near)
 	}
+	if book, ok := t.(interface{ Sheets() []string }); ok && near == "" && len(book.Sheets()) > 1 {
+		e := &ParseError{File: t.Name(), Name: name, Msg: msg + fmt.Sprintf("; the workbook has the sheets [%s]", words.Few(book.Sheets()))}
+		e.Err = errors.Join(ErrNoColumn, &Advice{Settings: []Setting{SetSheet}})
+		return -1, e
+	}
 	return -1, &ParseError{File: t.Name(), Name: name, Msg: msg, Err: ErrNoColumn}
 }
 

@@ -193,7 +193,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetItem:        {"item", "use --item [WORD] if it identifies the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
 	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
-	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
+	dataset.SetTotal:       {"total", "", "name the column of totals with --total, or give the number of votes of every item, such as --total 5"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
 	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
 	dataset.SetForm:        {"votes-form", "specify [WORD]", "if these are votes, specify their form with --votes-form"},

@@ -153,7 +153,11 @@ func checkHeader(file string, line int, names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("duplicate column %q: already column %d", n, j+1)}
+			msg := fmt.Sprintf("duplicate column %q: already column %d", n, j+1)
+			if line > 0 && decimals(names) > 0 {
+				msg += "; are these values? Then add a line of names above them"
+			}
+			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: msg}
 		}
 		seen[n] = i
 	}
