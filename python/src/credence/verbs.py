@@ -242,6 +242,8 @@ def check(
     item: str | None = None,
     sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     ordered: bool = False,
@@ -273,7 +275,7 @@ def check(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -286,7 +288,12 @@ def check(
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -338,6 +345,8 @@ def check(
             "item": item,
             "sheet": sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "ordered": ordered,
@@ -410,6 +419,8 @@ def config_show(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -492,7 +503,7 @@ def config_show(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -518,7 +529,12 @@ def config_show(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -674,6 +690,8 @@ def config_show(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,
@@ -811,7 +829,7 @@ def data_labels(
     item : str | None
         Column of item ids (default: from the rules).
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others.
     show_rules : bool
         Print the default rules.
     kernel : str | None
@@ -965,6 +983,8 @@ def evaluate(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -1025,7 +1045,7 @@ def evaluate(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1049,7 +1069,12 @@ def evaluate(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -1121,6 +1146,8 @@ def evaluate(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
@@ -1162,6 +1189,8 @@ def init(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -1242,7 +1271,7 @@ def init(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1268,7 +1297,12 @@ def init(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -1423,6 +1457,8 @@ def init(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,
@@ -1697,6 +1733,8 @@ def next(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -1741,7 +1779,7 @@ def next(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1765,7 +1803,12 @@ def next(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -1829,6 +1872,8 @@ def next(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -1881,6 +1926,8 @@ def predict(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -1945,7 +1992,7 @@ def predict(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1969,7 +2016,12 @@ def predict(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -2040,6 +2092,8 @@ def predict(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -2151,6 +2205,8 @@ def report(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -2208,7 +2264,7 @@ def report(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2232,7 +2288,12 @@ def report(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -2291,6 +2352,8 @@ def report(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
@@ -2465,6 +2528,8 @@ def train(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -2549,7 +2614,7 @@ def train(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2575,7 +2640,12 @@ def train(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -2742,6 +2812,8 @@ def train(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,
