@@ -41,7 +41,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		opts.VotesOptions.Ignore = slices.Concat(opts.VotesOptions.Ignore, opts.Ignore)
 		opts.VotesOptions.absent = absent{}
 	}
-	if err := opts.FeatureOptions.checkMerge(); err != nil {
+	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge()); err != nil {
 		return nil, err
 	}
 	merged := map[string]bool{}
