@@ -92,7 +92,7 @@ func (g *collector) draw(n int, between string) (text string, effect float64) {
 
 var collections = []collection{
 	{
-		name: "dialogue", logistic: 0.0,
+		name: "dialogue", logistic: 0.6158,
 		text:  []string{"text.prev_agent", "text.prev_user", "text.agent", "text.user"},
 		scale: [2][]string{{"1", "0"}, {"-1", "-2", "-3"}},
 		item: func(g *collector, n int) (map[string]any, float64) {
@@ -119,7 +119,7 @@ var collections = []collection{
 		},
 	},
 	{
-		name: "pair", logistic: 0.0, text: []string{"text.Question1", "text.Question2"},
+		name: "pair", logistic: 0.6586, text: []string{"text.Question1", "text.Question2"},
 		item: func(g *collector, _ int) (map[string]any, float64) {
 			one, a := g.draw(4+g.r.IntN(8), " ")
 			two, b := g.draw(4+g.r.IntN(8), " ")
@@ -127,7 +127,7 @@ var collections = []collection{
 		},
 	},
 	{
-		name: "meta", logistic: 0.0, text: []string{"text"}, meta: []string{"other_info.domain", "other_info.platform"},
+		name: "meta", logistic: 0.6155, text: []string{"text"}, meta: []string{"other_info.domain", "other_info.platform"},
 		item: func(g *collector, n int) (map[string]any, float64) {
 			text, a := g.draw(5+g.r.IntN(12), " ")
 			domains := []string{"Covid-19", "Elections2020", "BlackLivesMatter"}
@@ -138,7 +138,7 @@ var collections = []collection{
 		},
 	},
 	{
-		name: "annotators", logistic: 0.0, text: []string{"text"},
+		name: "annotators", logistic: 0.6657, text: []string{"text"},
 		item: func(g *collector, _ int) (map[string]any, float64) {
 			text, a := g.draw(4+g.r.IntN(10), " ")
 			people := map[string]any{}
@@ -150,7 +150,7 @@ var collections = []collection{
 		},
 	},
 	{
-		name: "script", logistic: 0.0, text: []string{"text"},
+		name: "script", logistic: 0.6840, text: []string{"text"},
 		item: func(g *collector, _ int) (map[string]any, float64) {
 			text, a := g.draw(5+g.r.IntN(10), "")
 			return map[string]any{"text": text, "lang": "zh"}, 0.7 * a
