@@ -265,7 +265,11 @@ func (d *trainDisplay) testStep(out string) string {
 	if d.options.Test == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n  credence evaluate %s --part test", out)
+	files := strings.Join(words.Each(d.options.Load.Data, shellQuote), " ")
+	for _, path := range d.options.Load.Votes {
+		files += " --votes " + shellQuote(path)
+	}
+	return fmt.Sprintf("\n  credence evaluate %s %s --part test", out, files)
 }
 
 // printMetrics prints the scores of a run, compared with those of simpler models.
