@@ -38,7 +38,6 @@ func (s *scan) badCells(columns []int) error {
 		col int
 	}
 	var cells []cell
-	var values []string
 	total, fixed := 0, true
 	for _, i := range columns {
 		c := &s.columns[i]
@@ -46,9 +45,6 @@ func (s *scan) badCells(columns []int) error {
 		fixed = fixed && c.fixed
 		for _, b := range c.bad {
 			cells = append(cells, cell{b, i})
-			if !slices.Contains(values, b.text) {
-				values = append(values, b.text)
-			}
 		}
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.line - b.line })
@@ -79,10 +75,7 @@ func (s *scan) badCells(columns []int) error {
 	if len(columns) == 1 {
 		a.Settings = append(a.Settings, SetCategorical)
 	}
-	if len(values) > 5 || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, ",") }) {
-		values = values[:1]
-	}
-	a.Value = strings.Join(values, ",")
+	a.Value = first.text
 	e.Err = a
 	return e
 }
