@@ -17,10 +17,16 @@ import (
 // decide sets the role and kind of every column.
 func (s *scan) decide(f *features) error {
 	header := s.t.Header()
+	if s.opts.Schema == nil {
+		if err := s.checkPaths(); err != nil {
+			return err
+		}
+	}
 	if err := s.choosePaths(f); err != nil {
 		return err
 	}
 	var constant []string
+	var bad []int // columns of numbers with a few texts
 	for i, name := range header {
 		c := &s.columns[i]
 		info := ColumnInfo{Name: name, role: c.role, Missing: c.missing}
@@ -29,7 +35,9 @@ func (s *scan) decide(f *features) error {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", name, info.Reason))
 		}
 		if c.use && s.opts.Schema == nil {
-			if err := s.kind(i, c, &info, f); err != nil {
+			if c.notNumbers() {
+				bad = append(bad, i)
+			} else if err := s.kind(i, c, &info, f); err != nil {
 				return err
 			}
 			if value, ok := c.constant(len(s.ids.names)); ok && info.role == roleFeature {
@@ -42,6 +50,9 @@ func (s *scan) decide(f *features) error {
 		if i != s.image || i == s.item {
 			f.Columns = append(f.Columns, info)
 		}
+	}
+	if len(bad) > 0 {
+		return s.badCells(bad)
 	}
 	if len(constant) > 0 {
 		f.Warnings = append(f.Warnings, fmt.Errorf("columns of %s with the same value in all rows carry no information: %s", s.t.Name(), words.Few(constant)))
@@ -82,36 +93,43 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	info.Feature = Feature{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
+	case c.isIDs():
+		leave("it contains ids", SetCategorical)
 	case c.vector > 0 && c.fixed && c.kind == Text:
 		return s.t.ErrorAt(i, "expected text, found lists of numbers")
 	case c.vector > 0 && n > 0:
 		return s.t.ErrorAt(i, "expected either lists of numbers or single values in a column, found both")
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
-		return errorIn(s.t, c.line, i, "expected a finite number, found %q: correct it, or leave the cell blank if the value is unknown", c.text)
+		return errorIn(s.t, c.bad[0].line, i, "expected a finite number, found %q: correct it, or leave the cell blank if the value is unknown", c.bad[0].text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: use one form", info.Name, words.Plural(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
-	case c.commas > 0 && c.commas == c.texts && !c.fixed:
-		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: use a decimal point", c.text), info.Name, SetCategorical)
+	case c.commas > 0 && c.points > 0 && c.texts == 0:
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %q has a decimal comma, and %q commas between thousands: write all numbers with a decimal point", info.Name, c.comma, c.thousands)}
 	case c.vector > 0:
 		info.Feature.Kind, info.Feature.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.ids.names):
 		leave("it has no values")
 	case !c.other && !c.fixed:
 		leave("it contains file paths", SetImages)
+	case c.files:
+		leave("it contains the paths of files that are neither images nor volumes")
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it contains row numbers")
 	case c.kind == Text || !c.fixed && n >= fewLevels && c.prose():
 		info.Feature.Kind = Text
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Feature.Kind = Numeric
+		if c.commas > 0 {
+			info.Feature.Comma = true
+			x, _ := record.ParseFormatted(c.comma, true)
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q: %s with a decimal comma, such as %q, read as %s", info.Name, words.Plural(c.commas, "number"), c.comma, record.FormatNumber(x)))
+		}
 		// Values are stored as float32, which has 2²⁴ steps between powers of two.
 		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q varies only beyond the seventh digit, which is lost in float32: subtract a common value, such as %.12g", info.Name, c.lo))
 		}
 	case c.fixed:
 		info.Feature.Kind, info.Feature.Levels = Categorical, sortedLevels(c.levels)
-	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
-		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
 		leave("it contains dates: " + datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n || c.long > 0:

@@ -9,6 +9,7 @@ import (
 
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/record"
 )
 
 // decoder converts the records of a table into raw rows.
@@ -91,7 +92,11 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 
 // value fills to with the raw values of a cell.
 func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error {
-	missing := d.opts.missing(cell, table.FeatureNA)
+	usual := table.FeatureNA
+	if c.Kind == Text {
+		usual = table.VoteNA // "?", "-" and "none" are documents
+	}
+	missing := d.opts.missing(cell, usual)
 	if c.Kind == Tensor {
 		c.countGaps(cell, missing, d.t.Line())
 	}
@@ -103,7 +108,7 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 	}
 	switch c.Kind {
 	case Categorical:
-		code := c.levels.code(cell.String())
+		code := c.levels.code(d.opts.spelling(cell.String()))
 		c.values++
 		if code == UnknownLevel {
 			if c.unknown++; c.unknown == 1 {
@@ -112,7 +117,10 @@ func (d *decoder) value(c *featureDecoder, cell *table.Cell, to []float32) error
 		}
 		to[0] = float32(code)
 	case Numeric:
-		x, ok := cell.Number(d.commas)
+		x, ok := cell.Number(d.commas || c.Comma)
+		if !ok && cell.Kind == table.TextCell { // a decimal comma
+			x, ok = record.ParseFormatted(cell.String(), true)
+		}
 		if !ok && c.binary {
 			var b int
 			b, ok = boolOf(cell.String(), false)

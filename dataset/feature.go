@@ -67,6 +67,10 @@ type Feature struct {
 	// Judge marks the votes of a machine, the judge of that name: a category, or a number if the labels are numbers and more than two.
 	Judge bool `json:"judge,omitempty"`
 
+	// Comma is whether numbers had a decimal comma in training, in a table whose fields are not separated by
+	// semicolons: 1,250 is then 1.25.
+	Comma bool `json:"comma,omitempty"`
+
 	binary bool // only 0 and 1 in training, as booleans of Python data frames: True and False are read as 1 and 0
 }
 

@@ -101,7 +101,7 @@ func (o *FeatureOptions) taken() []string {
 // the item, and no option makes it a feature.
 func (o *FeatureOptions) notData(t table.Table, col int) bool {
 	roles, name := t.Traits().Roles, t.Header()[col]
-	return roles != nil && roles[col] != table.DataRole && o.Schema == nil &&
+	return roles != nil && roles[col] != table.DataRole && roles[col] != table.TextRole && o.Schema == nil &&
 		!slices.Contains(slices.Concat(o.Features, o.Numeric, o.Categorical), name)
 }
 

@@ -98,7 +98,15 @@ func readerOf(path string) (featureReader, error) {
 		if tables, err := isTableFolder(path); tables || err != nil {
 			return nil, err
 		}
+		if pictures, err := findPicture(path); err == nil && !pictures {
+			if dicom := findDICOM(path); dicom != "" {
+				return nil, errDICOM(path, dicom)
+			}
+		}
 		return readImageFolder, nil
+	}
+	if isDICOM(path) {
+		return nil, errDICOM(path, path)
 	}
 	if volumeFormat(path) != nil {
 		return readImageFolder, nil

@@ -181,6 +181,9 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	if blank || !numeric {
 		return Wide, nil
 	}
+	if form := g.sumsToOneNumber(values); form != Auto {
+		return form, nil
+	}
 	whole, negative, largest := true, false, 0.0
 	for _, x := range values {
 		whole = whole && x == math.Trunc(x)

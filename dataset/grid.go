@@ -128,7 +128,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 			code := int32(-1)
 			if !opts.missing(&rec[c], table.VoteNA) {
 				n := len(g.text.names)
-				code = g.text.code(rec[c].String(), g.t.Line())
+				code = g.text.code(opts.spelling(rec[c].String()), g.t.Line())
 				if len(g.text.names) > n {
 					if err := g.t.Keep(120 + len(rec[c].Text)); err != nil {
 						return err
@@ -228,10 +228,13 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 
 // numbers reads one column per class: counts, or fractions with an additional column for the number of votes.
 func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
-	total, what := -1, votesRange
+	total, what, votes := -1, votesRange, 0.0 // votes is the number of votes of every item, if it is given
 	if form == Fractions {
 		if total, what = g.total(opts), "a share of the votes from 0 to 1"; total < 0 {
-			return nil, noColumn(g.t, "number of votes", SetTotal)
+			var ok bool
+			if votes, ok = totalOf(opts.TotalColumn); !ok {
+				return nil, noColumn(g.t, "number of votes", SetTotal)
+			}
 		}
 	}
 	v, of, err := g.classColumns(total, opts)
@@ -261,9 +264,14 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 				sum += values[k]
 			}
 		}
-		if total >= 0 {
-			// Fractions with two digits have rounding errors of up to 0.005 each.
-			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
+		if form == Fractions {
+			shares := len(row)
+			if total >= 0 {
+				shares--
+			} else {
+				m = votes
+			}
+			if m != 0 && math.Abs(sum-1) > roundingOf(shares) {
 				return nil, errorIn(g.t, int(g.lines[i]), -1, "expected the fractions of item %q to sum to 1, found %.4g", g.items[i], sum)
 			}
 			whole(values, m)
@@ -276,11 +284,17 @@ func (g *grid) numbers(form Form, opts *VotesOptions) (*votes, error) {
 			}
 		}
 	}
-	if blank > 0 && total < 0 {
+	if blank > 0 && form == Counted {
 		v.warn("%s without a count, treated as 0", words.Plural(blank, "cell"))
 	}
 	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil
+}
+
+// totalOf returns the number of votes of every item, if an option gives it in place of a column.
+func totalOf(option string) (float64, bool) {
+	x, ok := record.ParseNumber(option, false)
+	return x, ok && x > 0 && x <= maxVotes
 }
 
 // whole converts fractions of m votes into votes. Fractions that are whole numbers of

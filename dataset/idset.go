@@ -47,6 +47,9 @@ func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, er
 	}
 	id := rec[item].String()
 	if id == "" {
+		if len(s.names) == 0 {
+			return -1, t.ErrorAt(item, "the item has no id: if this is a second header row, such as units, remove it")
+		}
 		return -1, t.ErrorAt(item, "the item has no id")
 	}
 	if at, there := s.add(id, t.Line()); there {
@@ -116,6 +119,36 @@ func placesOf(items []string) places {
 		at[id] = i
 	}
 	return at
+}
+
+// ignoreCase adds the ids of votes that differ only in case from one item that has no votes under its own id. It
+// returns their number, and the first.
+func (p places) ignoreCase(votes, items []string) (n int, example string) {
+	voted := placesOf(votes)
+	if p.hasAll(votes) {
+		return 0, ""
+	}
+	of := map[string]int{} // by lower case, −1 if there are several
+	for i, id := range items {
+		key := strings.ToLower(id)
+		if _, twice := of[key]; twice || voted.has(id) {
+			i = -1
+		}
+		of[key] = i
+	}
+	taken := map[int]bool{}
+	for _, id := range votes {
+		to, ok := of[strings.ToLower(id)]
+		if p.has(id) || !ok || to < 0 || taken[to] {
+			continue
+		}
+		taken[to] = true
+		p[id] = to
+		if n++; n == 1 {
+			example = fmt.Sprintf("%s is %s", id, items[to])
+		}
+	}
+	return n, example
 }
 
 // has reports whether p contains an id.

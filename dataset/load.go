@@ -44,6 +44,15 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if opts.FeatureOptions.Schema != nil {
 		opts.VotesOptions.Schema = opts.FeatureOptions.Schema
 	}
+	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge()); err != nil {
+		return nil, err
+	}
+	merged := map[string]bool{}
+	opts.FeatureOptions.merged, opts.VotesOptions.merged = merged, merged
+	if opts.VotesOptions.Classes != nil {
+		classes := words.Each(opts.VotesOptions.Classes, (&TableOptions{FoldCase: opts.VotesOptions.FoldCase}).spelling)
+		opts.VotesOptions.Classes = classes
+	}
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if len(opts.Votes) == 0 {
@@ -58,6 +67,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 			ds.Warnings = append(ds.Warnings, Unvoted(n))
 		}
 		ds.warnRaters()
+		ds.Warnings = append(ds.Warnings, opts.VotesOptions.unmerged()...)
 		return ds, nil
 	}
 	if err := checkDuplicateFiles(opts.Data, "features"); err != nil {
@@ -110,6 +120,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		}
 		ds.warnRaters()
 	}
+	if err == nil && fo.Schema == nil {
+		ds.Warnings = append(ds.Warnings, opts.FeatureOptions.unmerged()...)
+	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
 	}
@@ -157,7 +170,10 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 		if i := known(header, totalNames); opts.TotalColumn == "" && opts.Form == Fractions && i >= 0 {
 			opts.TotalColumn = header[i]
 		}
-		fo.votes = append(slices.Clone(opts.Columns), nonEmpty(opts.TotalColumn)...)
+		fo.votes = slices.Clone(opts.Columns)
+		if _, number := totalOf(opts.TotalColumn); !number || slices.Contains(header, opts.TotalColumn) {
+			fo.votes = append(fo.votes, nonEmpty(opts.TotalColumn)...)
+		}
 		v, err = readGrid(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
 		fo.repeated = item >= 0
@@ -170,7 +186,11 @@ func votesInFeatures(ctx context.Context, path string, vo *VotesOptions, fo *rea
 		fo.votes = slices.Clone(opts.Columns)
 		v, err = readGrid(ctx, t, item, opts)
 	default:
-		err = advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
+		a := &Advice{Settings: []Setting{SetVotes, SetVoteColumns, SetLabel}, Columns: voteColumns(ctx, t, item, opts)}
+		if a.Columns != nil {
+			a.Settings = []Setting{SetVoteColumns}
+		}
+		err = &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header)), Err: a}
 	}
 	if err != nil {
 		return nil, err
@@ -193,9 +213,18 @@ func join(f *features, v *votes) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at != nil {
+		if n, example := at.ignoreCase(v.Items, f.Items); n > 0 {
+			ds.warn("ids of %s with votes differ from those with features only in case, and are taken for the same: %s", words.Plural(n, "item"), example)
+		}
+	}
 	d := len(v.Classes)
 	ds.Classes, ds.Ordered, ds.Raters, ds.Votes = v.Classes, v.Ordered, v.Raters, v.Votes
-	ds.Warnings = append(ds.Warnings, v.Warnings...)
+	for _, w := range v.Warnings { // of a file with both, each reader notes what is above its header
+		if !slices.ContainsFunc(ds.Warnings, func(other error) bool { return other.Error() == w.Error() }) {
+			ds.Warnings = append(ds.Warnings, w)
+		}
+	}
 	if at == nil {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
 	} else if err := ds.place(f, v, at, d); err != nil {

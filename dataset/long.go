@@ -108,7 +108,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		r.blankVote(vote.item, rec)
 		return nil
 	}
-	vote.label = r.labels.code(rec[r.label].String(), r.t.Line())
+	vote.label = r.labels.code(r.opts.spelling(rec[r.label].String()), r.t.Line())
 	if len(r.labels.names) > 100*maxClasses {
 		return r.t.ErrorAt(r.label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 	}

@@ -28,6 +28,7 @@ type scan struct {
 	paths                             []string     // of images
 	skip                              map[int]bool // records that repeat an item
 	records                           int
+	first                             int // line of the first record
 }
 
 // columnScan collects statistics of one column.
@@ -47,15 +48,20 @@ type columnScan struct {
 	list      []float32      // the first of them
 	varies    bool           // some list differs from the first
 	percent   int            // of the numbers, those with a percent sign
-	commas    int            // of the texts, numbers with a decimal comma
+	commas    int            // of the numbers, those with a decimal comma in a table that has points
+	comma     string         // the first of them
 	dates     int            // of the texts
-	line      int            // of the first text
-	text      string
-	sentences int      // of the texts
-	long      int      // of the texts, those longer than longText
-	unread    error    // why it is not read
-	paths     []string // while every value is the path of an image or volume
-	other     bool     // some value is not
+	points    int            // of the numbers, those with commas between thousands
+	thousands string         // the first of them
+	bad       []badCell      // the first texts
+	sentences int            // of the texts
+	long      int            // of the texts, those longer than longText
+	unread    error          // why it is not read
+	paths     []string       // while every value is the path of an image or volume
+	other     bool           // some value is not
+	ids       bool           // the name says that it contains ids
+	files     bool           // the values are paths of files that exist
+	phrases   int            // of the texts, those of several words that are not a name
 }
 
 const (
@@ -115,6 +121,10 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 				c.use, c.role = false, roleIgnored
 			}
 		}
+		if roles := t.Traits().Roles; roles != nil && roles[i] == table.TextRole {
+			c.kind = Text
+		}
+		c.ids = table.NamesIDs(name)
 		for kind, names := range [][]string{Numeric: opts.Numeric, Categorical: opts.Categorical, Text: opts.Text} {
 			if slices.Contains(names, name) {
 				c.fixed, c.kind = true, Kind(kind)
@@ -128,7 +138,9 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 // add adds a record to the statistics.
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
-	s.records++
+	if s.records++; s.records == 1 {
+		s.first = s.t.Line()
+	}
 	switch earlier, err := s.ids.next(s.t, rec, s.item); {
 	case err != nil:
 		return err
@@ -217,7 +229,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		c.counting = false
 		return nil
 	}
-	if x.Kind == table.VectorCell {
+	if x.Kind == table.VectorCell && !(c.ids && !c.fixed) {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
 			return s.t.ErrorAt(i, "expected a list as long as the first, of %s, found %d", words.Plural(c.vector, "number"), len(x.Vec))
 		}
@@ -233,6 +245,17 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		return nil
 	}
 	v, ok := x.Number(s.commas)
+	if !ok && x.Kind == table.TextCell && !s.commas {
+		if v, ok = record.ParseFormatted(x.String(), true); ok {
+			if c.commas++; c.commas == 1 {
+				c.comma = strings.Clone(x.String())
+			}
+		}
+	} else if ok && x.Kind == table.TextCell && !s.commas && (strings.Count(x.Text, ",") > 1 || strings.Contains(x.Text, ",") && strings.Contains(x.Text, ".")) {
+		if c.points++; c.points == 1 {
+			c.thousands = strings.Clone(x.String())
+		}
+	}
 	if ok {
 		if c.numbers == 0 {
 			c.lo, c.hi = v, v
@@ -247,17 +270,17 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 	} else if err := s.addWord(i, c, x); err != nil {
 		return err
 	}
+	if c.fixed && c.kind == Numeric && !ok {
+		return nil
+	}
 	if c.levels == nil {
-		if !ok {
-			return s.notNumber(i, c)
-		}
 		return nil
 	}
 	if c.fixed && c.kind == Numeric {
 		c.levels = nil
 		return nil
 	}
-	level := c.level(x.String())
+	level := c.level(s.opts.spelling(x.String()))
 	n := c.levels[level]
 	if n == 0 {
 		level = strings.Clone(level)
@@ -270,7 +293,7 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 		c.kind, c.levels = Text, nil
 		return nil
 	}
-	if len(c.levels) > manyLevels && c.texts == 0 && !c.fixed {
+	if len(c.levels) > manyLevels && (c.texts == 0 || c.ids) && !c.fixed {
 		c.levels = nil
 	}
 	if len(c.levels) > maxLevels {
@@ -283,34 +306,22 @@ func (s *scan) addCell(i int, c *columnScan, x *table.Cell) error {
 // addWord adds a cell that is not a number to the statistics.
 func (s *scan) addWord(i int, c *columnScan, x *table.Cell) error {
 	c.counting = false
-	if c.texts == 0 {
-		c.line, c.text = s.t.Line(), strings.Clone(x.String())
+	if len(c.bad) < maxBad {
+		c.bad = append(c.bad, badCell{s.t.Line(), strings.Clone(x.String())})
 	}
 	c.texts++
 	if !c.fixed && text.Sentence(x.String()) {
 		c.sentences++
+	} else if !c.fixed && text.Phrase(x.String()) {
+		c.phrases++
 	}
 	if table.IsDate(x.String()) {
 		c.dates++
 	}
-	if _, ok := record.ParseNumber(x.String(), true); ok {
-		c.commas++
-	}
 	if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {
 		c.infinite++
 	}
-	if c.fixed && c.kind == Numeric {
-		return s.t.ErrorAt(i, "expected a number, found %q", x.String())
-	}
 	return nil
-}
-
-// notNumber returns the error for a column of numbers that contains a few texts.
-func (s *scan) notNumber(i int, c *columnScan) error {
-	name := s.t.Header()[i]
-	e := errorIn(s.t, c.line, i, "expected a number, as in most rows of the column, found %q", c.text)
-	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
-	return e
 }
 
 // level returns the key of a cell in levels: its text or, if that is long, a hash; the
@@ -325,9 +336,17 @@ func (c *columnScan) level(cell string) string {
 	return string(h.Sum(nil))
 }
 
-// prose reports whether a column contains sentences, most of them different: not a
+// prose reports whether a column contains sentences, or many phrases, most of them different: not a
 // few repeated responses, nor names or codes.
 func (c *columnScan) prose() bool {
 	n := c.numbers + c.texts
-	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
+	many := c.sentences*2 >= c.texts || (c.sentences+c.phrases)*2 >= c.texts && len(c.levels) > 2*fewLevels
+	return c.texts*10 >= n*9 && many && len(c.levels)*2 > n
+}
+
+// isIDs reports whether a column that is named like ids has many different values with few rows each: a number that
+// only names something is not a measurement, and a category needs rows to learn from.
+func (c *columnScan) isIDs() bool {
+	n := c.numbers + c.texts
+	return c.ids && !c.fixed && (c.levels == nil || len(c.levels) > fewLevels && (c.texts == 0 || len(c.levels)*10 > n))
 }

@@ -22,10 +22,14 @@ type TableOptions struct {
 	// Comma separates the fields of a text table. 0 detects it: comma,
 	// semicolon, tab or bar, whichever is most frequent in the header.
 	Comma rune
-	// NA are the spellings of a missing value, in addition to an empty cell. Nil means
+	// NA are spellings of a missing value, in addition to an empty cell and to
 	// NA, N/A, n/a, #N/A, <NA>, NaN, nan, NULL and null, and in features also
-	// None, none, "-", "." and "?".
+	// None, none, "-", "." and "?". An entry such as "keep:none" makes one of these a value.
 	NA []string
+	// Merge are pairs such as "Benign=benign": labels and levels of categories that are read as another.
+	Merge []string `json:",omitempty"`
+	// FoldCase reads labels and levels of categories in lower case.
+	FoldCase bool `json:",omitempty"`
 	// Stdin is the content of the file called "-".
 	Stdin []byte `json:",omitempty"`
 	// Sheet is the name of the sheet of a workbook, or its number, from 1. "" means the
@@ -34,15 +38,8 @@ type TableOptions struct {
 	// SheetOptional allows a workbook without Sheet: the first sheet is then read.
 	SheetOptional bool `json:",omitempty"`
 
-	under map[string][]string // by file, further collections whose items are appended to it
-}
-
-// missing reports whether a cell has no value; usual are the spellings if NA is nil.
-func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
-	if o.NA != nil {
-		usual = o.NA
-	}
-	return c.Missing(usual)
+	under  map[string][]string // by file, further collections whose items are appended to it
+	merged map[string]bool     // of Merge, those that applied to some cell; nil if they are not recorded
 }
 
 // open opens a file as a table, by its extension, with the collections appended to it. If the format contains
@@ -91,14 +88,19 @@ func isTableFolder(dir string) (bool, error) {
 	if len(tables) == 0 || err != nil {
 		return false, err
 	}
-	pictures := false
+	pictures, err := findPicture(dir)
+	return !pictures, err
+}
+
+// findPicture reports whether a folder contains images or volumes.
+func findPicture(dir string) (found bool, err error) {
 	err = filepath.WalkDir(filepath.Clean(dir)+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && isPicture(path) {
-			pictures, err = true, filepath.SkipAll
+			found, err = true, filepath.SkipAll
 		}
 		return err
 	})
-	return !pictures, err
+	return found, err
 }
 
 // InTable reports whether folder is a table and a file of the given name would be part of it
@@ -185,6 +187,11 @@ func column(t table.Table, name string) (int, error) {
 	}
 	if near != "" {
 		msg += fmt.Sprintf(": is it %q?", near)
+	}
+	if book, ok := t.(interface{ Sheets() []string }); ok && near == "" && len(book.Sheets()) > 1 {
+		e := &ParseError{File: t.Name(), Name: name, Msg: msg + fmt.Sprintf("; the workbook has the sheets [%s]", words.Few(book.Sheets()))}
+		e.Err = errors.Join(ErrNoColumn, &Advice{Settings: []Setting{SetSheet}})
+		return -1, e
 	}
 	return -1, &ParseError{File: t.Name(), Name: name, Msg: msg, Err: ErrNoColumn}
 }

@@ -29,6 +29,9 @@ type TextInfo struct {
 	// models fitted without the document; Base that of a constant prediction.
 	Loss float64 `json:"loss"`
 	Base float64 `json:"base"`
+	// Together is the loss of one fit to all columns of text, of whose logits this column has its share; 0 if
+	// the column was fitted alone. Loss is that of the column alone in any case.
+	Together float64 `json:"together,omitempty"`
 }
 
 // unread marks a feature whose documents are not fitted yet.
@@ -99,12 +102,13 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 		at[p.Name], texts[p.Name] = w, p.Texts
 		w += p.Width()
 	}
+	var fits []textFit
 	for i := range t.features {
 		p := &t.features[i]
 		if p.Kind != Text {
 			continue
 		}
-		d, items := text.Data{Classes: len(ds.Classes), Entries: textEntries}, []int{}
+		f := textFit{p: p, data: text.Data{Classes: len(ds.Classes), Entries: textEntries}}
 		for j, r := range rows {
 			if err := ds.Rows.ReadRow(r, raw); err != nil {
 				return err
@@ -115,38 +119,104 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 				if err != nil {
 					return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
 				}
-				d.Documents, items = append(d.Documents, texts[p.Name][k]), append(items, r)
+				d := &f.data
+				d.Documents, f.items = append(d.Documents, texts[p.Name][k]), append(f.items, r)
 				d.Folds, d.Weights = append(d.Folds, folds[j]), append(d.Weights, weight)
 				d.Labels = append(d.Labels, voteShares(ds, r)...)
 			}
 		}
-		d.Terms = min(textTerms, textWeights/len(p.Mean), textBytes/4/(2+len(p.Mean))/columns)
-		if err := p.learn(ctx, d, items, ds.Len()); err != nil {
+		f.data.Terms = min(textTerms, textWeights/len(p.Mean), textBytes/4/(2+len(p.Mean))/columns)
+		if err := f.learn(ctx); err != nil {
 			return fmt.Errorf("feature %q: %w", p.Name, err)
 		}
+		fits = append(fits, f)
+	}
+	if len(fits) > 1 {
+		if err := learnTogether(ctx, fits); err != nil {
+			return err
+		}
+	}
+	for i := range fits {
+		fits[i].keep(ds.Len())
 	}
 	return nil
 }
 
-// learn fits the model of one feature to the documents of the given items, of n in all.
-func (p *fitted) learn(ctx context.Context, d text.Data, items []int, n int) error {
-	m, held, err := text.Fit(ctx, d)
+// textFit is the fit of one column of text.
+type textFit struct {
+	p     *fitted
+	data  text.Data
+	items []int // of the documents
+	model *text.Model
+	z     []float64 // [documents × outputs] held-out logits
+	info  TextInfo
+}
+
+// learn fits the model of the column alone.
+func (f *textFit) learn(ctx context.Context) error {
+	m, held, err := text.Fit(ctx, f.data)
 	if err != nil {
 		return err
 	}
-	c := len(p.Mean)
+	f.model, f.z = m, held.Logits
+	f.info = TextInfo{Documents: len(f.items), Terms: m.Terms(), Penalty: held.Lambda, Loss: held.Loss, Base: held.Base}
+	return nil
+}
+
+// keep stores the fit in the transform, which was fitted to n items.
+func (f *textFit) keep(n int) {
+	p, c := f.p, len(f.p.Mean)
 	z := make([]float32, n*c)
 	for i := range z {
 		z[i] = float32(math.NaN())
 	}
-	for j, r := range items {
-		for k, v := range held.Logits[j*c : (j+1)*c] {
+	for j, r := range f.items {
+		for k, v := range f.z[j*c : (j+1)*c] {
 			z[r*c+k] = float32(v)
 		}
 	}
 	p.center(z)
-	p.Text = &fittedText{Bias: m.Bias(), model: m, held: z,
-		TextInfo: TextInfo{Documents: len(items), Terms: m.Terms(), Penalty: held.Lambda, Loss: held.Loss, Base: held.Base}}
+	p.Text = &fittedText{Bias: f.model.Bias(), model: f.model, held: z, TextInfo: f.info}
+}
+
+// learnTogether replaces the fits of columns of text, such as the turns of a dialogue, by one regression on the words of
+// all of them, if it predicts held-out votes better than the best combination of the columns' own logits.
+func learnTogether(ctx context.Context, fits []textFit) error {
+	d := text.Data{Classes: fits[0].data.Classes, Terms: fits[0].data.Terms, Entries: textEntries}
+	at := map[int]int{} // by item
+	for _, f := range fits {
+		for j, r := range f.items {
+			if _, ok := at[r]; ok {
+				continue
+			}
+			at[r] = len(d.Folds)
+			d.Folds, d.Weights = append(d.Folds, f.data.Folds[j]), append(d.Weights, f.data.Weights[j])
+			d.Labels = append(d.Labels, f.data.Labels[j*d.Classes:(j+1)*d.Classes]...)
+		}
+	}
+	columns, apart := make([][]string, len(fits)), make([][]float64, len(fits))
+	c := text.Outputs(d.Classes)
+	for q, f := range fits {
+		columns[q], apart[q] = make([]string, len(d.Folds)), make([]float64, len(d.Folds)*c)
+		for j, r := range f.items {
+			columns[q][at[r]] = f.data.Documents[j]
+			copy(apart[q][at[r]*c:], f.z[j*c:(j+1)*c])
+		}
+	}
+	models, parts, held, err := text.FitTogether(ctx, columns, d)
+	if err != nil || models == nil {
+		return err
+	}
+	if loss := text.CombinedLoss(ctx, apart, d); loss <= held.Loss {
+		return ctx.Err()
+	}
+	for q := range fits {
+		f := &fits[q]
+		f.model, f.info.Terms, f.info.Penalty, f.info.Together = models[q], models[q].Terms(), held.Lambda, held.Loss
+		for j, r := range f.items {
+			copy(f.z[j*c:(j+1)*c], parts[q][at[r]*c:(at[r]+1)*c])
+		}
+	}
 	return nil
 }
 

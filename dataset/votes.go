@@ -20,7 +20,9 @@ import (
 //   - column headers equal to Classes: [Counted], or with an additional column
 //     for the total [Fractions];
 //   - blank cells or cells of text: [Wide];
-//   - whole numbers, none negative, one above 10: [Counted];
+//   - whole numbers, none negative, one above 10, or with the same sum of two or more in ten rows
+//     and more: [Counted];
+//   - fractions that sum to 1 in ten rows and more: [Fractions];
 //   - anything else is ambiguous and returns an error with an [Advice] that lists the
 //     possible forms.
 type VotesOptions struct {
@@ -41,7 +43,7 @@ type VotesOptions struct {
 	// CountColumn names a column of the long form with the number of votes that a
 	// row represents; "" finds one called count or votes.
 	CountColumn string
-	// TotalColumn names the column with the number of votes of the fractions
+	// TotalColumn names the column with the number of votes, or is the number for all items, of the fractions
 	// form; "" finds it by its usual names (total, votes, n …).
 	TotalColumn string
 	// Columns are the vote columns of the other forms; nil means all except

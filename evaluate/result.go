@@ -115,7 +115,7 @@ func (r *Result) judge() {
 			how, what = "less", "too wide"
 		}
 		r.Warnings.add("true probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
-			how, d.Value, d.Lo, d.Hi, what)
+			how, d.Inside(), d.Lo, d.Hi, what)
 	}
 	r.judgeColumns()
 	r.judgeClasses()
@@ -236,6 +236,25 @@ type IntervalEstimate struct {
 	Estimate
 	Lo Number `json:"lo"`
 	Hi Number `json:"hi"`
+}
+
+// Inside returns the value, moved to the nearer end of the interval if it is outside. An unbiased estimate of a
+// quantity that cannot be negative may itself be negative, which is not a result to report.
+func (e IntervalEstimate) Inside() Number {
+	if !e.Value.Known() || !e.Lo.Known() || !e.Hi.Known() {
+		return e.Value
+	}
+	return max(e.Lo, min(e.Hi, e.Value))
+}
+
+// NotNegative returns the estimate of a quantity that cannot be negative with its normal 95% interval,
+// which ends at 0.
+func NotNegative(e Estimate) IntervalEstimate {
+	if !e.SE.Known() {
+		return IntervalEstimate{e, unknown, unknown}
+	}
+	const two = 1.96 // standard errors
+	return IntervalEstimate{Estimate{max(0, e.Value), e.SE}, max(0, e.Value-two*e.SE), max(0, e.Value+two*e.SE)}
 }
 
 // unknownInterval is an estimate that could not be computed.

@@ -68,7 +68,7 @@ func (x *DispersionStratum) String() string {
 // Describe returns a sentence on the ratio.
 func (x *DispersionStratum) Describe() string {
 	return fmt.Sprintf("In the stratum %s, the observed spread is %.2f (95%% CI %.2f to %.2f) of the predicted spread.",
-		x, x.Ratio.Value, x.Ratio.Lo, x.Ratio.Hi)
+		x, x.Ratio.Inside(), x.Ratio.Lo, x.Ratio.Hi)
 }
 
 // WorstStrata returns the strata that have enough votes, the worst first: those that are off before the

@@ -177,6 +177,7 @@ type Error struct {
 	Column int    // the field, from 1; 0 means the whole line
 	Sheet  string // of a workbook, whose rows are the lines; else ""
 	Name   string // of the column, if it has one
+	Path   string // of a value in JSON, such as items["12"].text.user, which has no line; else ""
 	Msg    string
 	Err    error // the cause, or nil
 }
@@ -185,6 +186,8 @@ type Error struct {
 func (e *Error) Error() string {
 	var place string
 	switch {
+	case e.Path != "":
+		return fmt.Sprintf("reading %s: %s: %s", e.File, e.Path, e.Msg)
 	case e.Sheet != "" && e.Line > 0 && e.Column > 0:
 		place = fmt.Sprintf("sheet %q, cell %s%d", e.Sheet, Letters(e.Column), e.Line)
 	case e.Sheet != "" && e.Line > 0:

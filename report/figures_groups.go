@@ -21,7 +21,7 @@ func (g *gallery) levels(in *Input) *figure {
 	d := plot.Bars{Title: "Is the width right for all groups of items?", XLabel: "variance in pairs of votes / predicted variance",
 		Reference: 1, Mark: "shrunk towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
-		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: float64(x.Ratio.Value), Lo: float64(x.Ratio.Lo),
+		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: float64(x.Ratio.Inside()), Lo: float64(x.Ratio.Lo),
 			Hi: float64(x.Ratio.Hi), Mark: shrunk}
 	}
 	r := in.Result

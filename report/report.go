@@ -136,7 +136,7 @@ func newPage(in *Input) (*page, error) {
 	if r := in.Result; r != nil {
 		p.Verdicts = verdicts(r)
 		p.Losses, p.Further = losses(r), further(r)
-		p.Footing = fmt.Sprintf("± is one standard error, from %s of %s items or groups, with the fitted model held fixed; "+
+		p.Footing = fmt.Sprintf("[ ] is a 95%% interval, ± one standard error, from %s of %s items or groups, with the fitted model held fixed; "+
 			"for the dispersion ratio and class shares it is the sampling error if predictions are right.",
 			words.Plural(r.Replicates, "bootstrap sample"), words.Thousands(r.Units))
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)

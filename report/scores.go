@@ -6,11 +6,9 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"credence/evaluate"
-	"credence/internal/words"
 )
 
 // Verdict is the short answer to a question about a model, as shown on its page.
@@ -91,9 +89,8 @@ func probabilities(r *evaluate.Result) Verdict {
 	if !r.ECE.Value.Known() {
 		return v
 	}
-	points := evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE}
-	average := "the average calibration error is " + withError(points, 1) +
-		" percentage points, after removing sampling noise."
+	points := evaluate.NotNegative(evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE})
+	average := fmt.Sprintf("the average calibration error is %s percentage points%s, after removing sampling noise.", number(points.Value, 1), interval95(points, 1))
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
 		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, observed %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
@@ -129,10 +126,15 @@ func intervals(r *evaluate.Result) Verdict {
 	if !d.Known() || !se.Known() {
 		return v
 	}
-	seen := fmt.Sprintf("the variance in pairs of votes is %s times the predicted variance", withError(ratio.Estimate, 2))
+	seen := fmt.Sprintf("the variance in pairs of votes is %s times the predicted variance%s", number(ratio.Inside(), 2), interval95(ratio, 2))
 	lo, hi := d-2*se, d+2*se
 	differ := func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 } // by more than chance
+	holdsOne := !ratio.Lo.Known() || !ratio.Hi.Known() || ratio.Lo <= 1 && 1 <= ratio.Hi
 	switch {
+	case r.NearOne() && !holdsOne && d > 1:
+		v.Mark, v.Answer = "careful", "Nearly: they are slightly too narrow; "+seen+"."
+	case r.NearOne() && !holdsOne:
+		v.Mark, v.Answer = "careful", "Nearly: they are slightly too wide; "+seen+"."
 	case r.NearOne() && slices.ContainsFunc(r.DispersionBy, differ):
 		v.Mark, v.Answer = "careful", "On average, but not everywhere: "+seen+", more for some items and less for others."
 	case r.NearOne():
@@ -146,8 +148,7 @@ func intervals(r *evaluate.Result) Verdict {
 	case hi < 1:
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
-		v.Answer = fmt.Sprintf("Unclear: %s (95%% interval %s to %s). More items with two votes would make it clear.",
-			seen, number(ratio.Lo, 2), number(ratio.Hi, 2))
+		v.Answer = fmt.Sprintf("Unclear: %s. More items with two votes would make it clear.", seen)
 	}
 	return v
 }
@@ -279,7 +280,7 @@ func strataTable(r *evaluate.Result) (rows []stratumRow, note string) {
 		if x.TooFew() {
 			p = "too few votes"
 		}
-		rows = append(rows, stratumRow{x.String(), count(float64(x.Items)), withError(x.Ratio.Estimate, 2), number(x.Ratio.Lo, 2) + " to " + number(x.Ratio.Hi, 2), p})
+		rows = append(rows, stratumRow{x.String(), count(float64(x.Items)), number(x.Ratio.Inside(), 2), number(x.Ratio.Lo, 2) + " to " + number(x.Ratio.Hi, 2), p})
 	}
 	if len(list) > shownStrata {
 		note = fmt.Sprintf("The worst %d of %d strata are shown. ", shownStrata, len(list))
@@ -299,93 +300,13 @@ func further(r *evaluate.Result) []row {
 			Meaning: "Share of items whose predicted class has the most votes; a tie of two counts one half. 1 is best."},
 		{Name: "Brier score", Value: withError(r.Brier, 3),
 			Meaning: "Mean squared distance between prediction and vote. 0 is best; where raters disagree no prediction reaches it."},
-		{Name: "Calibration error", Value: withError(r.ECE, 3),
+		{Name: "Calibration error", Value: ranged(evaluate.NotNegative(r.ECE), 3),
 			Meaning: "Mean absolute error of the probability of the predicted class, after removing sampling noise. 0 is best."},
-		{Name: "Dispersion ratio", Value: withError(r.DispersionRatio.Estimate, 2),
+		{Name: "Dispersion ratio", Value: ranged(r.DispersionRatio, 2),
 			Meaning: "Variance in pairs of votes divided by the predicted variance. 1 is best; above, intervals are too narrow; below, too wide."},
 		{Name: "Agreement of two votes", Value: withError(evaluate.Estimate{Value: r.Agreement.Observed, SE: r.Agreement.SE}, 3),
 			Meaning: "How often two raters agree on an item. Predicted: " + number(r.Agreement.Predicted, 3) + "."},
 		{Name: "PIT p-value", Value: pValue(r.PITPValue),
 			Meaning: "Probability of votes at least this unusual if the predicted distributions are right. Below 0.01 they are unlikely to be."},
 	}, ranked...)
-}
-
-// dash is shown for a number that could not be computed.
-const dash = "—"
-
-// number formats x with the given number of decimals, or returns a dash.
-func number(x evaluate.Number, decimals int) string {
-	if !x.Known() {
-		return dash
-	}
-	s := strconv.FormatFloat(float64(x), 'f', decimals, 64)
-	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-")
-	}
-	return strings.Replace(s, "-", "−", 1)
-}
-
-// withError formats an estimate with its standard error, value ± se.
-func withError(e evaluate.Estimate, decimals int) string {
-	s := number(e.Value, decimals)
-	if e.Value.Known() && e.SE.Known() {
-		s += " ± " + number(e.SE, decimals)
-	}
-	return s
-}
-
-// pValue formats a p-value with three decimals, or as a bound.
-func pValue(x evaluate.Number) string {
-	switch {
-	case !x.Known():
-		return dash
-	case x < 0.001:
-		return "below 0.001"
-	}
-	return number(x, 3)
-}
-
-// count formats a count with commas between thousands.
-func count(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return dash
-	}
-	return words.Count(v)
-}
-
-// sentence returns s with a capital letter and a period.
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return s
-	}
-	r := []rune(s)
-	r[0] = []rune(strings.ToUpper(string(r[:1])))[0]
-	s = string(r)
-	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
-		s += "."
-	}
-	return s
-}
-
-// percent formats a level as a percentage.
-func percent(level float64) string { return strconv.FormatFloat(100*level, 'g', 4, 64) + "%" }
-
-// sigma is half the width of a 95% interval in standard errors.
-const sigma = 1.96
-
-// around returns the ends of the 95% interval x ± 1.96 se, clipped to [least, most].
-func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
-	if !x.Known() || !se.Known() {
-		return math.NaN(), math.NaN()
-	}
-	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
-}
-
-// some joins a list, with at most shown elements and the number of others.
-func some(things []string, shown int) string {
-	if n := len(things); n > shown+1 {
-		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
-	}
-	return words.List(things, "and")
 }

@@ -17,20 +17,22 @@ func TestVerdictOnIntervals(t *testing.T) {
 		differ    bool
 		mark, say string
 	}{
-		{1, 0.1, false, "good", "Yes: the variance in pairs of votes is 1.00 ± 0.10 times"},
+		{1, 0.1, false, "good", "Yes: the variance in pairs of votes is 1.00 times the predicted variance (95% interval 0.80 to 1.20)."},
+		{1.16, 0.06, false, "careful", "Nearly: they are slightly too narrow; the variance in pairs of votes is 1.16 times the predicted variance (95% interval 1.04 to 1.28)."},
+		{0.85, 0.06, false, "careful", "Nearly: they are slightly too wide"},
 		{1, 0.1, true, "careful", "not everywhere"},
 		{1.18, 0.1, false, "good", "Yes"},
 		{1.2, 0.11, false, "unknown", "Unclear"},
-		{1, 0.3, false, "unknown", "(95% interval 0.50 to 1.90)"},
+		{1, 0.3, false, "unknown", "(95% interval 0.40 to 1.60)"},
 		{1.3, 0.1, false, "careful", "Somewhat too narrow"},
 		{2, 0.3, false, "bad", "too narrow"},
 		{0.75, 0.1, false, "careful", "Somewhat too wide"},
 		{0.4, 0.1, false, "bad", "too wide"},
-		{0, 0.8, false, "unknown", "Unclear"},
+		{-0.17, 0.69, false, "unknown", "Unclear: the variance in pairs of votes is 0.00 times the predicted variance (95% interval 0.00 to 1.21)."},
 		{math.NaN(), math.NaN(), false, "unknown", "items with two votes"},
 	} {
 		r := &evaluate.Result{DispersionRatio: evaluate.IntervalEstimate{
-			Estimate: evaluate.Estimate{Value: evaluate.Number(c.ratio), SE: evaluate.Number(c.se)}, Lo: 0.5, Hi: 1.9}}
+			Estimate: evaluate.Estimate{Value: evaluate.Number(c.ratio), SE: evaluate.Number(c.se)}, Lo: evaluate.Number(max(0, c.ratio-2*c.se)), Hi: evaluate.Number(c.ratio + 2*c.se)}}
 		if c.differ {
 			r.DispersionBy = []evaluate.DispersionColumn{{PValue: 0.001}}
 		}

@@ -173,6 +173,10 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	if features.NA == nil {
 		features.NA, votes.NA = trained.Load.FeatureOptions.NA, trained.Load.FeatureOptions.NA
 	}
+	if features.Merge == nil && !features.FoldCase {
+		as := &trained.Load.FeatureOptions
+		features.Merge, features.FoldCase, votes.Merge, votes.FoldCase = as.Merge, as.FoldCase, as.Merge, as.FoldCase
+	}
 	votesAs(o, &trained.Load)
 	readSheets(o, &trained.Load)
 	if features.ItemColumn != "" {

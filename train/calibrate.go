@@ -6,6 +6,7 @@ import (
 
 	"credence/calibrate"
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
@@ -63,9 +64,11 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	found.Resolution = c.Resolution
 	*c = found
 	if c.Leak {
-		f.warn(Leak, c.Network, c.NetworkSE, f.leakAdvice(ctx))
+		r := spread(c.Network, c.NetworkSE)
+		f.warn(Leak, float64(r.Value), float64(r.Lo), float64(r.Hi), f.leakAdvice(ctx))
 	} else if c.Uncertain() {
-		f.warn(UnclearWidths, c.Ratio, c.RatioSE)
+		r := spread(c.Ratio, c.RatioSE)
+		f.warn(UnclearWidths, float64(r.Value), float64(r.Lo), float64(r.Hi))
 	}
 	if f.folds > 0 {
 		within = nil // held-out predictions are those of single networks
@@ -242,4 +245,9 @@ func (f *fitting) within(ctx context.Context, final []*run) (*calibrate.Within, 
 		err = nil
 	}
 	return w, err
+}
+
+// spread returns the ratio of two variances with its interval.
+func spread(ratio, se float64) evaluate.IntervalEstimate {
+	return evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(ratio), SE: evaluate.Number(se)})
 }

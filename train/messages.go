@@ -16,10 +16,11 @@ const (
 	SingleVotes   evaluate.Kind = "no item has more than one vote: the means can be used, the intervals mean nothing"
 	FewPairs      evaluate.Kind = "too few held-out items have two votes: whether intervals are wide enough is not known"
 	UnclearWidths evaluate.Kind = "these votes hardly determine how wide intervals should be " +
-		"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would help"
+		"(the squared error is %.2f times the predicted variance, 95%% interval %.2f to %.2f): more items or more votes per item would help"
 	Leak evaluate.Kind = "these features seem to contain the votes: votes are closer to the predictions for held-out items than independent votes can be " +
-		"(%.2f ± %.2f times the predicted variance); %s"
+		"(%.2f times the predicted variance, 95%% interval %.2f to %.2f); %s"
 	Duplicates     evaluate.Kind = "%s with the same features as an earlier item: networks hold copies out together; group them in the data if they are one item"
+	SmallVolumes   evaluate.Kind = "volumes of %s voxels are too small for cnn3d, which needs %d per side: every voxel is an input of an mlp with %s weights; resample volumes to a larger size if they have more voxels"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
 	DataGone       evaluate.Kind = "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter"
@@ -27,7 +28,7 @@ const (
 	NotCompared    evaluate.Kind = "the losses before and now are not compared: %v"
 	Clamped        evaluate.Kind = "%.0f%% of the parameters log α reached the limit ±%s: the votes may be unanimous where the features differ"
 	Diverged       evaluate.Kind = "training diverged %d times and went on with a smaller learning rate"
-	StillImproving evaluate.Kind = "%d of %d networks were still improving after %d epochs: more epochs may help"
+	StillImproving evaluate.Kind = "%d of %s were still improving after %s: more epochs may help"
 	NoHelp         evaluate.Kind = "the features do not help: on held-out items one %s for all is as good"
 	StoppedEarly   evaluate.Kind = "training was stopped before its end"
 )

@@ -10,6 +10,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/words"
 	"credence/nn"
 )
 
@@ -31,11 +32,24 @@ func gridInputs(t *dataset.Transform) []dataset.Input {
 	return slices.DeleteFunc(slices.Clone(t.Inputs()), func(in dataset.Input) bool { return in.Kind != dataset.Grid })
 }
 
+// leastVolume is the smallest side of a volume that the layers of cnn3d leave anything of.
+const leastVolume = 24
+
+// smallVolume returns the shape of a volume among the inputs that is too small for cnn3d, or nil.
+func smallVolume(inputs []dataset.Input) []int {
+	for _, in := range inputs {
+		if in.Kind == dataset.Grid && len(in.Shape) == 4 && slices.Min(in.Shape[1:]) < leastVolume {
+			return in.Shape[1:]
+		}
+	}
+	return nil
+}
+
 // gridNetwork returns the name of a network suitable for an image or a volume.
 func gridNetwork(shape []int) string {
 	dims, side := len(shape)-1, slices.Min(shape[1:])
 	switch {
-	case dims == 3 && side >= 24:
+	case dims == 3 && side >= leastVolume:
 		return "cnn3d"
 	case dims == 2 && shape[0] == 1 && side >= 16 && slices.Max(shape[1:]) <= 40:
 		return "lenet5"
@@ -101,6 +115,9 @@ func suits(name string, inputs []dataset.Input) error {
 	dims, known := gridDims[name]
 	if !known {
 		return fmt.Errorf("expected one of [%s] or a list of layers, found %q", strings.Join(nn.Names, " "), name)
+	}
+	if small := smallVolume(inputs); name == "cnn3d" && small != nil {
+		return fmt.Errorf("cnn3d expects volumes of at least %d voxels per side, found %s: resample them to a larger size, or use mlp", leastVolume, words.Shape(small))
 	}
 	for _, in := range inputs {
 		if dims == 0 || in.Kind == dataset.Grid && len(in.Shape) == dims+1 {

@@ -201,9 +201,12 @@ func (f *fitting) advise(res *Result, runs []*run) {
 			clamped = max(clamped, r.state.History[n-1].Clamped)
 		}
 		halved += r.state.Halvings
-		if len(r.held) > 0 && r.state.Done && f.o.Patience > 0 && r.state.Epoch >= r.epochs && r.state.Epoch-r.state.Best < f.o.Patience/2 {
+		if len(r.held) > 0 && r.state.Done && f.o.Patience > 0 && r.state.Epoch >= r.epochs && r.state.Best > 0 && r.state.Epoch-r.state.Best < f.o.Patience/2 {
 			late++
 		}
+	}
+	if small := smallVolume(f.transform.Inputs()); small != nil && f.o.Network == "mlp" {
+		f.warn(SmallVolumes, words.Shape(small), leastVolume, words.Thousands(res.Model.Size()))
 	}
 	if clamped > 0.01 {
 		f.warn(Clamped, 100*clamped, head.SettingValue(f.method, "limit"))
@@ -213,7 +216,7 @@ func (f *fitting) advise(res *Result, runs []*run) {
 	}
 	// A network whose learning rate decays to zero is expected to be best at the end.
 	if late > 0 && !(f.o.Network == "cnn2d" && f.o.Schedule == "cosine") {
-		f.warn(StillImproving, late, len(runs), f.o.Epochs)
+		f.warn(StillImproving, late, words.Plural(len(runs), "network"), words.Plural(f.o.Epochs, "epoch"))
 	}
 	switch s := res.Model.Provenance.Scores; {
 	case s.Items == 0:

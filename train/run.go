@@ -8,6 +8,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/words"
 	"credence/model"
 	"credence/nn"
 )
@@ -351,12 +352,12 @@ func (r *run) endEpoch() error {
 	}
 	switch {
 	case s.Epoch >= r.epochs && (len(r.held) == 0 || r.o.Patience < 0):
-		s.Done, s.Reason = true, fmt.Sprintf("all %d epochs were asked for", r.epochs)
+		s.Done, s.Reason = true, fmt.Sprintf("training for %s was asked for", words.Plural(r.epochs, "epoch"))
 	case s.Epoch >= r.epochs:
-		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss of all %d epochs", r.epochs)
+		s.Done, s.Reason = true, "smallest held-out loss of "+words.Plural(r.epochs, "epoch")
 	case s.Epoch <= r.traits.Warmup:
 	case len(r.held) > 0 && r.o.Patience > 0 && s.Epoch-s.Best >= r.o.Patience:
-		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %d epochs without a smaller one followed", r.o.Patience)
+		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %s without a smaller one followed", words.Plural(r.o.Patience, "epoch"))
 	}
 	r.event(Event{Loss: e.Loss, Note: e.Note, End: s.Done})
 	if r.o.AfterEpoch != nil {

@@ -176,7 +176,7 @@ func newDataLabels() *cobra.Command {
 	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - for standard output")
 	declareOverwrite(f, &o.overwrite)
 	f.StringVar(&o.item, "item", "", "`column` of item ids (default: from the rules)")
-	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
+	f.StringSliceVar(&o.na, "na", nil, "further `spellings` of a missing value, next to NA, NaN, null and others")
 	f.BoolVar(&o.show, "show-rules", false, "print the default rules")
 	return cmd
 }

@@ -174,8 +174,30 @@ func nearFile(err error) string {
 	if readErr != nil {
 		return fmt.Sprintf("folder %s does not exist", folder)
 	}
-	if near := words.Nearest(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
+	if near := nearestFile(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
 		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
+	}
+	return ""
+}
+
+// nearestFile returns the name that resembles a file's: the name without its extension may differ in a third of
+// its letters, so that votes.cvs is votes.csv and data.json data.jsonl, but nope.csv is not pe.csv.
+func nearestFile(name string, there []string) string {
+	stem := func(name string) string {
+		name = strings.ToLower(name)
+		return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), filepath.Ext(strings.TrimSuffix(name, ".gz")))
+	}
+	alike := slices.DeleteFunc(slices.Clone(there), func(other string) bool {
+		a, b := stem(name), stem(other)
+		return 3*words.Distance(a, b) > min(len(a), len(b))
+	})
+	if near := words.Nearest(name, alike); near != "" {
+		return near
+	}
+	for _, other := range alike { // another format or extension
+		if stem(other) == stem(name) {
+			return other
+		}
 	}
 	return ""
 }
@@ -187,7 +209,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetItem:        {"item", "use --item [WORD] if it identifies the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
 	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
-	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
+	dataset.SetTotal:       {"total", "", "name the column of totals with --total, or give the number of votes of every item, such as --total 5"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
 	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
 	dataset.SetForm:        {"votes-form", "specify [WORD]", "if these are votes, specify their form with --votes-form"},

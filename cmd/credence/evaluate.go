@@ -320,3 +320,11 @@ func (o *evaluateOptions) checkPage() error {
 	}
 	return usagef("%s %s: expected a name that ends in .html", flag, path)
 }
+
+// inside formats an estimate that lies in its 95% interval, with the interval.
+func inside(e evaluate.IntervalEstimate, decimals int) string {
+	if !e.Value.Known() || !e.Lo.Known() || !e.Hi.Known() {
+		return plusMinus(e.Estimate, decimals)
+	}
+	return fmt.Sprintf("%s [%s, %s]", decimal(e.Inside(), decimals), decimal(e.Lo, decimals), decimal(e.Hi, decimals))
+}

@@ -88,7 +88,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	t := w.NewTable("Scores", 0, 2).Bare()
 	t.Add("  accuracy", plusMinus(res.Accuracy, 3), "predicted class is a most-voted one")
 	t.Add("  Brier", plusMinus(res.Brier, 3), "squared error per vote, 0 to 2")
-	t.Add("  ECE", plusMinus(res.ECE, 3), "calibration error of the predicted class")
+	t.Add("  ECE", inside(evaluate.NotNegative(res.ECE), 3), "calibration error of the predicted class")
 	addRanked(t, res)
 	w.Table(t)
 }
@@ -98,10 +98,9 @@ func (r *evaluateReport) intervals(w *printout.Page) {
 	res := r.result
 	t := w.NewTable("Are votes spread as predicted?", 0, 2).Bare()
 	t.Add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
-	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio.Estimate, 2), "over 1: too narrow; under 1: too wide")
+	t.Add("  dispersion ratio", inside(res.DispersionRatio, 2), "over 1: too narrow; under 1: too wide")
 	if d := res.DispersionRatio; d.Lo.Known() {
-		t.Add("    95% interval, p-value", fmt.Sprintf("%s to %s, %s", decimal(d.Lo, 2), decimal(d.Hi, 2), pValue(res.DispersionP)),
-			"of its being 1")
+		t.Add("    p-value", pValue(res.DispersionP), "of its being 1")
 	}
 	if a := res.Agreement; a.Items > 0 {
 		t.Add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
@@ -178,7 +177,7 @@ func (r *evaluateReport) errors(w *printout.Page) {
 	if r.data.Groups != nil {
 		of = "groups"
 	}
-	w.Paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, for this model.",
+	w.Paragraph("", fmt.Sprintf("[ ] is a 95%% interval, ± a standard error: %s bootstrap draws over %s, seed %d, for this model.",
 		words.Thousands(res.Replicates), of, res.Seed))
 }
 
@@ -250,7 +249,7 @@ func (r *evaluateReport) dispersion(w *printout.Page) {
 	t := w.NewTable("Dispersion ratio by group", 0)
 	t.Add("", "items", "ratio", "95% interval", "p-value", "shrunk")
 	add := func(d evaluate.Dispersion, shrunk string) {
-		t.Add("    "+printout.Ellipsis(d.Name, 24), words.Thousands(d.Items), plusMinus(d.Ratio.Estimate, 2),
+		t.Add("    "+printout.Ellipsis(d.Name, 24), words.Thousands(d.Items), decimal(d.Ratio.Inside(), 2),
 			decimal(d.Ratio.Lo, 2)+" to "+decimal(d.Ratio.Hi, 2), pValue(d.PValue), shrunk)
 	}
 	if len(res.DispersionClasses) > 0 {
@@ -292,7 +291,7 @@ func (r *evaluateReport) strata(w *printout.Page) {
 	t := printout.NewTable(0)
 	t.Add("", "items", "ratio", "95% interval", "p-value, corrected")
 	for _, x := range worst[:min(shownStrata, len(worst))] {
-		t.Add("  "+printout.Ellipsis(x.Column, 24)+", "+x.Name, words.Thousands(x.Items), plusMinus(x.Ratio.Estimate, 2),
+		t.Add("  "+printout.Ellipsis(x.Column, 24)+", "+x.Name, words.Thousands(x.Items), decimal(x.Ratio.Inside(), 2),
 			decimal(x.Ratio.Lo, 2)+" to "+decimal(x.Ratio.Hi, 2), pValue(x.Adjusted))
 	}
 	w.Table(t)
@@ -393,7 +392,7 @@ func (r *evaluateReport) curve(w *printout.Page) {
 	t := w.NewTable("With fewer votes per item, and fewer items")
 	t.Add("  votes", "items", "dispersion ratio", "loss per vote")
 	for _, p := range r.result.Curve {
-		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), plusMinus(p.Ratio, 2), plusMinus(p.Loss, 4))
+		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), inside(evaluate.NotNegative(p.Ratio), 2), plusMinus(p.Loss, 4))
 	}
 	w.Table(t)
 }

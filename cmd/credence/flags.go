@@ -79,6 +79,18 @@ func (n *numbers) Set(s string) error {
 func (n *numbers) String() string { return calculator.JoinNumbers(n.values, ",") }
 func (n *numbers) Type() string   { return "numbers" }
 
+// share is a flag with a number, a fraction or a percentage.
+type share float64
+
+func (x *share) Set(s string) error {
+	v, err := config.ParseNumber(s)
+	*x = share(v)
+	return err
+}
+
+func (x *share) String() string { return exact(float64(*x)) }
+func (x *share) Type() string   { return "float64" }
+
 // numberRows is a flag that adds a row of numbers each time it is given.
 type numberRows [][]float64
 

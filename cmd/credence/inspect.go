@@ -88,8 +88,8 @@ func (c modelCard) print(w *printout.Page) {
 	if len(c.Branches) > 0 {
 		line("branches", "%s", c.branches())
 	}
-	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
-		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
+	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %s",
+		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), words.Plural(o.Epochs, "epoch"))
 	t := printout.NewTable(0, 5)
 	t.Add("run", "items", "held out", "epochs", "kept", "why")
 	for _, r := range c.Runs {
@@ -188,8 +188,9 @@ func (c modelCard) features() string {
 func calibrationText(c *calibrate.Calibration, classes []string) string {
 	text := "variances as the networks predict them"
 	if c.Items > 0 {
-		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
-			c.Scale, c.Ratio, c.RatioSE, words.Plural(c.Items, "held-out item"))
+		ratio := evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Ratio), SE: evaluate.Number(c.RatioSE)})
+		text = fmt.Sprintf("variances times %.2f: the squared error is %s times the predicted\nvariance, by pairs of votes on %s",
+			c.Scale, inside(ratio, 2), words.Plural(c.Items, "held-out item"))
 		if len(classes) > 2 && len(c.Classes) == len(classes) { // two classes share one ratio
 			var list []string
 			for i, name := range classes {
@@ -201,7 +202,8 @@ func calibrationText(c *calibrate.Calibration, classes []string) string {
 			taken bool
 			text  string
 		}{
-			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %.2f ± %.2f; %.0f%% of the variance of the ensemble is within networks", c.Network, c.NetworkSE, 100*c.Within)},
+			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %s; %.0f%% of the variance of the ensemble is within networks",
+				inside(evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Network), SE: evaluate.Number(c.NetworkSE)}), 2), 100*c.Within)},
 			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
 			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
 			{c.Place != nil, "the scale depends on the features and the predicted spread of an item"},

@@ -83,7 +83,8 @@ func newServe() *cobra.Command {
 	declareMonitor(f, &o.Health.Options)
 	f.StringVar(&o.Health.AlarmURL, "alarm-url", "", "`URL` that alarms are posted to as JSON, repeated until it accepts them")
 	f.StringVar(&o.alarmKey, "alarm-key-file", "", "`file` with the key that signs requests to --alarm-url (HMAC-SHA256)")
-	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals if a request has none")
+	o.Level = 0.95
+	f.Var((*share)(&o.Level), "level", "`level` of the intervals if a request has none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
 	for _, l := range o.limits() {
@@ -251,8 +252,12 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
 		l, err = serve.Listen("127.0.0.1:0")
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = withHint(err, "another program, perhaps another credence serve, uses this address: stop it, or choose another with --addr, such as --addr 127.0.0.1:0 for any free port")
+	}
 	if err != nil {
-		return errors.Join(err, s.Close())
+		s.Close()
+		return err
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -249,15 +249,27 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 		if err := writeMeaning(d.w, trained.Model, 80); err != nil {
 			return err
 		}
-		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)
+		d.note("\nwritten to %s; next:\n  credence inspect %s%s\n  credence predict %s new-items.csv -o predictions.csv", out, out, d.testStep(out), out)
 		return nil
 	}
 	page := ""
 	if d.options.out.Has(run.ReportFile) {
 		page = "; open " + shellQuote(d.options.out.Path(run.ReportFile)) + " in a browser"
 	}
-	d.note("\nwritten to %s%s; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, page, out, out)
+	d.note("\nwritten to %s%s; next:\n  credence inspect %s%s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, page, out, d.testStep(out), out)
 	return nil
+}
+
+// testStep returns the step that evaluates the items set aside for the end, on a line of its own, or "".
+func (d *trainDisplay) testStep(out string) string {
+	if d.options.Test == 0 {
+		return ""
+	}
+	files := strings.Join(words.Each(d.options.Load.Data, shellQuote), " ")
+	for _, path := range d.options.Load.Votes {
+		files += " --votes " + shellQuote(path)
+	}
+	return fmt.Sprintf("\n  credence evaluate %s %s --part test", out, files)
 }
 
 // printMetrics prints the scores of a run, compared with those of simpler models.

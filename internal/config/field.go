@@ -150,6 +150,9 @@ func (o *Option) parse(text string) (any, error) {
 	case naturalType:
 		return strconv.ParseUint(text, 0, 64)
 	case numberType:
+		if strings.HasSuffix(text, "%") {
+			return ParseNumber(text)
+		}
 		x, err := strconv.ParseFloat(text, 64)
 		if math.IsInf(x, 0) || math.IsNaN(x) {
 			err = strconv.ErrRange

@@ -311,9 +311,16 @@ func (a *augment) texts() []string {
 	return []string{train.Augment(*a).String()}
 }
 
-// ParseNumber parses a finite number or a fraction such as 1/3.
+// ParseNumber parses a finite number, a fraction such as 1/3 or a percentage such as 95%.
 func ParseNumber(s string) (float64, error) {
 	s = strings.TrimSpace(s)
+	if percent, ok := strings.CutSuffix(s, "%"); ok && !strings.ContainsAny(percent, "/%") {
+		x, err := ParseNumber(percent)
+		if err != nil {
+			return 0, err
+		}
+		return strconv.ParseFloat(strconv.FormatFloat(x/100, 'g', 15, 64), 64) // 0.07, not 0.07000000000000001
+	}
 	numerator, denominator, isFraction := strings.Cut(s, "/")
 	v, err := strconv.ParseFloat(numerator, 64)
 	if err == nil && isFraction {

@@ -80,6 +80,7 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o := s.Load
 	o.FeatureOptions.AnyPath = !s.Inside
 	o.VotesOptions.NA, o.VotesOptions.Memory = o.FeatureOptions.NA, o.FeatureOptions.Memory
+	o.VotesOptions.Merge, o.VotesOptions.FoldCase = o.FeatureOptions.Merge, o.FeatureOptions.FoldCase
 	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
 	if o.VotesOptions.Sheet == "" { // another workbook may have other sheets
 		o.VotesOptions.Sheet, o.VotesOptions.SheetOptional = o.FeatureOptions.Sheet, len(o.Votes) > 0

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -45,6 +44,7 @@ type csvTable struct {
 	blanks   []blanks   // blank records that were read but not returned yet
 	ahead    *csvRecord // the record after them, or nil
 	returned int        // number of records returned
+	title    string     // names of groups of columns above the header
 }
 
 // csvRecord is one line of a text table.
@@ -129,22 +129,28 @@ func (t *csvTable) header() error {
 	if err := budget.Check(t.meter.Limit, columnCost*int64(len(rec)), t.file, "line %d: a header of %s columns", t.line, words.Thousands(len(rec))); err != nil {
 		return err
 	}
-	for i, name := range rec {
-		name = strings.TrimSpace(name)
-		t.traits.Blank = append(t.traits.Blank, name == "")
-		if name == "" {
-			name = "column " + strconv.Itoa(i+1)
+	rec = slices.Clone(rec) // the reader reuses it
+	if err := t.setNames(rec); err != nil {
+		return err
+	}
+	if slices.Contains(t.traits.Blank, true) {
+		t.lookAhead()
+		if next := t.ahead.fields; len(t.blanks) == 0 && groupsAbove(rec, next) {
+			t.title = strings.Join(nonBlank(rec), ", ")
+			t.line = t.ahead.line
+			if err := t.setNames(next); err != nil {
+				return err
+			}
+			t.ahead = nil
 		}
-		if !utf8.ValidString(name) {
-			return t.ErrorAt(i, "the text is not UTF-8: %s", saveUTF8)
-		}
-		t.names = append(t.names, strings.Clone(name))
 	}
 	if err := t.begin(t.line); err != nil {
 		return err
 	}
+	if err := checkNames(t.file, t.line, t.names); err != nil {
+		return err
+	}
 	if t.traits.Blank[0] {
-		t.lookAhead()
 		first := t.ahead.fields
 		t.traits.RowNames = len(t.blanks) == 0 && len(first) > 1 && strings.TrimSpace(first[0]) != ""
 	}

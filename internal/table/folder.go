@@ -303,11 +303,16 @@ func (f *folder) find(row int) (*folderFile, int) {
 	return &f.files[k], row - f.files[k].before
 }
 
-// Place describes the position of a line of a table, as in "line 3".
+// Place describes the position of a line of a table, as in "line 3" or, in JSON, items["3"].
 func Place(t Table, line int) string {
 	if f, ok := t.(*folder); ok {
 		p, at := f.find(line)
 		return fmt.Sprintf("row %d of %s", at, p.path)
+	}
+	if j, ok := t.(interface{ path(row, col int) string }); ok {
+		if path := j.path(line, -1); path != "" {
+			return path
+		}
 	}
 	return fmt.Sprintf("line %d", line)
 }

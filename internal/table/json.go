@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
@@ -23,6 +25,7 @@ import (
 type jsonItem struct {
 	id     string
 	line   int
+	row    int // its number, from 1
 	fields []jsonField
 	votes  []jsonVote
 }
@@ -65,6 +68,7 @@ type jsonTable struct {
 	roles  []Role
 	unread []error
 	at     map[string]int // column index by name
+	keys   []string       // of the items of an object of items
 
 	first *jsonItem  // of a stream, until Next returns it
 	item  *jsonItem  // of the last record
@@ -151,11 +155,12 @@ func (t *jsonTable) survey(stream bool) error {
 		if t.items.shape != '{' {
 			continue
 		}
-		if line, ok := seen[it.id]; ok {
-			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("duplicate item %q: already on line %d", it.id, line)}
+		if first, ok := seen[it.id]; ok {
+			return &fault.Error{File: t.file, Path: itemPath('{', it.id, 0), Msg: fmt.Sprintf("duplicate key: items %d and %d have it", first, it.row)}
 		}
-		seen[it.id] = it.line
-		if err := t.meter.Keep(int64(96+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
+		seen[it.id] = len(seen) + 1
+		t.keys = append(t.keys, it.id)
+		if err := t.meter.Keep(int64(112+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
 			return err
 		}
 	}
@@ -178,10 +183,14 @@ func (t *jsonTable) read() (*jsonItem, error) {
 		}
 	}
 	it, err := t.flavor.item(key, t.items.n-1, &v)
+	if e, ok := err.(*fault.Error); ok && t.items.shape != '\n' {
+		e.Path = itemPath(t.items.shape, key, t.items.n)
+		e.Msg = strings.TrimPrefix(e.Msg, fmt.Sprintf("item %q: ", key))
+	}
 	if err != nil {
 		return nil, err
 	}
-	it.line = v.line
+	it.line, it.row = v.line, t.items.n
 	return it, nil
 }
 
@@ -244,7 +253,7 @@ func (t *jsonTable) Next() ([]Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.item, t.line = it, it.line
+		t.item, t.line = it, t.place(it, it.line)
 		for i := range t.cells {
 			t.cells[i] = Cell{Kind: MissingCell}
 		}
@@ -258,7 +267,7 @@ func (t *jsonTable) Next() ([]Cell, error) {
 	}
 	vote := t.votes[0]
 	t.votes = t.votes[1:]
-	t.line = vote.line
+	t.line = t.place(t.item, vote.line)
 	for i, role := range t.roles {
 		if role == LabelRole || role == OtherRole {
 			t.cells[i] = Cell{Kind: MissingCell}
@@ -322,9 +331,57 @@ func (t *jsonTable) Traits() Traits {
 
 // ErrorAt returns an error with the line, the column name and the item.
 func (t *jsonTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	e := t.base.ErrorAt(col, format, args...)
-	if t.item != nil && t.item.id != "" {
+	e := t.ErrorIn(t.line, col, format, args...)
+	if t.item != nil && t.item.id != "" && t.items.shape != '{' {
 		e.Msg = fmt.Sprintf("item %q: %s", t.item.id, e.Msg)
 	}
 	return e
+}
+
+// ErrorIn is ErrorAt for an earlier line or item.
+func (t *jsonTable) ErrorIn(row, col int, format string, args ...any) *fault.Error {
+	e := t.base.ErrorAt(col, format, args...)
+	e.Line = row
+	if path := t.path(row, col); path != "" {
+		e.Path, e.Line, e.Column = path, 0, 0
+	}
+	return e
+}
+
+// place returns the position of a record: the line in JSON Lines, else the number of its item, since all of a JSON text
+// may be on one line.
+func (t *jsonTable) place(it *jsonItem, line int) int {
+	if t.items.shape == '\n' {
+		return line
+	}
+	return it.row
+}
+
+// path returns the path of a value of an item, or "" where there are lines.
+func (t *jsonTable) path(row, col int) string {
+	if t.items.shape == '\n' || row < 1 {
+		return ""
+	}
+	key := ""
+	if row <= len(t.keys) {
+		key = t.keys[row-1]
+	} else if t.item != nil && t.item.row == row {
+		key = t.item.id
+	}
+	path := itemPath(t.items.shape, key, row)
+	if col < 0 || col >= len(t.names) || t.roles[col] == ItemRole {
+		return path
+	}
+	if name := t.names[col]; strings.ContainsAny(name, " \"'()[]") {
+		return path + "[" + strconv.Quote(name) + "]"
+	}
+	return path + "." + t.names[col]
+}
+
+// itemPath returns the path of an item, which has a key in an object and a number, from 0, in a list.
+func itemPath(shape byte, key string, row int) string {
+	if shape == '{' {
+		return "items[" + strconv.Quote(key) + "]"
+	}
+	return fmt.Sprintf("items[%d]", row-1)
 }

@@ -97,15 +97,15 @@ func TestJSON(t *testing.T) {
 		{"records by id", "x.json", `{"p": {"a": 1}, "q": {"a": 2, "b": -0.0}}`, false, "id:1|a:0|b:0\np|1|\nq|2|0"},
 		{"JSON under another name", "x.txt", `[{"a": "b"}]`, false, "a\nb"},
 		{"LeWiDi votes", "x.json", brexit, false,
-			"id:1|text:0|annotation task:5|number of annotations:5|lang:5|hard_label:5|soft_label.0:5|soft_label.1:5|split:5|other_info.domain:0|annotators:2|annotations:3|aggressive:4\n" +
+			"id:1|text:6|annotation task:5|number of annotations:5|lang:5|hard_label:5|soft_label.0:5|soft_label.1:5|split:5|other_info.domain:0|annotators:2|annotations:3|aggressive:4\n" +
 				"1|one, é😀|hate|3|en|0|0.67|0.33|dev|A|Ann1|0|1\n1|one, é😀|hate|3|en|0|0.67|0.33|dev|A|Ann2|0|0\n1|one, é😀|hate|3|en|0|0.67|0.33|dev|A|Ann3|1|0\n" +
 				"2|two|hate|2|en||0.5|0.5|dev|B|Ann1|1|\n2|two|hate|2|en||0.5|0.5|dev|B|Ann4|0|"},
 		{"turns, and a scale that is cut", "x.json", `{"a": {"text": "{\"agent\": \"hi\", \"user\": \"you\"}", "annotations": "-2,1", "annotators": "A,B", "soft_label": {"0": 0.5, "1": 0.5}},
 			"b": {"text": {"agent": "ho", "user": "me"}, "annotations": "0,1", "annotators": "A,B", "soft_label": {"0": 1.0, "1": 0.0}}}`, false,
-			"id:1|text.agent:0|text.user:0|soft_label.0:5|soft_label.1:5|annotators:2|annotations:3\na|hi|you|0.5|0.5|A|1\na|hi|you|0.5|0.5|B|0\nb|ho|me|1|0|A|0\nb|ho|me|1|0|B|0"},
+			"id:1|text.agent:6|text.user:6|soft_label.0:5|soft_label.1:5|annotators:2|annotations:3\na|hi|you|0.5|0.5|A|1\na|hi|you|0.5|0.5|B|0\nb|ho|me|1|0|A|0\nb|ho|me|1|0|B|0"},
 		{"labels by annotator, as a list", "x.json", `[{"id": "u", "text": "t", "annotations": {"A1": "3", "A2": "1,2", "A3": 4}, "annotators": "A1,A2,A3"},
 			{"id": "v", "text": "s", "annotations": [2, null], "annotators": ["A1", "A9"]}]`, false,
-			"id:1|text:0|annotators:2|annotations:3\nu|t|A1|3\nu|t|A2|\nu|t|A3|4\nv|s|A1|2\nv|s|A9|"},
+			"id:1|text:6|annotators:2|annotations:3\nu|t|A1|3\nu|t|A2|\nu|t|A3|4\nv|s|A1|2\nv|s|A9|"},
 		{"Label Studio", "x.json", studio, false, "id:1|text:0|image:0|meta.n:0|annotator:2|mood:3\n7|a|img/x.png|1|3|Pos\n7|a|img/x.png|1|x@y.org|Neg\n7|a|img/x.png|1|8|"},
 		{"Label Studio's tasks", "x.json", studio, true, "id:1|text:0|image:0|meta.n:0|annotator:2|mood:3\n7|a|img/x.png|1||\n8|b||||"},
 		{"tasks to label", "x.json", `[{"data": {"id": 5, "text": "a"}}]`, true, "id:1|data.id:0|text:0|annotator:2|choice:3\n0|5|a||"},
@@ -172,12 +172,12 @@ func TestJSONRefuses(t *testing.T) {
 		{"x.json", "[{\"a\": \"\\u12g4\"}]", `line 1, column 13: expected four hexadecimal digits after \u`},
 		{"x.json", "[{\"a\": \"\xff\"}]", "line 1, column 8: the text is not UTF-8: save the file as UTF-8"},
 		{"x.json", "[{\"a\": " + deep + "}]", "line 1, column 108: values nested deeper than 100 levels"},
-		{"x.json", `{"a": {"x": 1}, "a": {"x": 2}}`, `line 1: duplicate item "a": already on line 1`},
+		{"x.json", `{"a": {"x": 1}, "a": {"x": 2}}`, `items["a"]: duplicate key: items 1 and 2 have it`},
 		{"x.json", "{\"a\": {\"x\": 1}}\n{}", `line 2, column 1: expected the end of the file, found "{": if every line is a record, name the file .jsonl`},
 		{"x.json", `{"age": {"0": 1, "1": 2}, "sex": {"0": "m", "1": "f"}}`, `line 1: expected one object per item, found a column "age" with the values [0, 1]`},
 		{"x.json", `{"version": 1, "items": [{"a": 1}]}`, `line 1: expected a list of records, found an object with the keys [version, items]: write only the list under "items"`},
-		{"x.json", "{\"5\": {\"text\": \"x\",\n \"annotations\": \"0,1,1\", \"annotators\": \"A,B\"}}", `line 2: item "5": expected one annotator per annotation, found 3 annotations and 2 annotators`},
-		{"x.json", `[{"id": 3, "data": {}, "annotations": [4]}]`, `line 1: task 3: expected an annotation with a "result", found a number`},
+		{"x.json", "{\"5\": {\"text\": \"x\",\n \"annotations\": \"0,1,1\", \"annotators\": \"A,B\"}}", `items["5"]: expected one annotator per annotation, found 3 annotations and 2 annotators`},
+		{"x.json", `[{"id": 3, "data": {}, "annotations": [4]}]`, `items[0]: task 3: expected an annotation with a "result", found a number`},
 		{"x.json", `[{"id": 3, "data": {"mood": 1}, "annotations": [{"result": [{"from_name": "mood", "value": {"choices": ["a"]}}]}]}]`, `"mood" names both a value of the items and something else`},
 		{"x.json", "\xff\xfe[\x00", "the text is UTF-16"},
 	} {
@@ -297,9 +297,9 @@ func TestStack(t *testing.T) {
 		items bool
 		want  string
 	}{
-		{[]string{train, dev}, false, "id:1|text:0|annotators:2|annotations:3\ntrain/1|a|A|0\ntrain/1|a|B|1\ndev/1|b|C|1"},
-		{[]string{train, more}, false, "id:1|text:0|annotators:2|annotations:3\n1|a|A|0\n1|a|B|1\n1|a|D|1\n2|c|D|0"},
-		{[]string{train, more}, true, "id:1|text:0|annotators:2|annotations:3\n1|a||\n2|c||"},
+		{[]string{train, dev}, false, "id:1|text:6|annotators:2|annotations:3\ntrain/1|a|A|0\ntrain/1|a|B|1\ndev/1|b|C|1"},
+		{[]string{train, more}, false, "id:1|text:6|annotators:2|annotations:3\n1|a|A|0\n1|a|B|1\n1|a|D|1\n2|c|D|0"},
+		{[]string{train, more}, true, "id:1|text:6|annotators:2|annotations:3\n1|a||\n2|c||"},
 	} {
 		table, err := OpenStack(t.Context(), c.paths, Options{Items: c.items})
 		if err != nil {

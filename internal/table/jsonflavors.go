@@ -53,7 +53,11 @@ func (it *jsonItem) flatten(name string, v *jsonValue, role Role) {
 		return
 	}
 	f := jsonField{name: name, role: role}
-	f.cell, f.unread = v.cell()
+	if v.kind == jsonList && (role == TextRole || NamesIDs(name)) { // the turns of a dialogue; ids
+		f.cell = Cell{Text: strings.Join(words.Each(v.kids, func(kid jsonValue) string { return kid.plain() }), "\n")}
+	} else {
+		f.cell, f.unread = v.cell()
+	}
 	it.fields = append(it.fields, f)
 }
 

@@ -83,7 +83,7 @@ func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 			l.compareValue(name, kid)
 		case "otherinfo":
 		case "text":
-			it.flatten(name, conversation(kid), DataRole)
+			it.flatten(name, conversation(kid), TextRole)
 		default:
 			if key != "" || own < 0 || name != it.fields[0].name {
 				it.flatten(name, kid, DataRole)
@@ -194,7 +194,7 @@ func (l *lewidi) info(it *jsonItem, v *jsonValue) {
 			for k, question := range kid.keys {
 				l.other(it, question, &kid.kids[k])
 			}
-		case about, kid.kind == jsonObject, kid.kind == jsonList:
+		case about, kid.kind == jsonObject, kid.kind == jsonList && !NamesIDs(name):
 		case len(it.votes) > 1 && kid.kind == jsonText && strings.Count(kid.text, ",") == len(it.votes)-1:
 			// one value per annotator
 		default:
@@ -207,9 +207,14 @@ func (l *lewidi) info(it *jsonItem, v *jsonValue) {
 
 // other adds the labels of another question to the votes.
 func (l *lewidi) other(it *jsonItem, question string, v *jsonValue) {
-	labels, _, _ := v.texts()
+	labels, raters, _ := v.texts()
 	if len(labels) != len(it.votes) {
 		return
+	}
+	for i, name := range raters { // in an object by rater; other objects describe a rater
+		if name != it.votes[i].rater.Text {
+			return
+		}
 	}
 	for i, label := range labels {
 		it.votes[i].labels = append(it.votes[i].labels, jsonField{name: question, role: OtherRole, cell: Cell{Text: label}})

@@ -26,7 +26,8 @@ type stack struct {
 	prefix []string // of ids by file, or ""
 	item   int      // column of ids
 	once   map[string]bool
-	at     int // index of the file of the last record
+	at     int   // index of the file of the last record
+	before []int // lines of all files before each file up to that one
 	ended  bool
 	cells  []Cell
 }
@@ -34,7 +35,7 @@ type stack struct {
 // OpenStack opens collections of labeled items as one table, which has the items of the
 // first file, then those of the second, and so on.
 func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error) {
-	s := &stack{prefix: make([]string, len(paths)), once: map[string]bool{}}
+	s := &stack{prefix: make([]string, len(paths)), once: map[string]bool{}, before: []int{0}}
 	for _, path := range paths {
 		t, err := Open(ctx, path, opts)
 		if err == nil {
@@ -108,7 +109,7 @@ func (s *stack) compare(ctx context.Context, paths []string, opts Options) error
 				switch s.roles[to[i]] {
 				case ItemRole:
 					id = strings.Clone(rec[i].String())
-				case DataRole: // in any order
+				case DataRole, TextRole: // in any order
 					sum += maphash.String(seed, s.names[to[i]]+"\x00"+rec[i].String())
 				}
 			}
@@ -144,6 +145,7 @@ func (s *stack) Next() ([]Cell, error) {
 	for {
 		rec, err := s.tables[s.at].Next()
 		if err == io.EOF && s.at+1 < len(s.tables) {
+			s.before = append(s.before, s.Line())
 			s.at++
 			continue
 		}
@@ -173,7 +175,7 @@ func (s *stack) Next() ([]Cell, error) {
 }
 
 func (s *stack) Header() []string     { return s.names }
-func (s *stack) Line() int            { return s.tables[s.at].Line() }
+func (s *stack) Line() int            { return s.before[s.at] + s.tables[s.at].Line() }
 func (s *stack) Keep(bytes int) error { return s.tables[s.at].Keep(bytes) }
 
 // Name returns the file of the last record, and all files after the end.
@@ -222,6 +224,30 @@ func (s *stack) ErrorAt(col int, format string, args ...any) *fault.Error {
 		col = slices.Index(s.to[s.at], col)
 	}
 	return s.tables[s.at].ErrorAt(col, format, args...)
+}
+
+// ErrorIn is ErrorAt for an earlier line, counted over all files.
+func (s *stack) ErrorIn(row, col int, format string, args ...any) *fault.Error {
+	k, at := s.find(row)
+	if col >= 0 {
+		col = slices.Index(s.to[k], col)
+	}
+	return s.tables[k].(interface {
+		ErrorIn(row, col int, format string, args ...any) *fault.Error
+	}).ErrorIn(at, col, format, args...)
+}
+
+// find returns the file of a line that is counted over all files, and its line there.
+func (s *stack) find(row int) (file, line int) {
+	for file = s.at; row <= s.before[file] && file > 0; file-- {
+	}
+	return file, row - s.before[file]
+}
+
+// path returns the path of a line in its file.
+func (s *stack) path(row, _ int) string {
+	k, at := s.find(row)
+	return Place(s.tables[k], at) + " of " + s.tables[k].Name()
 }
 
 // Close closes all files.

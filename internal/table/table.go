@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
@@ -118,6 +120,7 @@ const (
 	LabelRole             // the label of the vote
 	OtherRole             // a label for another question, which may be used instead
 	NoteRole              // metadata about the votes or how they were collected
+	TextRole              // a document of the item, whatever its values look like
 )
 
 // Options configures how a table is read.
@@ -150,7 +153,11 @@ func checkHeader(file string, line int, names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("duplicate column %q: already column %d", n, j+1)}
+			msg := fmt.Sprintf("duplicate column %q: already column %d", n, j+1)
+			if line > 0 && decimals(names) > 0 {
+				msg += "; are these values? Then add a line of names above them"
+			}
+			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: msg}
 		}
 		seen[n] = i
 	}
@@ -276,16 +283,14 @@ type Sheet struct {
 	commas bool
 }
 
-// ReadSheet reads a CSV, TSV or Parquet file. na lists the spellings of a missing
-// value; nil means FeatureNA.
+// ReadSheet reads a CSV, TSV or Parquet file. na lists spellings of a missing
+// value in addition to FeatureNA.
 func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
 	src, err := Open(ctx, path, Options{})
 	if err != nil {
 		return nil, err
 	}
-	if na == nil {
-		na = FeatureNA
-	}
+	na = slices.Concat(FeatureNA, na)
 	defer src.Close()
 	t := &Sheet{File: src.Name(), Header: src.Header(), commas: src.Traits().Commas}
 	err = Records(ctx, src, func(rec []Cell) error {
@@ -359,6 +364,23 @@ func Plain(name string) string {
 		}
 		return r
 	}, strings.ToLower(name))
+}
+
+// NamesIDs reports whether the last word of a column name says that the column contains ids: "conversation_id(s)",
+// "tweetId", "user IDs". A word that only ends like one, such as "valid", does not.
+func NamesIDs(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSpace(name), "(s)")
+	for _, word := range []string{"id", "ids", "uuid", "uuids", "guid", "guids"} {
+		at := len(name) - len(word)
+		if at < 0 || !strings.EqualFold(name[at:], word) {
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(name[:at])
+		if at == 0 || strings.ContainsRune(" _-./", last) || unicode.IsLower(last) && unicode.IsUpper(rune(name[at])) {
+			return true
+		}
+	}
+	return false
 }
 
 // digits reports whether s has no characters other than decimal digits.

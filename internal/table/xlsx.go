@@ -33,16 +33,18 @@ import (
 // xlsx is a sheet of a workbook as a table.
 type xlsx struct {
 	base
-	sheet string
-	cols  []int // column of the sheet, from 0, for each column of the table
-	rows  []xlsxRow
-	texts []string     // of cells
-	first string       // first cell with an error other than #N/A
-	text  string       // that error
-	bad   int          // number of cells with such errors
-	title string       // text above the header
-	at    int          // rows returned so far
-	fresh budget.Meter // the meter before the first record
+	sheet  string
+	cols   []int // column of the sheet, from 0, for each column of the table
+	rows   []xlsxRow
+	texts  []string     // of cells
+	first  string       // first cell with an error other than #N/A
+	text   string       // that error
+	bad    int          // number of cells with such errors
+	title  string       // text above the header
+	cover  string       // a sheet before this one that was skipped
+	sheets []string     // names of all sheets, quoted
+	at     int          // rows returned so far
+	fresh  budget.Meter // the meter before the first record
 }
 
 // xlsxRow is a row of a sheet with its nonempty cells, sorted by column.
@@ -109,10 +111,17 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 		return nil, err
 	}
 	t := &xlsx{base: base{file: file, meter: b.meter}, sheet: sheet.name, texts: b.texts}
-	t.kept = "keeping the rows up to row %d"
+	t.kept = rowsKept
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}
+	if opts.Sheet == "" || opts.SheetOptional && sheet.name != opts.Sheet {
+		if t, err = b.skipCover(t); err != nil {
+			return nil, err
+		}
+		t.kept = rowsKept
+	}
+	t.sheets = b.sheetNames()
 	t.fresh = *t.meter
 	return t, t.header(b)
 }
@@ -274,11 +283,17 @@ func (t *xlsx) Notes() []error {
 	if t.title != "" {
 		list = append(list, fmt.Errorf("%s, sheet %q: %q above the header is treated as a title", t.file, t.sheet, t.title))
 	}
+	if t.cover != "" {
+		list = append(list, fmt.Errorf("%s: sheet %q looks like a cover page: reading sheet %q of [%s]", t.file, t.cover, t.sheet, strings.Join(t.sheets, ", ")))
+	}
 	if t.bad > 0 {
 		list = append(list, fmt.Errorf("%s, sheet %q: %s treated as missing, such as %s in %s", t.file, t.sheet, words.Plural(t.bad, "cell")+" with an error", t.text, t.first))
 	}
 	return list
 }
+
+// Sheets returns the quoted names of the sheets of the workbook.
+func (t *xlsx) Sheets() []string { return t.sheets }
 
 // ErrorAt returns an error with the sheet and the cell.
 func (t *xlsx) ErrorAt(col int, format string, args ...any) *fault.Error {

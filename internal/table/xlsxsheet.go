@@ -55,6 +55,7 @@ func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
 		return &fault.Error{File: b.file, Msg: msg, Err: ErrNoSheet}
 	}
 	t.skipTitle()
+	t.skipGroups()
 	return r.merge()
 }
 
@@ -332,6 +333,9 @@ func (t *xlsx) header(b *workbook) error {
 		}
 		seen[name] = i
 		t.names = append(t.names, name)
+	}
+	if err := checkNames(t.file, head.number, t.names); err != nil {
+		return err
 	}
 	t.rows = t.rows[1:]
 	t.traits.RowNames = t.traits.Blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]

@@ -119,8 +119,10 @@ type path struct {
 	folds int
 	at    []*logistic.Solution // by fold
 
-	weights []float32 // [f × c] and
-	bias    []float64 // [c], means over folds at the best penalty
+	weights []float32   // [f × c] and
+	bias    []float64   // [c], means over folds at the best penalty
+	best    [][]float64 // Theta of each fold at the best penalty, if there are several columns
+	several bool
 }
 
 func newPath(x *matrix, d *Data) *path {
@@ -132,6 +134,7 @@ func newPath(x *matrix, d *Data) *path {
 		p.at = append(p.at, p.problem(-1, 1).Start())
 	}
 	c := Outputs(d.Classes)
+	p.several = d.Documents == nil
 	p.weights, p.bias = make([]float32, x.columns.len()*c), make([]float64, c)
 	return p
 }
@@ -139,6 +142,12 @@ func newPath(x *matrix, d *Data) *path {
 // average sets weights and bias to the means over folds.
 func (p *path) average() {
 	share := 1 / float64(p.folds)
+	if p.several {
+		p.best = p.best[:0]
+		for _, s := range p.at {
+			p.best = append(p.best, slices.Clone(s.Theta))
+		}
+	}
 	for j := range p.weights {
 		sum := 0.0
 		for _, s := range p.at {
@@ -154,7 +163,7 @@ func (p *path) average() {
 
 // problem returns the problem of fitting without a fold.
 func (p *path) problem(without int, lambda float64) *logistic.Problem {
-	w := make([]float64, len(p.d.Documents))
+	w := make([]float64, len(p.d.Folds))
 	for i, k := range p.d.Folds {
 		if k != without {
 			w[i] = p.d.Weights[i]
@@ -187,7 +196,7 @@ func (p *path) follow(ctx context.Context) (*Held, error) {
 // held returns the held-out logits of all documents.
 func (p *path) held() []float64 {
 	c := Outputs(p.d.Classes)
-	z := make([]float64, len(p.d.Documents)*c)
+	z := make([]float64, len(p.d.Folds)*c)
 	for i, k := range p.d.Folds {
 		copy(z[i*c:(i+1)*c], p.at[k].Z[i*c:(i+1)*c])
 	}
@@ -267,6 +276,12 @@ func (x *matrix) MultiplyTransposed(w, r []float64, c int) { x.columns.multiply(
 
 // newMatrix returns the matrix of the vectors of documents.
 func newMatrix(v *Vectorizer, docs []string) *matrix {
+	rows := rowsOf(v, docs)
+	return &matrix{rows: rows, columns: rows.transposed(len(v.buckets))}
+}
+
+// rowsOf returns the vectors of documents.
+func rowsOf(v *Vectorizer, docs []string) sparse {
 	n := len(docs)
 	const piece = 64
 	pieces := make([]sparse, (n+piece-1)/piece)
@@ -294,7 +309,7 @@ func newMatrix(v *Vectorizer, docs []string) *matrix {
 		rows.at, rows.values = append(rows.at, p.at...), append(rows.values, p.values...)
 		*p = sparse{}
 	}
-	return &matrix{rows: rows, columns: rows.transposed(len(v.buckets))}
+	return rows
 }
 
 // transposed returns the lists of the f columns.

@@ -271,6 +271,22 @@ func Sentence(cell string) bool {
 	return false
 }
 
+// Phrase reports whether a table cell has several words and does not look like a name: three or more words, or two of
+// which the second is not capitalized, as it is in "Ann Lee".
+func Phrase(cell string) bool {
+	words, capital := 0, false
+	for word := range strings.FieldsSeq(cell) {
+		first := strings.IndexFunc(word, unicode.IsLetter)
+		if first < 0 {
+			continue
+		}
+		words++
+		r, _ := utf8.DecodeRuneInString(word[first:])
+		capital = unicode.IsUpper(r)
+	}
+	return words > 2 || words == 2 && !capital
+}
+
 // SameName returns one spelling for names that differ only in case, white space or
 // Unicode form: "Ann Lee", "ann  lee" and full-width "ＡＮＮ ＬＥＥ" are "annlee".
 func SameName(name string) string {

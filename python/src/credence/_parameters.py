@@ -29,6 +29,8 @@ OPTIONS = {
     "item": "item",
     "layout": "layout",
     "volume_cache": "volume-cache",
+    "merge": "merge",
+    "fold_case": "fold-case",
     "features": "features",
     "ignore": "ignore",
     "numeric": "numeric",
@@ -75,7 +77,7 @@ OPTIONS = {
 }
 
 #: Options that take lists.
-LISTS = frozenset(["classes", "judges", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
+LISTS = frozenset(["classes", "merge", "judges", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
 
 
 class Parameters:
@@ -122,6 +124,10 @@ class Parameters:
         Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     volume_cache : str | None, default None
         Folder for preprocessed volumes, shared between runs.
+    merge : Sequence[str] | str | None, default None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool, default False
+        Read labels and categories in lower case.
     features : Sequence[object] | None, default None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None, default None
@@ -246,6 +252,8 @@ class Parameters:
         item: object = None,
         layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
         volume_cache: str | None = None,
+        merge: Sequence[str] | str | None = None,
+        fold_case: bool = False,
         features: Sequence[object] | None = None,
         ignore: Sequence[str] | str | None = None,
         numeric: Sequence[str] | str | None = None,
@@ -309,6 +317,8 @@ class Parameters:
         self.item = item
         self.layout = layout
         self.volume_cache = volume_cache
+        self.merge = merge
+        self.fold_case = fold_case
         self.features = features
         self.ignore = ignore
         self.numeric = numeric

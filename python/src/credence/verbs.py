@@ -249,6 +249,8 @@ def check(
     item: str | None = None,
     sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     bootstrap: int | None = None,
@@ -279,7 +281,7 @@ def check(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -298,7 +300,12 @@ def check(
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -350,6 +357,8 @@ def check(
             "item": item,
             "sheet": sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "bootstrap": bootstrap,
@@ -423,6 +432,8 @@ def config_show(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -505,7 +516,7 @@ def config_show(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -537,7 +548,12 @@ def config_show(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -695,6 +711,8 @@ def config_show(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,
@@ -832,7 +850,7 @@ def data_labels(
     item : str | None
         Column of item ids (default: from the rules).
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others.
     show_rules : bool
         Print the default rules.
     kernel : str | None
@@ -987,6 +1005,8 @@ def evaluate(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -1048,7 +1068,7 @@ def evaluate(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1072,7 +1092,12 @@ def evaluate(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -1146,6 +1171,8 @@ def evaluate(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
@@ -1233,6 +1260,8 @@ def init(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -1313,7 +1342,7 @@ def init(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1345,7 +1374,12 @@ def init(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -1502,6 +1536,8 @@ def init(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,
@@ -2112,6 +2148,8 @@ def next(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -2156,7 +2194,7 @@ def next(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2180,7 +2218,12 @@ def next(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -2244,6 +2287,8 @@ def next(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -2298,6 +2343,8 @@ def predict(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -2368,7 +2415,7 @@ def predict(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2392,7 +2439,12 @@ def predict(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -2465,6 +2517,8 @@ def predict(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -2712,6 +2766,8 @@ def report(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -2769,7 +2825,7 @@ def report(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2793,7 +2849,12 @@ def report(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -2852,6 +2913,8 @@ def report(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
@@ -3251,6 +3314,8 @@ def train(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     features: Sequence[str] | str | None = None,
     ignore: Sequence[str] | str | None = None,
     numeric: Sequence[str] | str | None = None,
@@ -3335,7 +3400,7 @@ def train(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -3367,7 +3432,12 @@ def train(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     features : Sequence[str] | str | None
         Columns to use as features, and no others.
     ignore : Sequence[str] | str | None
@@ -3536,6 +3606,8 @@ def train(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "features": features,
             "ignore": ignore,
             "numeric": numeric,

@@ -1,0 +1,72 @@
+package dataset
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"credence/internal/table"
+)
+
+// voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
+// labels and the others do not. It returns nil if there are none.
+func voteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) []string {
+	opts.Form, opts.Columns = Wide, nil
+	g := &grid{t: t}
+	if g.columns(item, &opts) != nil || g.read(ctx, item, &opts) != nil || len(g.items) < enoughRows {
+		return nil
+	}
+	class, classes, err := g.text.classes(t, &opts)
+	if err != nil {
+		return nil
+	}
+	alone := g.isolated(class)
+	var columns []string
+	for _, name := range g.names {
+		if !slices.Contains(alone, name) {
+			columns = append(columns, name)
+		}
+	}
+	if len(columns) < 2 || len(columns) == len(g.names) && len(classes) > fewLevels {
+		return nil
+	}
+	return columns
+}
+
+// sumsToOneNumber returns Counted if all values are whole, one of them is 0, and all rows have the same sum, of two or
+// more: that many votes per item. It returns Fractions if the rows of fractions sum to 1. Else it returns Auto.
+func (g *grid) sumsToOneNumber(values []float64) Form {
+	if len(g.items) < 2*enoughRows || len(g.cols) < 2 {
+		return Auto
+	}
+	whole, zero, same := true, false, true
+	first := 0.0
+	for i := range g.items {
+		sum := 0.0
+		for _, code := range g.row(i) {
+			x := values[code]
+			if x < 0 {
+				return Auto
+			}
+			whole, zero = whole && x == math.Trunc(x), zero || x == 0
+			sum += x
+		}
+		if i == 0 {
+			first = sum
+		}
+		same = same && math.Abs(sum-first) < 1e-9
+		if !whole && math.Abs(sum-1) > roundingOf(len(g.cols)) {
+			return Auto
+		}
+	}
+	switch {
+	case !whole && math.Abs(first-1) <= roundingOf(len(g.cols)):
+		return Fractions
+	case whole && zero && same && first >= 2:
+		return Counted
+	}
+	return Auto
+}
+
+// roundingOf returns how far n fractions with two digits may be from a sum of 1.
+func roundingOf(n int) float64 { return 0.0051 * float64(n) }
