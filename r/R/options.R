@@ -4,6 +4,10 @@
 option_types <- c(
   `duplicates` = "string",
   `classes` = "string list",
+  `ordered` = "boolean",
+  `judges` = "string list",
+  `merge` = "string list",
+  `fold-case` = "boolean",
   `text` = "string list",
   `validation` = "number",
   `memory` = "size",
@@ -50,6 +54,12 @@ option_types <- c(
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param classes All labels, in order (default: those in the votes).
+#' @param ordered Classes are the points of a scale, in the order of `--classes`, or of their values if all
+#'   are numbers; raters may then be biased along it.
+#' @param judges Raters that are machines, such as language models: their votes become features, not votes
+#'   (see credence help judges).
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param text Columns of text to learn from word by word (default: columns of sentences, unless named by
 #'   `--ignore` or `--categorical`).
 #' @param validation Share of the items to hold out from every network, for early stopping.
@@ -100,6 +110,10 @@ option_types <- c(
 credence_options <- function(
   duplicates = NULL,
   classes = NULL,
+  ordered = FALSE,
+  judges = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   text = NULL,
   validation = NULL,
   memory = NULL,
@@ -140,6 +154,10 @@ credence_options <- function(
   given_options(list(
     `duplicates` = duplicates,
     `classes` = classes,
+    `ordered` = ordered,
+    `judges` = judges,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `text` = text,
     `validation` = validation,
     `memory` = memory,

@@ -145,18 +145,24 @@ verb_bench_train <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param classes All labels, in order (default: those in the votes).
+#' @param ordered Classes are the points of a scale, in the order of `--classes`, or of their values if all
+#'   are numbers; raters may then be biased along it.
 #' @param vote_columns Columns of votes, for forms other than long.
+#' @param judges Raters that are machines, such as language models: their votes become features, not votes
+#'   (see credence help judges).
 #' @param item Column of item ids (default: detected by name).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param ordered Treat the classes as ordered, such as grades.
 #' @param bootstrap Bootstrap draws for intervals (default 1000; 200 for many items).
 #' @param seed Seed of the bootstrap (default 0).
 #' @param plan_items Numbers of items to plan for (default: the current number, twice and four times that).
@@ -182,13 +188,16 @@ verb_check <- function(
   total = NULL,
   duplicates = NULL,
   classes = NULL,
+  ordered = FALSE,
   vote_columns = NULL,
+  judges = NULL,
   item = NULL,
   sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
-  ordered = FALSE,
   bootstrap = NULL,
   seed = NULL,
   plan_items = NULL,
@@ -209,13 +218,16 @@ verb_check <- function(
     `total` = total,
     `duplicates` = duplicates,
     `classes` = classes,
+    `ordered` = ordered,
     `vote-columns` = vote_columns,
+    `judges` = judges,
     `item` = item,
     `sheet` = sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
-    `ordered` = ordered,
     `bootstrap` = bootstrap,
     `seed` = seed,
     `plan-items` = plan_items,
@@ -267,11 +279,15 @@ verb_config_schema <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param classes All labels, in order (default: those in the votes).
+#' @param ordered Classes are the points of a scale, in the order of `--classes`, or of their values if all
+#'   are numbers; raters may then be biased along it.
 #' @param vote_columns Columns of votes, for forms other than long.
+#' @param judges Raters that are machines, such as language models: their votes become features, not votes
+#'   (see credence help judges).
 #' @param item Column of item ids (default: detected by name).
 #' @param array Name of the array to read from an NPZ file.
 #' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
@@ -281,7 +297,10 @@ verb_config_schema <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param features Columns to use as features, and no others.
 #' @param ignore Columns to ignore.
 #' @param numeric Columns to read as numbers.
@@ -366,7 +385,9 @@ verb_config_show <- function(
   total = NULL,
   duplicates = NULL,
   classes = NULL,
+  ordered = FALSE,
   vote_columns = NULL,
+  judges = NULL,
   item = NULL,
   array = NULL,
   layout = NULL,
@@ -376,6 +397,8 @@ verb_config_show <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   features = NULL,
   ignore = NULL,
   numeric = NULL,
@@ -445,7 +468,9 @@ verb_config_show <- function(
     `total` = total,
     `duplicates` = duplicates,
     `classes` = classes,
+    `ordered` = ordered,
     `vote-columns` = vote_columns,
+    `judges` = judges,
     `item` = item,
     `array` = array,
     `layout` = layout,
@@ -455,6 +480,8 @@ verb_config_show <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `features` = features,
     `ignore` = ignore,
     `numeric` = numeric,
@@ -561,7 +588,7 @@ verb_data_adni_synthetic <- function(
 #' @param output File of votes to write, .csv or .tsv; - for standard output (default -).
 #' @param overwrite Replace an existing output.
 #' @param item Column of item ids (default: from the rules).
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others.
 #' @param show_rules Print the default rules.
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
@@ -622,11 +649,12 @@ verb_data_mnist <- function(
 #'   [credence()] and its methods work on data frames.
 #'
 #' @param out Folder for data, model and scores (default credence-demo).
-#' @param design Name of the simulation: spread or paper (default spread).
+#' @param design Name of the simulation: spread, paper or reviews; with `--serve` it is reviews unless
+#'   another is named (default spread).
 #' @param seed Seed of data and training (default 1).
 #' @param overwrite Replace an earlier demonstration.
-#' @param serve Serve a page to browse the fresh items and vote on them; an existing demonstration is not
-#'   trained again.
+#' @param serve Serve a page to browse the fresh items and vote on them, by default reviews; an existing
+#'   demonstration is not trained again.
 #' @param no_open With `--serve`, do not open a browser.
 #' @param addr With `--serve`, address to listen on; another port if it is in use (default 127.0.0.1:8080).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
@@ -682,7 +710,7 @@ verb_demo <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param vote_columns Columns of votes, for forms other than long.
@@ -695,7 +723,10 @@ verb_demo <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param ignore Columns to ignore.
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
@@ -704,6 +735,7 @@ verb_demo <- function(
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
+#' @param metrics Add the scores of a competition: lewidi.
 #' @param report Also write an HTML report to this file, .html.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
@@ -749,12 +781,15 @@ verb_evaluate <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   ignore = NULL,
   group = NULL,
   memory = NULL,
   calibrate = NULL,
   resolution = NULL,
   curve = FALSE,
+  metrics = NULL,
   report = NULL,
   output = NULL,
   overwrite = FALSE,
@@ -795,18 +830,52 @@ verb_evaluate <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `curve` = curve,
+    `metrics` = metrics,
     `report` = report,
     `output` = output,
     `overwrite` = overwrite,
     `format` = format,
     `digits` = digits,
     `json` = json,
+    `kernel` = kernel
+  ))
+}
+
+#' The verb health
+#'
+#' Ask a server whether it is ready. Works on files, as on the command line; [credence()] and its methods
+#'   work on data frames.
+#'
+#' @param addr Address of the server: URL with its base path, host:port, or unix:PATH (default
+#'   http://127.0.0.1:8080).
+#' @param live Ask whether it runs at all, instead of whether it is ready.
+#' @param quiet Print errors only.
+#' @param timeout Maximum time to wait (default 4s).
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_health <- function(
+  addr = NULL,
+  live = FALSE,
+  quiet = FALSE,
+  timeout = NULL,
+  kernel = NULL
+) {
+  run_verb("health", list(), list(
+    `addr` = addr,
+    `live` = live,
+    `quiet` = quiet,
+    `timeout` = timeout,
     `kernel` = kernel
   ))
 }
@@ -827,11 +896,15 @@ verb_evaluate <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param classes All labels, in order (default: those in the votes).
+#' @param ordered Classes are the points of a scale, in the order of `--classes`, or of their values if all
+#'   are numbers; raters may then be biased along it.
 #' @param vote_columns Columns of votes, for forms other than long.
+#' @param judges Raters that are machines, such as language models: their votes become features, not votes
+#'   (see credence help judges).
 #' @param item Column of item ids (default: detected by name).
 #' @param array Name of the array to read from an NPZ file.
 #' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
@@ -841,7 +914,10 @@ verb_evaluate <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param features Columns to use as features, and no others.
 #' @param ignore Columns to ignore.
 #' @param numeric Columns to read as numbers.
@@ -925,7 +1001,9 @@ verb_init <- function(
   total = NULL,
   duplicates = NULL,
   classes = NULL,
+  ordered = FALSE,
   vote_columns = NULL,
+  judges = NULL,
   item = NULL,
   array = NULL,
   layout = NULL,
@@ -935,6 +1013,8 @@ verb_init <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   features = NULL,
   ignore = NULL,
   numeric = NULL,
@@ -1003,7 +1083,9 @@ verb_init <- function(
     `total` = total,
     `duplicates` = duplicates,
     `classes` = classes,
+    `ordered` = ordered,
     `vote-columns` = vote_columns,
+    `judges` = judges,
     `item` = item,
     `array` = array,
     `layout` = layout,
@@ -1013,6 +1095,8 @@ verb_init <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `features` = features,
     `ignore` = ignore,
     `numeric` = numeric,
@@ -1137,6 +1221,137 @@ verb_join <- function(
   ))
 }
 
+#' The verb judges
+#'
+#' Show how far machine judges can be trusted: agreement, effective votes. Works on files, as on the command
+#'   line; [credence()] and its methods work on data frames.
+#'
+#' @param ... RUN \[DATA...\]: paths.
+#' @param output File to write, in the format of its extension; - for standard output (default -).
+#' @param overwrite Replace an existing output.
+#' @param format Output format, whatever the extension: table, md, csv or json.
+#' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
+#'   (default 6).
+#' @param json Same as `--format` json: one object on one line.
+#' @param epsilon Cost of people that judges save, in the alternative annotator test (default 0.2).
+#' @param score Score of that test: accuracy or rmse (default: rmse if labels are more than two numbers).
+#' @param min_items Items that a person needs to take part in that test (default 30).
+#' @param bootstrap Bootstrap draws for intervals (default 1000; 200 for many items).
+#' @param seed Seed of the bootstrap (default 0).
+#' @param votes File of votes of people and judges (default: those of the run); repeat to add votes.
+#' @param votes_form Form of the votes: auto, long, wide, counts or fractions (default auto).
+#' @param votes_item Item column of the votes, if different from `--item`.
+#' @param label Column of labels (default: detected by name).
+#' @param rater Column of raters (default: detected by name).
+#' @param count Column with the number of votes that each row represents.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
+#' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+#'   last).
+#' @param vote_columns Columns of votes, for forms other than long.
+#' @param item Column of item ids (default: detected by name).
+#' @param array Name of the array to read from an NPZ file.
+#' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
+#' @param ignore Columns to ignore.
+#' @param group Column of groups whose items stay together, such as patient.
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+#'   votes), off, or a number up to 0.1 (default auto).
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_judges <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  format = NULL,
+  digits = NULL,
+  json = FALSE,
+  epsilon = NULL,
+  score = NULL,
+  min_items = NULL,
+  bootstrap = NULL,
+  seed = NULL,
+  votes = NULL,
+  votes_form = NULL,
+  votes_item = NULL,
+  label = NULL,
+  rater = NULL,
+  count = NULL,
+  total = NULL,
+  duplicates = NULL,
+  vote_columns = NULL,
+  item = NULL,
+  array = NULL,
+  layout = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  volume_cache = NULL,
+  sheet = NULL,
+  votes_sheet = NULL,
+  na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
+  ignore = NULL,
+  group = NULL,
+  memory = NULL,
+  calibrate = NULL,
+  resolution = NULL,
+  kernel = NULL
+) {
+  run_verb("judges", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
+    `format` = format,
+    `digits` = digits,
+    `json` = json,
+    `epsilon` = epsilon,
+    `score` = score,
+    `min-items` = min_items,
+    `bootstrap` = bootstrap,
+    `seed` = seed,
+    `votes` = votes,
+    `votes-form` = votes_form,
+    `votes-item` = votes_item,
+    `label` = label,
+    `rater` = rater,
+    `count` = count,
+    `total` = total,
+    `duplicates` = duplicates,
+    `vote-columns` = vote_columns,
+    `item` = item,
+    `array` = array,
+    `layout` = layout,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `volume-cache` = volume_cache,
+    `sheet` = sheet,
+    `votes-sheet` = votes_sheet,
+    `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
+    `ignore` = ignore,
+    `group` = group,
+    `memory` = memory,
+    `calibrate` = calibrate,
+    `resolution` = resolution,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb mixture
 #'
 #' Describe a Beta or Dirichlet mixture: moments, intervals, density. Works on files, as on the command line;
@@ -1207,6 +1422,141 @@ verb_mixture <- function(
   ))
 }
 
+#' The verb monitor
+#'
+#' Check whether later votes still follow a model. Works on files, as on the command line; [credence()] and
+#'   its methods work on data frames.
+#'
+#' @param ... RUN: paths.
+#' @param items File of the items; repeat to join features (default: the files of the run).
+#' @param by Column of the items with groups that may change on their own, such as site.
+#' @param votes File of votes that arrived after training, in their order; repeat to add votes.
+#' @param votes_form Form of the votes: auto, long, wide, counts or fractions (default auto).
+#' @param votes_item Item column of the votes, if different from `--item`.
+#' @param label Column of labels (default: detected by name).
+#' @param rater Column of raters (default: detected by name).
+#' @param count Column with the number of votes that each row represents.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
+#' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+#'   last).
+#' @param vote_columns Columns of votes, for forms other than long.
+#' @param item Column of item ids (default: detected by name).
+#' @param array Name of the array to read from an NPZ file.
+#' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
+#' @param ignore Columns to ignore.
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+#'   votes), off, or a number up to 0.1 (default auto).
+#' @param tolerate Bias on the logit up to which a model counts as correct (default 0.1).
+#' @param note Evidence from which a note is shown, as odds (default 5).
+#' @param alarm Evidence from which an alarm is raised: 20 has false alarms in at most 1 of 20 models
+#'   (default 20).
+#' @param delays Simulate how many votes an alarm would take after typical changes.
+#' @param fail Exit with code 1 if there is an alarm, for scripts.
+#' @param output File to write, in the format of its extension; - for standard output (default -).
+#' @param overwrite Replace an existing output.
+#' @param format Output format, whatever the extension: table, md, csv or json.
+#' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
+#'   (default 6).
+#' @param json Same as `--format` json: one object on one line.
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_monitor <- function(
+  ...,
+  items = NULL,
+  by = NULL,
+  votes = NULL,
+  votes_form = NULL,
+  votes_item = NULL,
+  label = NULL,
+  rater = NULL,
+  count = NULL,
+  total = NULL,
+  duplicates = NULL,
+  vote_columns = NULL,
+  item = NULL,
+  array = NULL,
+  layout = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  volume_cache = NULL,
+  sheet = NULL,
+  votes_sheet = NULL,
+  na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
+  ignore = NULL,
+  memory = NULL,
+  calibrate = NULL,
+  resolution = NULL,
+  tolerate = NULL,
+  note = NULL,
+  alarm = NULL,
+  delays = FALSE,
+  fail = FALSE,
+  output = NULL,
+  overwrite = FALSE,
+  format = NULL,
+  digits = NULL,
+  json = FALSE,
+  kernel = NULL
+) {
+  run_verb("monitor", list(...), list(
+    `items` = items,
+    `by` = by,
+    `votes` = votes,
+    `votes-form` = votes_form,
+    `votes-item` = votes_item,
+    `label` = label,
+    `rater` = rater,
+    `count` = count,
+    `total` = total,
+    `duplicates` = duplicates,
+    `vote-columns` = vote_columns,
+    `item` = item,
+    `array` = array,
+    `layout` = layout,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `volume-cache` = volume_cache,
+    `sheet` = sheet,
+    `votes-sheet` = votes_sheet,
+    `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
+    `ignore` = ignore,
+    `memory` = memory,
+    `calibrate` = calibrate,
+    `resolution` = resolution,
+    `tolerate` = tolerate,
+    `note` = note,
+    `alarm` = alarm,
+    `delays` = delays,
+    `fail` = fail,
+    `output` = output,
+    `overwrite` = overwrite,
+    `format` = format,
+    `digits` = digits,
+    `json` = json,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb next
 #'
 #' Rank items by the value of another vote. Works on files, as on the command line; [credence()] and its
@@ -1225,7 +1575,7 @@ verb_mixture <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param vote_columns Columns of votes, for forms other than long.
@@ -1238,7 +1588,10 @@ verb_mixture <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
@@ -1284,6 +1637,8 @@ verb_next <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
   calibrate = NULL,
@@ -1322,6 +1677,8 @@ verb_next <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
     `calibrate` = calibrate,
@@ -1356,11 +1713,15 @@ verb_next <- function(
 #' @param next Add the expected gain of another vote on the item; see credence next.
 #' @param top Compute p\_top, which takes about a third of the time with more than two classes: on or off
 #'   (default on).
+#' @param point Add the column point, the optimum of a score: wasserstein, manhattan, absolute, zero-one,
+#'   mean.
+#' @param votes_expected Votes per item that the point is compared with, 0 for the probabilities themselves
+#'   (default: their mean number in training).
 #' @param max_width Abstain if the interval of the predicted class is wider than this width (default 0).
 #' @param min_top Abstain if p\_top of the predicted class is below this probability (default 0).
 #' @param wide Write one row per item, with columns such as mean\_CLASS, or .pred\_CLASS with `--names`
 #'   tidymodels.
-#' @param only Write only the mean, which is fastest, or these fields to an NPY file.
+#' @param only Write only the mean, which is fastest, only the point, or these fields to an NPY file.
 #' @param names Column names: credence or tidymodels (default credence).
 #' @param votes File of votes on the items to condition on; repeat to add votes.
 #' @param votes_form Form of the votes: auto, long, wide, counts or fractions (default auto).
@@ -1368,7 +1729,7 @@ verb_next <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param vote_columns Columns of votes, for forms other than long.
@@ -1381,7 +1742,10 @@ verb_next <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
@@ -1413,6 +1777,8 @@ verb_predict <- function(
   full = FALSE,
   `next` = FALSE,
   top = NULL,
+  point = NULL,
+  votes_expected = NULL,
   max_width = NULL,
   min_top = NULL,
   wide = FALSE,
@@ -1436,6 +1802,8 @@ verb_predict <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
   calibrate = NULL,
@@ -1459,6 +1827,8 @@ verb_predict <- function(
     `full` = full,
     `next` = `next`,
     `top` = top,
+    `point` = point,
+    `votes-expected` = votes_expected,
     `max-width` = max_width,
     `min-top` = min_top,
     `wide` = wide,
@@ -1482,6 +1852,8 @@ verb_predict <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
     `calibrate` = calibrate,
@@ -1541,6 +1913,115 @@ verb_raters <- function(
   ))
 }
 
+#' The verb recalibrate
+#'
+#' Adjust a model to votes that arrived after training. Works on files, as on the command line; [credence()]
+#'   and its methods work on data frames.
+#'
+#' @param ... RUN: paths.
+#' @param items File of the items; repeat to join features (default: the files of the run).
+#' @param by Categorical feature of the model with levels that are shifted on their own.
+#' @param votes File of votes that arrived after training, in their order; repeat to add votes.
+#' @param votes_form Form of the votes: auto, long, wide, counts or fractions (default auto).
+#' @param votes_item Item column of the votes, if different from `--item`.
+#' @param label Column of labels (default: detected by name).
+#' @param rater Column of raters (default: detected by name).
+#' @param count Column with the number of votes that each row represents.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
+#' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+#'   last).
+#' @param vote_columns Columns of votes, for forms other than long.
+#' @param item Column of item ids (default: detected by name).
+#' @param array Name of the array to read from an NPZ file.
+#' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
+#' @param ignore Columns to ignore.
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+#'   votes), off, or a number up to 0.1 (default auto).
+#' @param output Model file to write, .credence (default recalibrated.credence).
+#' @param overwrite Replace an existing output.
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_recalibrate <- function(
+  ...,
+  items = NULL,
+  by = NULL,
+  votes = NULL,
+  votes_form = NULL,
+  votes_item = NULL,
+  label = NULL,
+  rater = NULL,
+  count = NULL,
+  total = NULL,
+  duplicates = NULL,
+  vote_columns = NULL,
+  item = NULL,
+  array = NULL,
+  layout = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  volume_cache = NULL,
+  sheet = NULL,
+  votes_sheet = NULL,
+  na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
+  ignore = NULL,
+  memory = NULL,
+  calibrate = NULL,
+  resolution = NULL,
+  output = NULL,
+  overwrite = FALSE,
+  kernel = NULL
+) {
+  run_verb("recalibrate", list(...), list(
+    `items` = items,
+    `by` = by,
+    `votes` = votes,
+    `votes-form` = votes_form,
+    `votes-item` = votes_item,
+    `label` = label,
+    `rater` = rater,
+    `count` = count,
+    `total` = total,
+    `duplicates` = duplicates,
+    `vote-columns` = vote_columns,
+    `item` = item,
+    `array` = array,
+    `layout` = layout,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `volume-cache` = volume_cache,
+    `sheet` = sheet,
+    `votes-sheet` = votes_sheet,
+    `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
+    `ignore` = ignore,
+    `memory` = memory,
+    `calibrate` = calibrate,
+    `resolution` = resolution,
+    `output` = output,
+    `overwrite` = overwrite,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb report
 #'
 #' Write a report on a model and its predictions as an HTML page. Works on files, as on the command line;
@@ -1569,7 +2050,7 @@ verb_raters <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param vote_columns Columns of votes, for forms other than long.
@@ -1582,7 +2063,10 @@ verb_raters <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param ignore Columns to ignore.
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
@@ -1630,6 +2114,8 @@ verb_report <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   ignore = NULL,
   group = NULL,
   memory = NULL,
@@ -1671,6 +2157,8 @@ verb_report <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
@@ -1693,10 +2181,21 @@ verb_report <- function(
 #' @param tls_key File of the TLS key, PEM.
 #' @param host Host names under which the server accepts requests; may be repeated.
 #' @param base_path Path prefix of all routes, such as /credence.
-#' @param votes File to append posted votes to; without it they are rejected.
+#' @param vote_log File to append posted votes to; without it they are rejected.
 #' @param items File of items to browse and vote on; repeat to join features by item.
 #' @param earlier File of earlier votes on the items; may be repeated.
 #' @param by Columns of the items to filter by, in addition to the categories of the model.
+#' @param instructions File with instructions for raters, Markdown.
+#' @param votes_per_item Number of raters to assign to each item; by default every rater gets all items.
+#' @param monitor With `--items` and `--vote-log`, check whether posted votes still follow the model; =false
+#'   does not (default true).
+#' @param monitor_by Column of groups to monitor, one of the categories or `--by`.
+#' @param tolerate Bias on the logit up to which a model counts as correct (default 0.1).
+#' @param note Evidence from which a note is shown, as odds (default 5).
+#' @param alarm Evidence from which an alarm is raised: 20 has false alarms in at most 1 of 20 models
+#'   (default 20).
+#' @param alarm_url URL that alarms are posted to as JSON, repeated until it accepts them.
+#' @param alarm_key_file File with the key that signs requests to `--alarm-url` (HMAC-SHA256).
 #' @param level Level of the intervals if a request has none (default 0.95).
 #' @param max_width Abstain if the interval of the predicted class is wider than this width (default 0).
 #' @param min_top Abstain if p\_top of the predicted class is below this probability (default 0).
@@ -1711,9 +2210,15 @@ verb_report <- function(
 #' @param max_answer Maximum bytes of a response (default 268435456).
 #' @param max_memory Maximum bytes of all concurrent requests and responses (default 536870912).
 #' @param max_requests Maximum number of concurrent requests (default 256).
+#' @param max_client_requests Maximum number of concurrent requests of one client (default 128).
 #' @param timeout Maximum time of a request (default 1m0s).
+#' @param trusted_proxy Addresses, networks or "unix" of reverse proxies whose forwarding headers are
+#'   believed.
+#' @param metrics_addr Address for /metrics alone, without a token: host:port or unix:PATH.
+#' @param metrics_open /metrics requires no token.
 #' @param log Format of the log on standard error: text or json (default text).
-#' @param log_level Level of the log: debug (every request), info, warn or error (default info).
+#' @param log_level Level of the log: debug, info, warn or error (default info).
+#' @param access_log Log every request: client, route, status, bytes, milliseconds.
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
@@ -1729,10 +2234,19 @@ verb_serve <- function(
   tls_key = NULL,
   host = NULL,
   base_path = NULL,
-  votes = NULL,
+  vote_log = NULL,
   items = NULL,
   earlier = NULL,
   by = NULL,
+  instructions = NULL,
+  votes_per_item = NULL,
+  monitor = FALSE,
+  monitor_by = NULL,
+  tolerate = NULL,
+  note = NULL,
+  alarm = NULL,
+  alarm_url = NULL,
+  alarm_key_file = NULL,
   level = NULL,
   max_width = NULL,
   min_top = NULL,
@@ -1746,9 +2260,14 @@ verb_serve <- function(
   max_answer = NULL,
   max_memory = NULL,
   max_requests = NULL,
+  max_client_requests = NULL,
   timeout = NULL,
+  trusted_proxy = NULL,
+  metrics_addr = NULL,
+  metrics_open = FALSE,
   log = NULL,
   log_level = NULL,
+  access_log = FALSE,
   threads = NULL,
   kernel = NULL
 ) {
@@ -1760,10 +2279,19 @@ verb_serve <- function(
     `tls-key` = tls_key,
     `host` = host,
     `base-path` = base_path,
-    `votes` = votes,
+    `vote-log` = vote_log,
     `items` = items,
     `earlier` = earlier,
     `by` = by,
+    `instructions` = instructions,
+    `votes-per-item` = votes_per_item,
+    `monitor` = monitor,
+    `monitor-by` = monitor_by,
+    `tolerate` = tolerate,
+    `note` = note,
+    `alarm` = alarm,
+    `alarm-url` = alarm_url,
+    `alarm-key-file` = alarm_key_file,
     `level` = level,
     `max-width` = max_width,
     `min-top` = min_top,
@@ -1777,10 +2305,143 @@ verb_serve <- function(
     `max-answer` = max_answer,
     `max-memory` = max_memory,
     `max-requests` = max_requests,
+    `max-client-requests` = max_client_requests,
     `timeout` = timeout,
+    `trusted-proxy` = trusted_proxy,
+    `metrics-addr` = metrics_addr,
+    `metrics-open` = metrics_open,
     `log` = log,
     `log-level` = log_level,
+    `access-log` = access_log,
     `threads` = threads,
+    `kernel` = kernel
+  ))
+}
+
+#' The verb suspects
+#'
+#' List the votes that are most likely mistakes. Works on files, as on the command line; [credence()] and its
+#'   methods work on data frames.
+#'
+#' @param ... RUN \[DATA...\]: paths.
+#' @param most Votes to list, 0 for all that are known (default 20).
+#' @param pseudonyms Replace rater names with pseudonyms.
+#' @param seed Seed of the pseudonyms (default 0).
+#' @param votes File of votes, if they are not in the data file; repeat to add votes.
+#' @param votes_form Form of the votes: auto, long, wide, counts or fractions (default auto).
+#' @param votes_item Item column of the votes, if different from `--item`.
+#' @param label Column of labels (default: detected by name).
+#' @param rater Column of raters (default: detected by name).
+#' @param count Column with the number of votes that each row represents.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
+#' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
+#'   last).
+#' @param vote_columns Columns of votes, for forms other than long.
+#' @param item Column of item ids (default: detected by name).
+#' @param array Name of the array to read from an NPZ file.
+#' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
+#' @param ignore Columns to ignore.
+#' @param group Column of groups whose items stay together, such as patient.
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
+#'   votes), off, or a number up to 0.1 (default auto).
+#' @param output File to write, in the format of its extension; - for standard output (default -).
+#' @param overwrite Replace an existing output.
+#' @param format Output format, whatever the extension: table, md, csv, json, jsonl or parquet.
+#' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
+#'   (default 6).
+#' @param csv_safe In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
+#' @param json Same as `--format` json: one object on one line.
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_suspects <- function(
+  ...,
+  most = NULL,
+  pseudonyms = FALSE,
+  seed = NULL,
+  votes = NULL,
+  votes_form = NULL,
+  votes_item = NULL,
+  label = NULL,
+  rater = NULL,
+  count = NULL,
+  total = NULL,
+  duplicates = NULL,
+  vote_columns = NULL,
+  item = NULL,
+  array = NULL,
+  layout = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  volume_cache = NULL,
+  sheet = NULL,
+  votes_sheet = NULL,
+  na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
+  ignore = NULL,
+  group = NULL,
+  memory = NULL,
+  calibrate = NULL,
+  resolution = NULL,
+  output = NULL,
+  overwrite = FALSE,
+  format = NULL,
+  digits = NULL,
+  csv_safe = FALSE,
+  json = FALSE,
+  kernel = NULL
+) {
+  run_verb("suspects", list(...), list(
+    `most` = most,
+    `pseudonyms` = pseudonyms,
+    `seed` = seed,
+    `votes` = votes,
+    `votes-form` = votes_form,
+    `votes-item` = votes_item,
+    `label` = label,
+    `rater` = rater,
+    `count` = count,
+    `total` = total,
+    `duplicates` = duplicates,
+    `vote-columns` = vote_columns,
+    `item` = item,
+    `array` = array,
+    `layout` = layout,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `volume-cache` = volume_cache,
+    `sheet` = sheet,
+    `votes-sheet` = votes_sheet,
+    `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
+    `ignore` = ignore,
+    `group` = group,
+    `memory` = memory,
+    `calibrate` = calibrate,
+    `resolution` = resolution,
+    `output` = output,
+    `overwrite` = overwrite,
+    `format` = format,
+    `digits` = digits,
+    `csv-safe` = csv_safe,
+    `json` = json,
     `kernel` = kernel
   ))
 }
@@ -1800,11 +2461,15 @@ verb_serve <- function(
 #' @param label Column of labels (default: detected by name).
 #' @param rater Column of raters (default: detected by name).
 #' @param count Column with the number of votes that each row represents.
-#' @param total Column with the number of votes per item, for fractions.
+#' @param total Column with the number of votes per item, or the number itself, for fractions.
 #' @param duplicates Vote to count if a rater voted twice on an item: last, first, every or refuse (default
 #'   last).
 #' @param classes All labels, in order (default: those in the votes).
+#' @param ordered Classes are the points of a scale, in the order of `--classes`, or of their values if all
+#'   are numbers; raters may then be biased along it.
 #' @param vote_columns Columns of votes, for forms other than long.
+#' @param judges Raters that are machines, such as language models: their votes become features, not votes
+#'   (see credence help judges).
 #' @param item Column of item ids (default: detected by name).
 #' @param array Name of the array to read from an NPZ file.
 #' @param layout Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
@@ -1814,7 +2479,10 @@ verb_serve <- function(
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
-#' @param na Spellings of a missing value (default: NA, NaN, null and others).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+#' @param fold_case Read labels and categories in lower case.
 #' @param features Columns to use as features, and no others.
 #' @param ignore Columns to ignore.
 #' @param numeric Columns to read as numbers.
@@ -1904,7 +2572,9 @@ verb_train <- function(
   total = NULL,
   duplicates = NULL,
   classes = NULL,
+  ordered = FALSE,
   vote_columns = NULL,
+  judges = NULL,
   item = NULL,
   array = NULL,
   layout = NULL,
@@ -1914,6 +2584,8 @@ verb_train <- function(
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
+  merge = NULL,
+  fold_case = FALSE,
   features = NULL,
   ignore = NULL,
   numeric = NULL,
@@ -1987,7 +2659,9 @@ verb_train <- function(
     `total` = total,
     `duplicates` = duplicates,
     `classes` = classes,
+    `ordered` = ordered,
     `vote-columns` = vote_columns,
+    `judges` = judges,
     `item` = item,
     `array` = array,
     `layout` = layout,
@@ -1997,6 +2671,8 @@ verb_train <- function(
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
+    `merge` = merge,
+    `fold-case` = fold_case,
     `features` = features,
     `ignore` = ignore,
     `numeric` = numeric,

@@ -77,7 +77,7 @@ OPTIONS = {
 }
 
 #: Options that take lists.
-LISTS = frozenset(["classes", "merge", "judges", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
+LISTS = frozenset(["classes", "judges", "merge", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
 
 
 class Parameters:

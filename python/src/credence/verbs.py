@@ -1718,6 +1718,8 @@ def judges(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -1766,7 +1768,7 @@ def judges(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -1790,7 +1792,12 @@ def judges(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -1844,6 +1851,8 @@ def judges(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
@@ -1975,6 +1984,8 @@ def monitor(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -2014,7 +2025,7 @@ def monitor(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2038,7 +2049,12 @@ def monitor(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -2104,6 +2120,8 @@ def monitor(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -2617,6 +2635,8 @@ def recalibrate(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
@@ -2648,7 +2668,7 @@ def recalibrate(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -2672,7 +2692,12 @@ def recalibrate(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     memory : int | str | None
@@ -2720,6 +2745,8 @@ def recalibrate(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
             "calibrate": calibrate,
@@ -3005,8 +3032,8 @@ def serve(
     votes_per_item : int | None
         Number of raters to assign to each item; by default every rater gets all items.
     monitor : bool
-        With --items and --votes, check whether posted votes still follow the model; =false does
-        not (default true).
+        With --items and --vote-log, check whether posted votes still follow the model; =false
+        does not (default true).
     monitor_by : str | None
         Column of groups to monitor, one of the categories or --by.
     tolerate : float | None
@@ -3151,6 +3178,8 @@ def suspects(
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
+    merge: Sequence[str] | str | None = None,
+    fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
@@ -3189,7 +3218,7 @@ def suspects(
     count : str | None
         Column with the number of votes that each row represents.
     total : str | None
-        Column with the number of votes per item, for fractions.
+        Column with the number of votes per item, or the number itself, for fractions.
     duplicates : Literal["last", "first", "every", "refuse"] | None
         Vote to count if a rater voted twice on an item: last, first, every or refuse (default
         last).
@@ -3213,7 +3242,12 @@ def suspects(
     votes_sheet : str | None
         Name of the sheet of votes, if different from --sheet.
     na : Sequence[str] | str | None
-        Spellings of a missing value (default: NA, NaN, null and others).
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    merge : Sequence[str] | str | None
+        OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
+    fold_case : bool
+        Read labels and categories in lower case.
     ignore : Sequence[str] | str | None
         Columns to ignore.
     group : str | None
@@ -3273,6 +3307,8 @@ def suspects(
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
+            "merge": merge,
+            "fold-case": fold_case,
             "ignore": ignore,
             "group": group,
             "memory": memory,
