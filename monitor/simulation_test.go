@@ -123,11 +123,20 @@ func quietStream(dists []*mixture.Dirichlet, items, each int, how arrival, r *ra
 	return false, nil
 }
 
-// TestFalseAlarms simulates 400 streams of 1,000 items without a change, from the demonstration's own distributions.
+// streamCount returns the number of streams of a simulation: an eighth of all, or all of them if CREDENCE_MONITOR_STREAMS is
+// "all".
+func streamCount(all int) int {
+	if os.Getenv("CREDENCE_MONITOR_STREAMS") == "all" {
+		return all
+	}
+	return all / 8
+}
+
+// TestFalseAlarms simulates streams of 1,000 items without a change, from the demonstration's own distributions.
 // The bound is 0.05 and two standard errors; the true rate is lower, as alarms in finite streams are.
 func TestFalseAlarms(t *testing.T) {
 	_, dists := demonstration(t)
-	const streams = 400
+	streams := streamCount(400)
 	for _, c := range []struct {
 		each int
 		how  arrival
@@ -146,9 +155,9 @@ func TestFalseAlarms(t *testing.T) {
 					n++
 				}
 			}
-			rate := float64(n) / streams
+			rate := float64(n) / float64(streams)
 			t.Logf("%d of %d streams raised an alarm", n, streams)
-			if rate > .05+2*math.Sqrt(.05*.95/streams) {
+			if rate > .05+2*math.Sqrt(.05*.95/float64(streams)) {
 				t.Errorf("false alarms: expected at most 5%% and two standard errors, found %.1f%%", 100*rate)
 			}
 		})
@@ -171,7 +180,7 @@ func TestDelays(t *testing.T) {
 		{Change{Bias: 1}, 0, 400, DefaultTolerance},
 		{Change{Concentration: .25}, 0, 3000, DefaultTolerance},
 	} {
-		const streams = 200
+		streams := streamCount(200)
 		took, errs := make([]int, streams), make([]error, streams)
 		par.For(streams, func(s int) {
 			st := stream{classes: []string{"0", "1"}, dists: dists, each: 3, most: 6000, quiet: c.quiet, change: c.change, options: Options{Tolerate: c.tolerate}}
