@@ -54,6 +54,13 @@ func TestGroupDuplicates(t *testing.T) {
 	if ds.Groups[0] != "ward 0" {
 		t.Error("the data were changed")
 	}
+	linked := copied(120, third)
+	for i := range 120 {
+		linked.Groups = append(linked.Groups, fmt.Sprint("ward ", (i+1)/3%20))
+	}
+	if got, n, err := GroupDuplicates(linked); err != nil || n != 0 || got != linked {
+		t.Errorf("copies that link all groups: expected groups as they were, found %d copies, %v", n, err)
+	}
 	texts := copied(60, func(i int) int { return i })
 	texts.Features[0] = Feature{Name: "t", Kind: Text}
 	for i := range 60 {
