@@ -34,7 +34,7 @@ func newNext() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to allocate to the items")
 	f.StringVar(&o.raters, "raters", "", "`file` with columns rater and cost, to also choose raters; the budget is then in the unit of costs")
-	f.IntVar(&o.most, "max-votes", 0, "maximum further `votes` per item (default 10; fewer with many classes)")
+	f.IntVar(&o.most, "max-votes", 0, "maximum further `votes` per item (default 10; fewer with many classes, 3 where the width of intervals is uncertain)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
 	f.BoolVar(&o.all, "all", false, "also list items that are allocated no votes")
 	declare(f, &o.from.data, config.Predict)
@@ -85,7 +85,14 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer in.Close()
 	// The largest number of votes to plan on one item.
-	most := min(cmp.Or(o.most, evaluate.MostVotes(len(m.Classes))), o.budget)
+	most := evaluate.MostVotes(len(m.Classes))
+	if cal := m.Calibration; cal != nil && cal.Uncertain() && most > fewVotes {
+		most = fewVotes
+		if o.most == 0 && o.budget > fewVotes {
+			p.warn(fmt.Sprintf("the width of intervals is uncertain (see credence inspect): at most %d votes are planned per item; see --max-votes", fewVotes))
+		}
+	}
+	most = min(cmp.Or(o.most, most), o.budget)
 	c := &candidates{most: most, from: p}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
@@ -99,6 +106,10 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	return p.end()
 }
+
+// fewVotes is the default of --max-votes where the scale of distributions is uncertain: many votes on one item would then
+// appear valuable because they show the scale, which is that of all items.
+const fewVotes = 3
 
 // plan allocates the budget and writes the plan: votes on items or, if costs are given, of raters on items.
 func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.Cost) error {
