@@ -86,14 +86,12 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	defer in.Close()
 	// The largest number of votes to plan on one item.
 	most := evaluate.MostVotes(len(m.Classes))
-	if cal := m.Calibration; cal != nil && cal.Uncertain() && most > fewVotes {
-		most = fewVotes
-		if o.most == 0 && o.budget > fewVotes {
-			p.warn(fmt.Sprintf("the width of intervals is uncertain (see credence inspect): at most %d votes are planned per item; see --max-votes", fewVotes))
-		}
+	uncertain := o.most == 0 && m.Calibration != nil && m.Calibration.Uncertain()
+	if uncertain {
+		most = min(most, fewVotes)
 	}
 	most = min(cmp.Or(o.most, most), o.budget)
-	c := &candidates{most: most, from: p}
+	c := &candidates{most: most, uncertain: uncertain, from: p}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
@@ -129,6 +127,9 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 		}
 		l.choose(o)
 		list, rows = l, records(l.Plan)
+		if c.uncertain && slices.ContainsFunc(l.Plan, func(x nextItem) bool { return x.Votes == fewVotes }) {
+			c.from.warn(fmt.Sprintf("the width of intervals is uncertain (see credence inspect): at most %d votes are planned per item; see --max-votes", fewVotes))
+		}
 	}
 	report := func(w *printout.Page) {
 		w.Sections(func(w *printout.Page) { w.Paragraph("Gain  ", list.summary()+".") }, list.table)
@@ -154,10 +155,11 @@ type votePlan interface {
 
 // candidates are the items that could be voted on.
 type candidates struct {
-	from  *predictor
-	most  int
-	rows  []nextItem
-	dists []*mixture.Dirichlet
+	from      *predictor
+	most      int
+	uncertain bool // whether most is low since the scale of distributions is uncertain
+	rows      []nextItem
+	dists     []*mixture.Dirichlet
 }
 
 // add appends the predictions of a batch.
