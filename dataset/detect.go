@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/internal/table"
+	"credence/record"
 )
 
 // voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
@@ -70,3 +71,56 @@ func (g *grid) sumsToOneNumber(values []float64) Form {
 
 // roundingOf returns how far n fractions with two digits may be from a sum of 1.
 func roundingOf(n int) float64 { return 0.0051 * float64(n) }
+
+// unlikeOthers is isolated for few rows, in which raters may share no label by chance: it returns the columns of numbers
+// without a shared label if the others have no number at all, or only whole numbers where these have fractions.
+func (g *grid) unlikeOthers(shared []int) []string {
+	fraction, number, text := make([]bool, len(g.cols)), make([]bool, len(g.cols)), make([]bool, len(g.cols))
+	for i, code := range g.cells {
+		if code < 0 {
+			continue
+		}
+		k := i % len(g.cols)
+		x, ok := record.ParseNumber(g.text.names[code], g.t.Traits().Commas)
+		text[k], number[k], fraction[k] = text[k] || !ok, number[k] || ok, fraction[k] || ok && x != math.Trunc(x)
+	}
+	var names []string
+	numbers, fractions, others := false, false, 0 // of the other columns
+	for k, name := range g.names {
+		if number[k] && !text[k] && shared[k] == 0 {
+			names = append(names, name)
+		} else {
+			numbers, fractions, others = numbers || number[k], fractions || fraction[k], others+1
+		}
+	}
+	if numbers {
+		names = slices.DeleteFunc(names, func(name string) bool { return fractions || !fraction[slices.Index(g.names, name)] })
+	}
+	if others == 0 {
+		return nil
+	}
+	return names
+}
+
+// countsBesideFlags reports whether, in few rows, some columns have only 0 and 1 and the others only numbers above 10:
+// counts of votes, or measurements next to the votes of raters.
+func (g *grid) countsBesideFlags(values []float64) bool {
+	if len(g.items) >= enoughRows {
+		return false
+	}
+	flags, large := 0, 0
+	for k := range g.cols {
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range g.items {
+			x := values[g.row(i)[k]]
+			least, most = min(least, x), max(most, x)
+		}
+		switch {
+		case most <= 1:
+			flags++
+		case least > 10:
+			large++
+		}
+	}
+	return flags >= 2 && large > 0 && flags+large == len(g.cols)
+}

@@ -190,7 +190,7 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		negative = negative || x < 0
 		largest = max(largest, x)
 	}
-	if whole && !negative && largest > 10 {
+	if whole && !negative && largest > 10 && (opts.Columns != nil || !g.countsBesideFlags(values)) {
 		if opts.Columns == nil && g.measured(values) {
 			return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] contain whole numbers without zeros whose sum differs for almost every item, so they look like features: expected counts of votes",
 				words.Few(g.names))}, "", SetForm)
@@ -352,9 +352,6 @@ func (g *grid) measured(values []float64) bool {
 // isolated returns the columns that share hardly any label with another column. In a table
 // with votes and features these are most likely features.
 func (g *grid) isolated(class []int32) []string {
-	if len(g.items) < enoughRows {
-		return nil
-	}
 	votes, columns := map[[2]int32]int{}, map[int32]int{} // votes per column and class; columns per class
 	for i, code := range g.cells {
 		if code >= 0 && class[code] >= 0 {
@@ -370,6 +367,9 @@ func (g *grid) isolated(class []int32) []string {
 		if columns[key[1]] > 1 {
 			shared[key[0]] += n
 		}
+	}
+	if len(g.items) < enoughRows {
+		return g.unlikeOthers(shared)
 	}
 	var names []string
 	for k, name := range g.names {
