@@ -84,32 +84,34 @@ func (g *grid) unlikeOthers(shared []int) []string {
 		x, ok := record.ParseNumber(g.text.names[code], g.t.Traits().Commas)
 		text[k], number[k], fraction[k] = text[k] || !ok, number[k] || ok, fraction[k] || ok && x != math.Trunc(x)
 	}
-	var names []string
-	numbers, fractions, others := false, false, 0 // of the other columns
-	for k, name := range g.names {
-		if number[k] && !text[k] && shared[k] == 0 {
-			names = append(names, name)
-		} else {
-			numbers, fractions, others = numbers || number[k], fractions || fraction[k], others+1
+	// apart returns the columns of numbers without a shared label that are unlike, if no other column is like them.
+	apart := func(unlike []bool) (names []string) {
+		for k, name := range g.names {
+			if unlike[k] && !text[k] && shared[k] == 0 {
+				names = append(names, name)
+			} else if unlike[k] {
+				return nil
+			}
 		}
+		if len(names) == len(g.names) {
+			return nil
+		}
+		return names
 	}
-	if numbers {
-		names = slices.DeleteFunc(names, func(name string) bool { return fractions || !fraction[slices.Index(g.names, name)] })
+	if names := apart(number); names != nil {
+		return names
 	}
-	if others == 0 {
-		return nil
-	}
-	return names
+	return apart(fraction)
 }
 
-// countsBesideFlags reports whether, in few rows, some columns have only 0 and 1 and the others only numbers above 10:
-// counts of votes, or measurements next to the votes of raters.
-func (g *grid) countsBesideFlags(values []float64) bool {
+// flagsBesideCounts returns the columns of only 0 and 1 if there are few rows, and all other columns have only numbers above
+// 10: counts of votes, or votes of raters next to measurements. Otherwise it returns nil.
+func (g *grid) flagsBesideCounts(values []float64) []string {
 	if len(g.items) >= enoughRows {
-		return false
+		return nil
 	}
-	flags, large := 0, 0
-	for k := range g.cols {
+	var flags []string
+	for k, name := range g.names {
 		least, most := math.Inf(1), math.Inf(-1)
 		for i := range g.items {
 			x := values[g.row(i)[k]]
@@ -117,10 +119,13 @@ func (g *grid) countsBesideFlags(values []float64) bool {
 		}
 		switch {
 		case most <= 1:
-			flags++
-		case least > 10:
-			large++
+			flags = append(flags, name)
+		case least <= 10:
+			return nil
 		}
 	}
-	return flags >= 2 && large > 0 && flags+large == len(g.cols)
+	if len(flags) < 2 || len(flags) == len(g.names) {
+		return nil
+	}
+	return flags
 }
