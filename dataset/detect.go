@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/internal/table"
+	"credence/record"
 )
 
 // voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
@@ -70,3 +71,61 @@ func (g *grid) sumsToOneNumber(values []float64) Form {
 
 // roundingOf returns how far n fractions with two digits may be from a sum of 1.
 func roundingOf(n int) float64 { return 0.0051 * float64(n) }
+
+// unlikeOthers is isolated for few rows, in which raters may share no label by chance: it returns the columns of numbers
+// without a shared label if the others have no number at all, or only whole numbers where these have fractions.
+func (g *grid) unlikeOthers(shared []int) []string {
+	fraction, number, text := make([]bool, len(g.cols)), make([]bool, len(g.cols)), make([]bool, len(g.cols))
+	for i, code := range g.cells {
+		if code < 0 {
+			continue
+		}
+		k := i % len(g.cols)
+		x, ok := record.ParseNumber(g.text.names[code], g.t.Traits().Commas)
+		text[k], number[k], fraction[k] = text[k] || !ok, number[k] || ok, fraction[k] || ok && x != math.Trunc(x)
+	}
+	// apart returns the columns of numbers without a shared label that are unlike, if no other column is like them.
+	apart := func(unlike []bool) (names []string) {
+		for k, name := range g.names {
+			if unlike[k] && !text[k] && shared[k] == 0 {
+				names = append(names, name)
+			} else if unlike[k] {
+				return nil
+			}
+		}
+		if len(names) == len(g.names) {
+			return nil
+		}
+		return names
+	}
+	if names := apart(number); names != nil {
+		return names
+	}
+	return apart(fraction)
+}
+
+// flagsBesideCounts returns the columns of only 0 and 1 if there are few rows, and all other columns have only numbers above
+// 10: counts of votes, or votes of raters next to measurements. Otherwise it returns nil.
+func (g *grid) flagsBesideCounts(values []float64) []string {
+	if len(g.items) >= enoughRows {
+		return nil
+	}
+	var flags []string
+	for k, name := range g.names {
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range g.items {
+			x := values[g.row(i)[k]]
+			least, most = min(least, x), max(most, x)
+		}
+		switch {
+		case most <= 1:
+			flags = append(flags, name)
+		case least <= 10:
+			return nil
+		}
+	}
+	if len(flags) < 2 || len(flags) == len(g.names) {
+		return nil
+	}
+	return flags
+}

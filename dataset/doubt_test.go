@@ -161,3 +161,23 @@ func TestLeaks(t *testing.T) {
 		t.Errorf("the probability itself, smokers or names are no leaks:\n%s", got)
 	}
 }
+
+// In tables of few rows, numbers that no other column shares are features if the others have none, or no fractions; raters
+// who share no label by chance stay raters.
+func TestFewRows(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"labels", "id,size,r1,r2\na,3.5,yes,no\nb,4.1,no,no\n", "columns [size] hardly share a label with the others"},
+		{"one row", "id,size,r1,r2\na,3.5,yes,no\n", "columns [size] hardly share a label with the others"},
+		{"fractions next to grades", "id,size,r1,r2\na,3.5,1,2\nb,4.1,,2\n", "columns [size] hardly share a label with the others"},
+		{"whole numbers next to flags", "id,size,r1,r2\na,12,1,0\nb,15,0,0\n", "these votes can be read in more than one way"},
+		{"raters who differ", "id,r1,r2\na,yes,no\n", ""},
+		{"grades", "id,r1,r2,r3\na,1,,3\nb,2,1,3\n", ""},
+		{"counts", "id,A,B\na,12,2\nb,3,15\n", ""},
+	} {
+		inDir(t, "v.csv", c.text)
+		_, err := ReadVotes(t.Context(), "v.csv", VotesOptions{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -144,7 +144,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 	}
 	if read == nil {
 		read = readTableFeatures
-	} else if err := o.absent.check(nil, o.Ignore); err != nil {
+	} else if err := cmp.Or(o.noSheets(path), o.absent.check(nil, o.Ignore)); err != nil {
 		return nil, err
 	}
 	f, err := read(ctx, path, &o)

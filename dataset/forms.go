@@ -190,7 +190,11 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		negative = negative || x < 0
 		largest = max(largest, x)
 	}
-	if whole && !negative && largest > 10 {
+	var flags []string
+	if opts.Columns == nil && whole && !negative {
+		flags = g.flagsBesideCounts(values)
+	}
+	if whole && !negative && largest > 10 && flags == nil {
 		if opts.Columns == nil && g.measured(values) {
 			return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] contain whole numbers without zeros whose sum differs for almost every item, so they look like features: expected counts of votes",
 				words.Few(g.names))}, "", SetForm)
@@ -202,12 +206,12 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] contain %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions with a column of their total",
 			words.Few(g.names), words.Thousands(len(values)))}, "", SetForm)
 	}
-	return Auto, g.ambiguous(total, negative)
+	return Auto, g.ambiguous(total, negative, flags)
 }
 
 // ambiguous returns an error that describes every possible interpretation of the grid,
-// with its first item as the example.
-func (g *grid) ambiguous(total int, negative bool) error {
+// with its first item as the example. If only some columns may be votes, they are proposed.
+func (g *grid) ambiguous(total int, negative bool, some []string) error {
 	first := make([]string, len(g.names))
 	for k, code := range g.row(0) {
 		first[k] = g.text.names[code]
@@ -236,7 +240,11 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	if len(forms) == 1 {
 		which = "the form of these votes is ambiguous"
 	}
-	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: &Advice{Settings: []Setting{SetForm}, Forms: forms}}
+	a := &Advice{Settings: []Setting{SetForm}, Forms: forms, Columns: some}
+	if some != nil {
+		a.Settings = append(a.Settings, SetVoteColumns)
+	}
+	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: a}
 }
 
 // areClasses reports whether the column names are exactly the classes, in any order. Both lists have no duplicates.
@@ -352,9 +360,6 @@ func (g *grid) measured(values []float64) bool {
 // isolated returns the columns that share hardly any label with another column. In a table
 // with votes and features these are most likely features.
 func (g *grid) isolated(class []int32) []string {
-	if len(g.items) < enoughRows {
-		return nil
-	}
 	votes, columns := map[[2]int32]int{}, map[int32]int{} // votes per column and class; columns per class
 	for i, code := range g.cells {
 		if code >= 0 && class[code] >= 0 {
@@ -370,6 +375,9 @@ func (g *grid) isolated(class []int32) []string {
 		if columns[key[1]] > 1 {
 			shared[key[0]] += n
 		}
+	}
+	if len(g.items) < enoughRows {
+		return g.unlikeOthers(shared)
 	}
 	var names []string
 	for k, name := range g.names {

@@ -285,3 +285,47 @@ func TestExtensions(t *testing.T) {
 		}
 	}
 }
+
+// Ids of votes that differ only in case from those of the features are the same items, with a warning, unless that is
+// ambiguous: then they are unknown.
+func TestIDsInOtherCase(t *testing.T) {
+	for _, c := range []struct {
+		name, items, votes string
+		want               string // votes of the items
+		warning            string
+	}{
+		{"equal", "P1 P2", "P1 P2", "[1 1]", ""},
+		{"lower", "P1 P2 P3", "p1 p2 p3", "[1 1 1]", "ids of 3 items with votes differ from those with features only in case, and are taken for the same: p1 is P1"},
+		{"one", "P1 P2 P3", "P1 p2 P3", "[1 1 1]", "ids of 1 item with votes differ from those with features only in case, and are taken for the same: p2 is P2"},
+		{"two items in one spelling of votes", "P1 p1 P2", "P1 P2", "[1 0 1]", ""},
+		{"ambiguous items", "Px px P2", "PX P2", "[0 0 1]", ""},
+		{"its own votes", "P1 P2", "P1 p1 P2", "[1 1]", ""},
+		{"another id", "P1 P2", "pX P2", "[0 1]", ""},
+	} {
+		var items, votes strings.Builder
+		items.WriteString("id,x\n")
+		votes.WriteString("id,rater,label\n")
+		for i, id := range strings.Fields(c.items) {
+			fmt.Fprintf(&items, "%s,%d.5\n", id, i)
+		}
+		for i, id := range strings.Fields(c.votes) {
+			fmt.Fprintf(&votes, "%s,ann,%s\n", id, []string{"no", "yes"}[i%2])
+		}
+		writeFiles(t, map[string]string{"items.csv": items.String(), "votes.csv": votes.String()})
+		ds, err := Load(t.Context(), LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var counts []float64
+		for i := range strings.Fields(c.items) {
+			counts = append(counts, ds.VotesOf(i))
+		}
+		if got := fmt.Sprint(counts); got != c.want {
+			t.Errorf("%s: votes per item %s, want %s", c.name, got, c.want)
+		}
+		if got := warningText(ds.Warnings); strings.Contains(got, "only in case") != (c.warning != "") || !strings.Contains(got, c.warning) {
+			t.Errorf("%s: warnings %q, want %q", c.name, got, c.warning)
+		}
+	}
+}

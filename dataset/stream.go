@@ -107,6 +107,9 @@ func NewStream(ctx context.Context, r io.Reader, name string, schema []Feature, 
 	if opts.Judges != nil {
 		return opts.judged(ctx, false, schema, func(schema []Feature, o StreamOptions) (*Stream, error) { return NewStream(ctx, r, name, schema, o) })
 	}
+	if err := opts.noSheets(name); err != nil {
+		return nil, err
+	}
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err

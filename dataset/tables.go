@@ -54,7 +54,20 @@ func (o *TableOptions) open(ctx context.Context, path string, opts table.Options
 	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, table.ErrNoSheet) {
 		return nil, advise(e, "", SetSheet)
 	}
+	if _, workbook := t.(interface{ Sheets() []string }); err == nil && !workbook {
+		if err := o.noSheets(t.Name()); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+	}
 	return t, err
+}
+
+// noSheets returns an error if a sheet is requested of a file that is not a workbook.
+func (o *TableOptions) noSheets(file string) error {
+	if o.Sheet == "" || o.SheetOptional {
+		return nil
+	}
+	return advise(&ParseError{File: file, Msg: fmt.Sprintf("expected a workbook (.xlsx) with sheet %q, found a file without sheets", o.Sheet)}, o.Sheet, SetSheet)
 }
 
 // files returns the files that a table is read from.

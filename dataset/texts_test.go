@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -299,5 +300,42 @@ func TestTextTransform(t *testing.T) {
 	ds.Rows.(*Memory).Values[1] = 99
 	if err := over.ReadRow(0, make([]float32, 3)); err == nil || err.Error() != `feature "c": expected the index of one of 48 texts, found 99` {
 		t.Error(err)
+	}
+}
+
+// TestTextsTogether: the turns of a dialogue are fitted together where that predicts held-out votes better, and apart where it
+// does not.
+func TestTextsTogether(t *testing.T) {
+	for _, both := range []bool{true, false} {
+		r := rand.New(rand.NewPCG(4, 4))
+		const n = 300
+		ds := &Dataset{Classes: []string{"no", "yes"}, Features: []Feature{{Name: "agent", Kind: Text}, {Name: "user", Kind: Text}}}
+		m := &Memory{N: n, W: 2}
+		for i := range n {
+			logit := 0.0
+			for q := range ds.Features {
+				words := make([]string, 6)
+				for j := range words {
+					k := r.IntN(40)
+					words[j] = fmt.Sprintf("word%c%c", 'a'+rune(k/10), 'a'+rune(k%10))
+					if both || q == 0 {
+						logit += float64(k%5) - 2
+					}
+				}
+				ds.Features[q].Texts = append(ds.Features[q].Texts, strings.Join(words, " "))
+			}
+			votes := []float32{1, 0}
+			if r.Float64() < 1/(1+math.Exp(-logit)) {
+				votes = []float32{0, 1}
+			}
+			ds.Items, ds.Counts = append(ds.Items, fmt.Sprint(i)), append(ds.Counts, votes...)
+			m.Values = append(m.Values, float32(i), float32(i))
+		}
+		ds.Rows = m
+		for _, info := range fittedTexts(t, ds).TextColumns() {
+			if together := info.Together > 0; together != both || together && !(info.Together < info.Loss) {
+				t.Errorf("votes depend on both texts: %v, but the column has %+v", both, info)
+			}
+		}
 	}
 }

@@ -31,6 +31,8 @@ type Suspect struct {
 type SuspectReport struct {
 	Votes    float64   `json:"votes"` // all votes examined
 	Suspects []Suspect `json:"suspects"`
+	// Pseudonymous reports whether names have been replaced by pseudonyms.
+	Pseudonymous bool `json:"pseudonymous,omitempty"`
 }
 
 // ErrNoDistributions means that predictions are means only.
@@ -159,4 +161,5 @@ func (r *SuspectReport) UsePseudonyms(seed uint64) {
 			i++
 		}
 	}
+	r.Pseudonymous = i > 0
 }

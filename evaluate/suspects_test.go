@@ -116,13 +116,16 @@ func TestSuspects(t *testing.T) {
 		t.Errorf("found %+v\nexpected %+v", r.Suspects, want)
 	}
 	r.UsePseudonyms(0)
-	if x := r.Suspects; x[0].Rater != x[2].Rater || x[0].Rater == x[1].Rater || x[0].Rater == "r0" {
+	if x := r.Suspects; x[0].Rater != x[2].Rater || x[0].Rater == x[1].Rater || x[0].Rater == "r0" || !r.Pseudonymous {
 		t.Errorf("pseudonyms %+v", x)
 	}
 	// Without names, equal votes are one entry.
 	in, ds = f.input(t, false)
 	if r, err = Suspects(context.Background(), in, ds, 10); err != nil || len(r.Suspects) != 3 || r.Suspects[2].Rater != "" {
 		t.Errorf("without names: %+v, %v", r, err)
+	}
+	if r.UsePseudonyms(0); r.Pseudonymous {
+		t.Error("a list without names has pseudonyms")
 	}
 	in.Predictions[0] = head.Decoded{Mean: []float64{0.5, 0.25, 0.25}}
 	in.Predictions[1] = head.Decoded{Mean: []float64{0.5, 0.25, 0.25}}

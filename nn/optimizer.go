@@ -46,6 +46,16 @@ func OptimizerNames() []string {
 	return words.Each(Optimizers, func(k OptimizerKind) string { return k.Name })
 }
 
+// OptimizersWithMomentum returns the names of the optimizers that have momentum.
+func OptimizersWithMomentum() (names []string) {
+	for _, k := range Optimizers {
+		if k.Momentum > 0 {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
 // OptimizerNamed returns the kind with a name, the zero value if there is none.
 func OptimizerNamed(name string) OptimizerKind {
 	if i := slices.Index(OptimizerNames(), name); i >= 0 {

@@ -53,6 +53,16 @@ func TestRaters(t *testing.T) {
 	if strings.Contains(string(page), "Dr.") || !strings.Contains(string(page), "Names are pseudonyms.") {
 		t.Error("a page with pseudonyms has names")
 	}
+	in.Raters = nil
+	in.Suspects = &evaluate.SuspectReport{Votes: 60, Suspects: []evaluate.Suspect{{Item: "7", Rater: "Dr. Who", Vote: "benign", Likely: "malignant"}}}
+	if page = written(t, in); !strings.Contains(string(page), "<td>Dr. Who</td>") || strings.Contains(string(page), "pseudonyms") {
+		t.Error("suspect votes are not under the names given, or these are called pseudonyms")
+	}
+	in.Suspects.UsePseudonyms(3)
+	if page = written(t, in); strings.Contains(string(page), "Dr. Who") || !strings.Contains(string(page), "lists more. Names are pseudonyms.") {
+		t.Error("suspect votes under pseudonyms have names, or no note")
+	}
+	in.Suspects = nil
 	in.Raters = raterReport(300, 3)
 	page = written(t, in)
 	checkPage(t, page)

@@ -79,6 +79,7 @@ type page struct {
 
 	Suspects     []suspectRow
 	SuspectVotes string // number of all votes examined
+	SuspectNames string // a note if names are pseudonyms
 
 	Training *figure
 	Runs     []runRow
@@ -105,6 +106,9 @@ type runRow struct {
 	Name, Reason              string
 	Items, Held, Epochs, Kept string
 }
+
+// pseudonymsNote is below lists of raters without their names.
+const pseudonymsNote = "Names are pseudonyms."
 
 // Write writes the report to w. If the report cannot be made, nothing is written.
 func Write(w io.Writer, in Input) error {
@@ -155,11 +159,14 @@ func newPage(in *Input) (*page, error) {
 			p.RatersMore = fmt.Sprintf("The table lists raters who differ most; %s more are not shown.", words.Thousands(more))
 		}
 		if in.Raters.Pseudonymous {
-			p.RatersNamed = "Names are pseudonyms."
+			p.RatersNamed = pseudonymsNote
 		}
 	}
 	if in.Suspects != nil {
 		p.Suspects, p.SuspectVotes = suspectRows(in.Suspects), count(in.Suspects.Votes)
+		if in.Suspects.Pseudonymous {
+			p.SuspectNames = pseudonymsNote
+		}
 	}
 	p.Training = g.training(in)
 	if g.err != nil {

@@ -129,11 +129,10 @@ func intervals(r *evaluate.Result) Verdict {
 	seen := fmt.Sprintf("the variance in pairs of votes is %s times the predicted variance%s", number(ratio.Inside(), 2), interval95(ratio, 2))
 	lo, hi := d-2*se, d+2*se
 	differ := func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 } // by more than chance
-	holdsOne := !ratio.Lo.Known() || !ratio.Hi.Known() || ratio.Lo <= 1 && 1 <= ratio.Hi
 	switch {
-	case r.NearOne() && !holdsOne && d > 1:
+	case r.NearOne() && !holdsOne(ratio) && d > 1:
 		v.Mark, v.Answer = "careful", "Nearly: they are slightly too narrow; "+seen+"."
-	case r.NearOne() && !holdsOne:
+	case r.NearOne() && !holdsOne(ratio):
 		v.Mark, v.Answer = "careful", "Nearly: they are slightly too wide; "+seen+"."
 	case r.NearOne() && slices.ContainsFunc(r.DispersionBy, differ):
 		v.Mark, v.Answer = "careful", "On average, but not everywhere: "+seen+", more for some items and less for others."
@@ -153,6 +152,11 @@ func intervals(r *evaluate.Result) Verdict {
 	return v
 }
 
+// holdsOne reports whether the interval of a ratio contains one, or is unknown.
+func holdsOne(ratio evaluate.IntervalEstimate) bool {
+	return !ratio.Lo.Known() || !ratio.Hi.Known() || ratio.Lo <= 1 && 1 <= ratio.Hi
+}
+
 // vagueStratum is the standard error of the ratio of a stratum above which its votes show little: a ratio of one
 // and a half could be missed.
 const vagueStratum = 0.25
@@ -170,6 +174,8 @@ func strata(r *evaluate.Result) Verdict {
 		v.is("bad", "No. %s", x.Describe())
 	case x.Off():
 		v.is("careful", "Not quite. %s", x.Describe())
+	case !holdsOne(x.Ratio): // and so does every interval if that of the worst does
+		v.is("unknown", "Unclear: given the number of strata, none differs by more than chance. The worst is doubtful. %s", x.Describe())
 	case slices.ContainsFunc(worst, vague):
 		v.is("unknown", "Unclear: no stratum differs by more than chance, but some have few votes. The worst is %s.", &x)
 	default:

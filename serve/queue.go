@@ -98,15 +98,16 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 	if _, err := readInstructions(o.Instructions); err != nil {
 		return nil, err
 	}
-	// Files that cannot be items of the model, such as votes, are refused at once.
-	in, err := openItems(context.Background(), m, &o, nil)
+	// Files that cannot be items of the model, such as votes, are refused at once. Votes of judges may be among the earlier ones.
+	earlier, err := readEarlierVotes(context.Background(), m, o.Earlier)
+	if err != nil {
+		return nil, fmt.Errorf("--earlier: %w", err)
+	}
+	in, err := openItems(context.Background(), m, &o, earlier)
 	if err != nil {
 		return nil, fmt.Errorf("--items: %w", err)
 	}
 	in.Close()
-	if _, err := readEarlierVotes(context.Background(), m, o.Earlier); err != nil {
-		return nil, fmt.Errorf("--earlier: %w", err)
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{server: s, options: o, ctx: ctx, stop: stop, skipped: map[itemRater]int{}}
 	q.build(m)

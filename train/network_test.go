@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/head"
 	"credence/internal/rng"
+	"credence/internal/words"
 	"credence/model"
 	"credence/nn"
 )
@@ -99,6 +102,39 @@ func TestDefaultNetwork(t *testing.T) {
 		} else if net.Out.Size() != 12 {
 			t.Errorf("%v: %v outputs, want 12", c.parts, net.Out)
 		}
+	}
+}
+
+// TestSmallVolumes: cnn3d needs volumes of leastVolume voxels per side, neither more nor less; smaller ones are refused with
+// that size where it is requested, and otherwise get an mlp, with a warning that names its size.
+func TestSmallVolumes(t *testing.T) {
+	for side := leastVolume - 1; side <= leastVolume; side++ {
+		volume := dataset.Feature{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, side, 30, 30}}
+		tr := fittedTransform(t, volume)
+		root, err := nn.ByName("cnn3d", nn.Shape(volume.Shape), 12)
+		if err == nil {
+			_, err = nn.New(root, model.InputShape(tr), nn.Options{})
+		}
+		if fits := err == nil; fits != (side == leastVolume) {
+			t.Errorf("cnn3d on volumes of %d×30×30: %v", side, err)
+		}
+	}
+	ds := tensors(12, dataset.Feature{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 8, 10, 9}})
+	_, err := Fit(t.Context(), ds, Options{Network: "cnn3d", Epochs: 1, Ensemble: 1})
+	if want := "network: cnn3d expects volumes of at least 24 voxels per side, found 8×10×9: resample them to a larger size, or use mlp"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	res := fitted(t, ds, Options{Epochs: 1, Ensemble: 1})
+	want := fmt.Sprintf("volumes of 8×10×9 voxels are too small for cnn3d, which needs 24 per side: every voxel is an input of an mlp with %s weights; "+
+		"resample volumes to a larger size if they have more voxels", words.Thousands(res.Model.Size()))
+	warns := func(res *Result) bool {
+		return slices.ContainsFunc(res.Model.Provenance.Warnings, func(w evaluate.Message) bool { return w.String() == want })
+	}
+	if !warns(res) {
+		t.Errorf("warnings %v, want %q", res.Model.Provenance.Warnings, want)
+	}
+	if large := fitted(t, tensors(12, dataset.Feature{Name: "x", Kind: dataset.Numeric}), Options{Epochs: 1, Ensemble: 1}); warns(large) {
+		t.Error("a table is warned about as a volume")
 	}
 }
 

@@ -84,7 +84,10 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	o.Network, o.Widths, o.Ensemble, o.Transform = was.Network, was.Widths, was.Ensemble, was.Transform
 	o.Dropout, o.InputDropout, o.Init = was.Dropout, was.InputDropout, was.Init
 	o.Optimizer, o.Schedule = cmp.Or(o.Optimizer, was.Optimizer), cmp.Or(o.Schedule, was.Schedule)
-	o.Momentum, o.WeightDecay, o.Clip = cmp.Or(o.Momentum, was.Momentum), cmp.Or(o.WeightDecay, was.WeightDecay), cmp.Or(o.Clip, was.Clip)
+	if nn.OptimizerNamed(o.Optimizer).Momentum > 0 {
+		o.Momentum = cmp.Or(o.Momentum, was.Momentum)
+	}
+	o.WeightDecay, o.Clip = cmp.Or(o.WeightDecay, was.WeightDecay), cmp.Or(o.Clip, was.Clip)
 	o.Batch, o.Patience, o.HeldOut = cmp.Or(o.Batch, was.Batch), cmp.Or(o.Patience, was.Patience), cmp.Or(o.HeldOut, was.HeldOut)
 	o.Raters = cmp.Or(o.Raters, was.Raters)
 	if o.Augment == (Augment{}) {

@@ -222,7 +222,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetMissing:     {"na", "use --na [WORD] if it means a missing value", ""},
 	dataset.SetImages:      {"image-column", "read the files with --image-column [WORD]", "name the column of their paths with --image-column"},
 	dataset.SetArray:       {"array", "", "name it with --array"},
-	dataset.SetSheet:       {"sheet", "", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
+	dataset.SetSheet:       {"sheet", "leave --sheet or --votes-sheet out, or give the workbook", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
 }
 
 // adviceOn returns the flags that would resolve an error or a warning about data, or "".

@@ -195,6 +195,14 @@ func (o *serveOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// portHint adds a hint to an error about an address that is in use, that of a flag.
+func portHint(err error, flag string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return withHint(err, fmt.Sprintf("another program, perhaps another credence serve, uses this address: stop it, or choose another with --%s, such as --%s 127.0.0.1:0 for any free port", flag, flag))
+}
+
 // metrics serves /metrics on its own address until ctx is done.
 func (o *serveOptions) metrics(ctx context.Context, s *serve.Server, log *slog.Logger) error {
 	if o.metricsAddr == "" {
@@ -202,7 +210,7 @@ func (o *serveOptions) metrics(ctx context.Context, s *serve.Server, log *slog.L
 	}
 	l, err := serve.Listen(o.metricsAddr)
 	if err != nil {
-		return fmt.Errorf("--metrics-addr: %w", err)
+		return portHint(fmt.Errorf("--metrics-addr: %w", err), "metrics-addr")
 	}
 	hs := &http.Server{Handler: s.Metrics(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, WriteTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { hs.Close() })
@@ -252,12 +260,9 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
 		l, err = serve.Listen("127.0.0.1:0")
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = withHint(err, "another program, perhaps another credence serve, uses this address: stop it, or choose another with --addr, such as --addr 127.0.0.1:0 for any free port")
-	}
 	if err != nil {
 		s.Close()
-		return err
+		return portHint(err, "addr")
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -191,3 +191,25 @@ func TestHealth(t *testing.T) {
 	}
 	must(t, "health --addr unix:s.sock --live --quiet")
 }
+
+// TestPortTaken: an address in use is an error that names the address and says what to do, for the server and its metrics.
+func TestPortTaken(t *testing.T) {
+	t.Chdir(t.TempDir())
+	blobs(t, "items.csv", "votes.csv", 3, 60)
+	must(t, "train --data items.csv --votes votes.csv --epochs 1 --ensemble 1 --widths 4 --quiet --out run")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().String()
+	for _, flags := range []string{"--addr " + taken, "--addr " + freePort(t) + " --metrics-addr " + taken} {
+		var stdout, stderr bytes.Buffer
+		code := program(strings.Fields("serve run "+flags), nil, &stdout, &stderr)
+		text := stderr.String()
+		if code != exitError || !strings.Contains(text, "credence: error: ") || !strings.Contains(text, taken) || !strings.Contains(text, "address already in use") ||
+			!strings.Contains(text, "credence: hint: another program, perhaps another credence serve, uses this address") {
+			t.Errorf("%s: exit code %d: %s", flags, code, text)
+		}
+	}
+}

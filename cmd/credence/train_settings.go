@@ -43,7 +43,7 @@ func (o *trainOptions) resolve() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{o.inherit, o.parseMember, o.readMethod, o.readLayers} {
+	for _, step := range []func() error{o.inherit, o.parseMember, o.checkMomentum, o.readMethod, o.readLayers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -174,6 +174,9 @@ func (o *trainOptions) inherit() error {
 	if o.Given("data") {
 		except = append(except, "votes")
 	}
+	if o.Given("optimizer") {
+		except = append(except, "momentum")
+	}
 	return o.File(folder.Path(run.ConfigFile), except...)
 }
 
@@ -218,6 +221,20 @@ func changes(c *model.Origin) string {
 		text += fmt.Sprintf("\n(raters %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
 	}
 	return text
+}
+
+// checkMomentum returns an error if the optimizer of a new run would ignore --momentum.
+func (o *trainOptions) checkMomentum() error {
+	name := o.Fit.Optimizer
+	if name == "" && o.From == "" { // else that of the model to start from
+		name = train.Defaults().Optimizer
+	}
+	if k := nn.OptimizerNamed(name); o.Fit.Momentum <= 0 || k.Momentum > 0 || k.Name == "" || o.resume || o.repeat {
+		return nil
+	}
+	names := strings.Join(nn.OptimizersWithMomentum(), " or ")
+	return withHint(usagef("--momentum %v applies to optimizer %s, not to %s", o.Fit.Momentum, names, name),
+		"add --optimizer "+names+", or leave --momentum out")
 }
 
 // readMethod sets the method from --method and its settings.
