@@ -210,6 +210,9 @@ check_group <- function(g, call) {
   text
 }
 
+# Missing values are NA in R: no text means one, except a blank.
+no_missing <- paste0("keep:", c("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "?"))
+
 # Writes the files of training and returns its options.
 training_options <- function(taken, options, folder) {
   columns <- taken$columns
@@ -218,7 +221,7 @@ training_options <- function(taken, options, folder) {
   if (!is.null(taken$weights)) beside[[free_name("weight", c(item, names(columns)))]] <- taken$weights
   if (!is.null(taken$group)) beside[[free_name("group", c(item, names(columns), names(beside)))]] <- taken$group
   write_items(columns, taken$items, item, folder, beside)
-  all <- list(data = I(file.path(folder, "items.parquet")), item = item, na = I(""), features = I(names(columns)), classes = I(taken$cast$classes))
+  all <- list(data = I(file.path(folder, "items.parquet")), item = item, na = I(no_missing), features = I(names(columns)), classes = I(taken$cast$classes))
   number <- vapply(columns, is.numeric, NA)
   category <- vapply(columns, is.factor, NA)
   if (any(number)) all$numeric <- I(names(columns)[number])

@@ -93,7 +93,7 @@ credence_check <- function(formula, data, ...) {
   how <- write_votes(cast, folder)
   path <- how$votes
   how$votes <- NULL
-  line <- c("check", path, as_flags(c(how, list(classes = cast$classes, na = ""), options)))
+  line <- c("check", path, as_flags(c(how, list(classes = cast$classes, na = no_missing), options)))
   found <- parse_json(run_binary(c(line, "--json")))
   found$text <- gsub(path, "the votes", suppressWarnings(run_binary(line)), fixed = TRUE)
   structure(found, class = "credence_check")
