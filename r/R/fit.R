@@ -14,6 +14,10 @@
 #' * `label ~ ...`: one label per item, which is refused unless `force = TRUE`: intervals mean nothing without items that
 #'   have two votes or more.
 #'
+#' Labels that are an ordered factor are the points of a scale, as by the option `ordered`: raters may be biased along it, and
+#' [predict.credence()] has its expected score. `ordered = FALSE` takes them as classes without an order. The option `judges` names
+#' raters that are machines: their votes are features, and the classes are the labels of people; see [credence_judges()].
+#'
 #' # Features
 #' The right side names features: numbers, factors, texts, logical values. `.` is all columns of `data` that are not
 #' used otherwise (by the left side, `weights` or `group`); columns that identify items are refused. An ordered factor
@@ -67,7 +71,8 @@ credence <- function(formula, data, votes = NULL, ..., weights, group, subset, n
   if (!is.logical(verbose) || length(verbose) != 1 || is.na(verbose)) stop_input(sprintf("`verbose`: expected TRUE or FALSE, found %s", describe(verbose)), arg = "verbose")
   na.action <- check_na_action(na.action, where)
   beside <- as.list(call)[intersect(c("weights", "group", "subset"), names(call))]
-  taken <- read_items(formula, data, response, votes, beside, na.action, options$classes, parent.frame(), where)
+  taken <- read_items(formula, data, response, votes, beside, na.action, options$classes, options$judges, parent.frame(), where)
+  options$ordered <- check_ordered(taken$cast, dots$ordered, where)
 
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
@@ -77,6 +82,15 @@ credence <- function(formula, data, votes = NULL, ..., weights, group, subset, n
   warn_messages(done$messages)
   if (done$stopped) warn_input("training was stopped: the best networks so far are kept")
   new_credence(call, formula, taken, done, options, start)
+}
+
+# Returns whether classes are the points of a scale: those of ordered factors are, unless `given` denies it.
+check_ordered <- function(cast, given, call) {
+  if (is.null(given)) return(if (cast$ordered) TRUE)
+  if (isTRUE(given) && !cast$sorted) {
+    stop_input(sprintf("`ordered`: expected classes in order, found %s, whose order is not known", some(quoted(cast$classes))), "make an ordered factor of the labels, factor(x, levels, ordered = TRUE), or name `classes` in order", arg = "ordered", call = call)
+  }
+  if (isTRUE(given)) TRUE
 }
 
 check_na_action <- function(action, call) {
@@ -89,7 +103,7 @@ check_na_action <- function(action, call) {
 }
 
 # Reads items, votes, weights and groups.
-read_items <- function(formula, data, response, votes, beside, na.action, classes, env, call) {
+read_items <- function(formula, data, response, votes, beside, na.action, classes, judges, env, call) {
   used <- unlist(lapply(beside[c("weights", "group")], all.vars))
   rows <- NULL
   if (response$kind == "long") {
@@ -132,11 +146,12 @@ read_items <- function(formula, data, response, votes, beside, na.action, classe
   if (length(constant) == length(columns)) stop_input("`data`: no feature varies between items", arg = "data", call = call)
 
   cast <- switch(response$kind,
-    long = read_long(votes, response, items, classes, if (identical(votes, data)) "data" else "votes", call),
-    wide = read_wide(data[items, , drop = FALSE], response$raters, items, classes, "data", call),
+    long = read_long(votes, response, items, classes, if (identical(votes, data)) "data" else "votes", call, judges),
+    wide = read_wide(data[items, , drop = FALSE], response$raters, items, classes, "data", call, judges),
     read_response(stats::model.response(frame), formula, items, classes, call)
   )
-  voted <- if (cast$kind == "counts") cast$classes[colSums(cast$counts) > 0] else unique(as.character(cast$label))
+  if (!is.null(judges) && is.null(cast$rater)) stop_input("`judges`: expected votes with raters, found votes without them", "votes(item, rater, label) or ratings(reader1, reader2, ...) names them", arg = "judges", call = call)
+  voted <- if (cast$kind == "counts") cast$classes[colSums(cast$counts) > 0] else unique(as.character(if (is.null(judges)) cast$label else cast$label[!cast$rater %in% judges]))
   if (length(voted) < 2) stop_input(sprintf("expected votes for at least two classes, found %s", if (length(voted)) paste("only", quoted(voted)) else "none"), arg = "formula", call = call)
   list(
     columns = columns, items = items, cast = cast, response = response, terms = inner, raw = raw, known = known, omitted = omitted,
@@ -170,7 +185,7 @@ read_response <- function(y, formula, items, classes, call) {
   if (!is.factor(y) && !is.character(y) && !is.logical(y)) stop_input(sprintf("%s: expected votes, found %s", what, describe(y)), arg = "formula", call = call)
   label <- label_factor(y, classes, what, call)
   if (anyNA(label)) stop_input(sprintf("%s: expected a label in every row, found NA in row %d", what, which(is.na(label))[[1]]), "na.action = na.omit leaves such rows out", arg = "formula", call = call)
-  list(kind = "long", classes = levels(label), item = items, label = label)
+  list(kind = "long", classes = levels(label), item = items, label = label, ordered = is.ordered(label), sorted = is.ordered(label) || !is.null(classes))
 }
 
 # Takes the first row of each item of a frame with a row per vote, whose features must agree.
@@ -233,7 +248,9 @@ training_options <- function(taken, options, folder) {
   if (!is.null(cast$`vote-columns`)) cast$`vote-columns` <- I(cast$`vote-columns`)
   all <- c(all, cast)
   all[names(options)] <- options
-  all$classes <- I(taken$cast$classes)
+  # A label that only judges use is no class, which the program finds by itself.
+  judged <- is.null(options$classes) && is.null(options$ordered) && !all(taken$cast$label %in% taken$cast$classes)
+  all$classes <- if (!judged) I(taken$cast$classes)
   all
 }
 
@@ -253,10 +270,10 @@ new_credence <- function(call, formula, taken, done, options, start) {
   method <- if (!is.null(options$method)) options$method else if (is.null(start)) "mixture" else run_card(done$run)$head$kind
   structure(
     list(
-      call = call, formula = formula, terms = taken$terms, response = taken$response, classes = taken$cast$classes,
+      call = call, formula = formula, terms = taken$terms, response = taken$response, classes = if (length(options$judges)) run_card(done$run)$classes else taken$cast$classes,
       features = lapply(taken$columns, function(x) if (is.numeric(x)) "number" else if (is.factor(x)) "category" else "text"),
       raw = taken$raw, known = taken$known, passes = taken$passes, na.action = taken$omitted, nobs = length(taken$items),
-      raters = !is.null(taken$cast$rater), options = options, method = method, stopped = done$stopped,
+      raters = !is.null(taken$cast$rater), judges = as.character(options$judges), ordered = isTRUE(options$ordered), options = options, method = method, stopped = done$stopped,
       warnings = sub("credence: warning: ", "", done$messages[startsWith(done$messages, "credence: warning: ")], fixed = TRUE),
       metrics = run_json(done$run, "metrics.json"), run = done$run
     ),
