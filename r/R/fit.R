@@ -77,7 +77,7 @@ credence <- function(formula, data, votes = NULL, ..., weights, group, subset, n
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
   all <- training_options(taken, options, folder)
-  if (!is.null(start)) all$from <- start_folder(start, where)
+  if (!is.null(start)) all$from <- start_folder(start, file.path(folder, "start"), where)
   done <- train_run(all, folder, verbose, where)
   warn_messages(done$messages)
   if (done$stopped) warn_input("training was stopped: the best networks so far are kept")
@@ -258,12 +258,37 @@ write_items <- function(columns, items, item, folder, beside = list()) {
   write_parquet(c(stats::setNames(list(items), item), columns, beside), file.path(folder, "items.parquet"))
 }
 
-# Returns the folder of a model to start from.
-start_folder <- function(start, call) {
-  if (inherits(start, "credence")) return(run_folder(start$run))
+# Returns the folder of a model to start from. With the data that it was trained on, which are written to `folder`, items
+# stay in the part that they were in; without them, the program warns.
+start_folder <- function(start, folder, call) {
+  if (inherits(start, "credence")) {
+    restored <- tryCatch(suppressWarnings(restore_run(start, folder, call)), error = function(e) NULL)
+    return(if (is.null(restored)) run_folder(start$run) else restored)
+  }
   path <- path.expand(check_text(start, "start", call))
   if (!file.exists(path)) stop_input(sprintf("`start`: there is no run %s", path), arg = "start", call = call)
   path
+}
+
+# Writes a run and, from the call that trained it, its data. The program compares their checksum with that in the model.
+restore_run <- function(object, folder, call) {
+  env <- environment(object$formula)
+  value <- function(name) eval(object$call[[name]], env)
+  beside <- as.list(object$call)[intersect(c("weights", "group", "subset"), names(object$call))]
+  action <- check_na_action(if (is.null(object$call$na.action)) getOption("na.action") else value("na.action"), call)
+  taken <- read_items(object$formula, check_frame(value("data"), "data", call), object$response, value("votes"), beside, action, object$options$classes, object$options$judges, env, call)
+  dir.create(file.path(folder, "run"), recursive = TRUE)
+  files <- training_options(taken, object$options, folder)
+  for (name in names(object$run$files)) writeBin(object$run$files[[name]], file.path(folder, "run", name))
+  config <- file.path(folder, "run", "config.yaml")
+  lines <- readLines(config, encoding = "UTF-8")
+  paths <- c(data = files$data, votes = files$votes, if (!is.null(object$call$start)) c(from = start_folder(value("start"), file.path(folder, "start"), call)))
+  for (name in names(paths)) {
+    path <- as.character(jsonlite::toJSON(jsonlite::unbox(unname(paths[[name]]))))
+    lines[startsWith(lines, paste0(name, ": "))] <- paste0(name, ": ", if (name == "from") path else paste0("[", path, "]"))
+  }
+  writeLines(lines, config, useBytes = TRUE)
+  file.path(folder, "run")
 }
 
 new_credence <- function(call, formula, taken, done, options, start) {
