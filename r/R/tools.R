@@ -9,7 +9,7 @@ verb_options <- function(verb, dots, without, call) {
 }
 
 file_options <- c("votes", "votes_form", "votes_item", "votes_sheet", "label", "rater", "count", "total", "vote_columns", "item", "array", "layout", "image_column",
-  "images_inside", "volume_cache", "sheet", "na", "output", "overwrite", "format", "json", "digits", "csv_safe", "kernel")
+  "images_inside", "volume_cache", "sheet", "na", "merge", "fold_case", "output", "overwrite", "format", "json", "digits", "csv_safe", "kernel")
 
 # Writes items and the votes on them; returns the paths and how they are read. Votes come from `votes` or, as in
 # training, from the left side of the formula.

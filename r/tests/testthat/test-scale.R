@@ -96,6 +96,11 @@ test_that("votes of judges are features", {
   expect_error(credence_judges(fit, nonsense = 1), "nonsense")
 })
 
+test_that("levels are merged in the data, not by an option", {
+  expect_error(credence(votes(id, reader, dx) ~ age, items, cast, merge = "Benign=benign"), "no argument `merge`", class = "credence_input_error")
+  expect_error(credence_check(votes(id, reader, dx) ~ 1, cast, fold_case = TRUE), "no argument `fold_case`", class = "credence_input_error")
+})
+
 test_that("an updated model prints its call in a few lines", {
   skip_without_binary()
   updated <- suppressWarnings(update(votes_fit(), votes = data.frame(id = items$id, reader = "eve", dx = "benign")))
