@@ -50,6 +50,7 @@ print.summary.credence <- function(x, digits = max(3L, getOption("digits") - 3L)
   cat(x$read_as, "\n")
   if (x$omitted) cat(sprintf("(%d items deleted due to missingness)\n", x$omitted))
   kinds <- table(factor(unlist(x$features), c("number", "category", "text")))
+  names(kinds) <- ifelse(kinds == 1, names(kinds), c("numbers", "categories", "texts"))
   kinds <- kinds[kinds > 0]
   cat(sprintf("features: %s\n", paste(sprintf("%d %s", kinds, names(kinds)), collapse = ", ")))
   if (length(x$judges)) cat(sprintf("judges: %s\n", some(x$judges, 8)))
