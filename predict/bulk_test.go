@@ -67,7 +67,7 @@ func TestBulk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Fields) != len(recordFields(func(f *Field) bool { return f.Name != "point" })) || out.N != 2 {
+	if len(out.Fields) != len(recordFields(func(f *Field) bool { return f.Name != "point" && f.needs != needScale })) || out.N != 2 {
 		t.Fatalf("%d records of %d fields", out.N, len(out.Fields))
 	}
 	first, err := mixture.NewDirichlet([]float64{0.25, 0.75}, [][]float64{{8, 3, 1}, {2, 2, 9}})
@@ -148,6 +148,18 @@ func TestBulkRefused(t *testing.T) {
 	} {
 		if _, err := askBulk(t, &c.b, c.in); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+// A record of ordered classes has the score and its intervals at all levels.
+func TestScaleRecords(t *testing.T) {
+	rows := []Row{{score: meanInterval{2, []mixture.Interval{{Lo: 1.5, Hi: 2.5}, {Lo: 1.25, Hi: 2.75}}}}}
+	for name, want := range map[string][]float64{"score": {2}, "score_lower": {1.5, 1.25}, "score_upper": {2.5, 2.75}} {
+		f := &fields[slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })]
+		values, shape := f.Numbers(rows, RecordShape{D: 3, Levels: []float64{0.5, 0.9}})
+		if !slices.Equal(values, want) || f.Per == PerLevel && !slices.Equal(shape, []int{2}) {
+			t.Errorf("%s is %v of shape %v, want %v", name, values, shape, want)
 		}
 	}
 }

@@ -83,6 +83,8 @@ func (f *Field) recordShape(s *RecordShape) []int {
 		return []int{s.D}
 	case f.Per == PerInterval:
 		return []int{s.D, len(s.Levels)}
+	case f.Per == PerLevel:
+		return []int{len(s.Levels)}
 	}
 	return nil
 }
@@ -104,6 +106,9 @@ func (f *Field) appendNumbers(dst []float64, r *Row, s *RecordShape) []float64 {
 		return f.numbers(dst, r, s)
 	}
 	shape := append(f.recordShape(s), 1, 1) // classes and levels
+	if f.Per == PerLevel {
+		shape[0], shape[1] = 1, shape[0]
+	}
 	for i := range shape[0] {
 		for k := range shape[1] {
 			dst = append(dst, f.number(r, i, k))
@@ -180,9 +185,11 @@ func newRecordRows(w io.Writer, t *Table) (*recordRows, error) {
 	all := []string{"mean"}
 	list := all
 	if t.model.Traits().Joint {
-		given := func(f *Field) bool { return f.Name == "quantile" || f.Name == "cdf" } // of distributions given as records
-		all = recordFields(func(f *Field) bool { return !given(f) })
-		list = recordFields(func(f *Field) bool { return !given(f) && f.record(&t.format) })
+		known := func(f *Field) bool { // quantile and cdf are those of distributions given as records
+			return f.Name != "quantile" && f.Name != "cdf" && (t.format.ordered || f.needs != needScale)
+		}
+		all = recordFields(known)
+		list = recordFields(func(f *Field) bool { return known(f) && f.record(&t.format) })
 	}
 	if t.format.Fields != nil {
 		list = t.format.Fields
@@ -285,7 +292,8 @@ func (b *Bulk) run(in *array.Records, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	all := recordFields(func(f *Field) bool { return f.Name != "point" }) // mixtures are given without a score
+	// Mixtures are given without a score and without a scale.
+	all := recordFields(func(f *Field) bool { return f.Name != "point" && f.needs != needScale })
 	out, err := newRecords(w, Summary{Levels: b.Levels, Precision: b.Precision},
 		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at, all), all)
 	if err != nil {

@@ -4,7 +4,10 @@
 as_arguments <- function(text) {
   text <- gsub("\\S*/(items|votes|raters)\\.parquet", "`\\1`", text)
   text <- gsub("`items`", "`data`", text, fixed = TRUE)
-  # What the formula decides in R.
+  # What the formula and other arguments decide in R.
+  text <- gsub("--from \\S+/run:", "`start`:", text)
+  text <- gsub("the files that \\S+/run was trained on", "the data that it was trained on", text)
+  text <- gsub("--item-weights", "`weights`", text, fixed = TRUE)
   text <- gsub("--ignore (\\S+)", "`- \\1` in the formula", text)
   text <- gsub("--categorical (\\S+)", "factor(\\1) in the formula", text)
   text <- gsub("--numeric (\\S+)", "as.numeric(\\1) in the formula", text)

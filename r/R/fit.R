@@ -14,6 +14,10 @@
 #' * `label ~ ...`: one label per item, which is refused unless `force = TRUE`: intervals mean nothing without items that
 #'   have two votes or more.
 #'
+#' Labels that are an ordered factor are the points of a scale, as by the option `ordered`: raters may be biased along it, and
+#' [predict.credence()] has its expected score. `ordered = FALSE` takes them as classes without an order. The option `judges` names
+#' raters that are machines: their votes are features, and the classes are the labels of people; see [credence_judges()].
+#'
 #' # Features
 #' The right side names features: numbers, factors, texts, logical values. `.` is all columns of `data` that are not
 #' used otherwise (by the left side, `weights` or `group`); columns that identify items are refused. An ordered factor
@@ -67,16 +71,26 @@ credence <- function(formula, data, votes = NULL, ..., weights, group, subset, n
   if (!is.logical(verbose) || length(verbose) != 1 || is.na(verbose)) stop_input(sprintf("`verbose`: expected TRUE or FALSE, found %s", describe(verbose)), arg = "verbose")
   na.action <- check_na_action(na.action, where)
   beside <- as.list(call)[intersect(c("weights", "group", "subset"), names(call))]
-  taken <- read_items(formula, data, response, votes, beside, na.action, options$classes, parent.frame(), where)
+  taken <- read_items(formula, data, response, votes, beside, na.action, options$classes, options$judges, parent.frame(), where)
+  options$ordered <- check_ordered(taken$cast, dots$ordered, where)
 
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
   all <- training_options(taken, options, folder)
-  if (!is.null(start)) all$from <- start_folder(start, where)
+  if (!is.null(start)) all$from <- start_folder(start, file.path(folder, "start"), where)
   done <- train_run(all, folder, verbose, where)
   warn_messages(done$messages)
   if (done$stopped) warn_input("training was stopped: the best networks so far are kept")
   new_credence(call, formula, taken, done, options, start)
+}
+
+# Returns whether classes are the points of a scale: those of ordered factors are, unless `given` denies it.
+check_ordered <- function(cast, given, call) {
+  if (is.null(given)) return(if (cast$ordered) TRUE)
+  if (isTRUE(given) && !cast$sorted) {
+    stop_input(sprintf("`ordered`: expected classes in order, found %s, whose order is not known", some(quoted(cast$classes))), "make an ordered factor of the labels, factor(x, levels, ordered = TRUE), or name `classes` in order", arg = "ordered", call = call)
+  }
+  if (isTRUE(given)) TRUE
 }
 
 check_na_action <- function(action, call) {
@@ -89,7 +103,7 @@ check_na_action <- function(action, call) {
 }
 
 # Reads items, votes, weights and groups.
-read_items <- function(formula, data, response, votes, beside, na.action, classes, env, call) {
+read_items <- function(formula, data, response, votes, beside, na.action, classes, judges, env, call) {
   used <- unlist(lapply(beside[c("weights", "group")], all.vars))
   rows <- NULL
   if (response$kind == "long") {
@@ -132,11 +146,12 @@ read_items <- function(formula, data, response, votes, beside, na.action, classe
   if (length(constant) == length(columns)) stop_input("`data`: no feature varies between items", arg = "data", call = call)
 
   cast <- switch(response$kind,
-    long = read_long(votes, response, items, classes, if (identical(votes, data)) "data" else "votes", call),
-    wide = read_wide(data[items, , drop = FALSE], response$raters, items, classes, "data", call),
+    long = read_long(votes, response, items, classes, if (identical(votes, data)) "data" else "votes", call, judges),
+    wide = read_wide(data[items, , drop = FALSE], response$raters, items, classes, "data", call, judges),
     read_response(stats::model.response(frame), formula, items, classes, call)
   )
-  voted <- if (cast$kind == "counts") cast$classes[colSums(cast$counts) > 0] else unique(as.character(cast$label))
+  if (!is.null(judges) && is.null(cast$rater)) stop_input("`judges`: expected votes with raters, found votes without them", "votes(item, rater, label) or ratings(reader1, reader2, ...) names them", arg = "judges", call = call)
+  voted <- if (cast$kind == "counts") cast$classes[colSums(cast$counts) > 0] else unique(as.character(if (is.null(judges)) cast$label else cast$label[!cast$rater %in% judges]))
   if (length(voted) < 2) stop_input(sprintf("expected votes for at least two classes, found %s", if (length(voted)) paste("only", quoted(voted)) else "none"), arg = "formula", call = call)
   list(
     columns = columns, items = items, cast = cast, response = response, terms = inner, raw = raw, known = known, omitted = omitted,
@@ -170,7 +185,7 @@ read_response <- function(y, formula, items, classes, call) {
   if (!is.factor(y) && !is.character(y) && !is.logical(y)) stop_input(sprintf("%s: expected votes, found %s", what, describe(y)), arg = "formula", call = call)
   label <- label_factor(y, classes, what, call)
   if (anyNA(label)) stop_input(sprintf("%s: expected a label in every row, found NA in row %d", what, which(is.na(label))[[1]]), "na.action = na.omit leaves such rows out", arg = "formula", call = call)
-  list(kind = "long", classes = levels(label), item = items, label = label)
+  list(kind = "long", classes = levels(label), item = items, label = label, ordered = is.ordered(label), sorted = is.ordered(label) || !is.null(classes))
 }
 
 # Takes the first row of each item of a frame with a row per vote, whose features must agree.
@@ -210,6 +225,9 @@ check_group <- function(g, call) {
   text
 }
 
+# Missing values are NA in R: no text means one, except a blank.
+no_missing <- paste0("keep:", c("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "none", "-", ".", "?"))
+
 # Writes the files of training and returns its options.
 training_options <- function(taken, options, folder) {
   columns <- taken$columns
@@ -218,7 +236,7 @@ training_options <- function(taken, options, folder) {
   if (!is.null(taken$weights)) beside[[free_name("weight", c(item, names(columns)))]] <- taken$weights
   if (!is.null(taken$group)) beside[[free_name("group", c(item, names(columns), names(beside)))]] <- taken$group
   write_items(columns, taken$items, item, folder, beside)
-  all <- list(data = I(file.path(folder, "items.parquet")), item = item, na = I(""), features = I(names(columns)), classes = I(taken$cast$classes))
+  all <- list(data = I(file.path(folder, "items.parquet")), item = item, na = I(no_missing), features = I(names(columns)), classes = I(taken$cast$classes))
   number <- vapply(columns, is.numeric, NA)
   category <- vapply(columns, is.factor, NA)
   if (any(number)) all$numeric <- I(names(columns)[number])
@@ -230,7 +248,9 @@ training_options <- function(taken, options, folder) {
   if (!is.null(cast$`vote-columns`)) cast$`vote-columns` <- I(cast$`vote-columns`)
   all <- c(all, cast)
   all[names(options)] <- options
-  all$classes <- I(taken$cast$classes)
+  # A label that only judges use is no class, which the program finds by itself.
+  judged <- is.null(options$classes) && is.null(options$ordered) && !all(taken$cast$label %in% taken$cast$classes)
+  all$classes <- if (!judged) I(taken$cast$classes)
   all
 }
 
@@ -238,22 +258,47 @@ write_items <- function(columns, items, item, folder, beside = list()) {
   write_parquet(c(stats::setNames(list(items), item), columns, beside), file.path(folder, "items.parquet"))
 }
 
-# Returns the folder of a model to start from.
-start_folder <- function(start, call) {
-  if (inherits(start, "credence")) return(run_folder(start$run))
+# Returns the folder of a model to start from. With the data that it was trained on, which are written to `folder`, items
+# stay in the part that they were in; without them, the program warns.
+start_folder <- function(start, folder, call) {
+  if (inherits(start, "credence")) {
+    restored <- tryCatch(suppressWarnings(restore_run(start, folder, call)), error = function(e) NULL)
+    return(if (is.null(restored)) run_folder(start$run) else restored)
+  }
   path <- path.expand(check_text(start, "start", call))
   if (!file.exists(path)) stop_input(sprintf("`start`: there is no run %s", path), arg = "start", call = call)
   path
+}
+
+# Writes a run and, from the call that trained it, its data. The program compares their checksum with that in the model.
+restore_run <- function(object, folder, call) {
+  env <- environment(object$formula)
+  value <- function(name) eval(object$call[[name]], env)
+  beside <- as.list(object$call)[intersect(c("weights", "group", "subset"), names(object$call))]
+  action <- check_na_action(if (is.null(object$call$na.action)) getOption("na.action") else value("na.action"), call)
+  taken <- read_items(object$formula, check_frame(value("data"), "data", call), object$response, value("votes"), beside, action, object$options$classes, object$options$judges, env, call)
+  dir.create(file.path(folder, "run"), recursive = TRUE)
+  files <- training_options(taken, object$options, folder)
+  for (name in names(object$run$files)) writeBin(object$run$files[[name]], file.path(folder, "run", name))
+  config <- file.path(folder, "run", "config.yaml")
+  lines <- readLines(config, encoding = "UTF-8")
+  paths <- c(data = files$data, votes = files$votes, if (!is.null(object$call$start)) c(from = start_folder(value("start"), file.path(folder, "start"), call)))
+  for (name in names(paths)) {
+    path <- as.character(jsonlite::toJSON(jsonlite::unbox(unname(paths[[name]]))))
+    lines[startsWith(lines, paste0(name, ": "))] <- paste0(name, ": ", if (name == "from") path else paste0("[", path, "]"))
+  }
+  writeLines(lines, config, useBytes = TRUE)
+  file.path(folder, "run")
 }
 
 new_credence <- function(call, formula, taken, done, options, start) {
   method <- if (!is.null(options$method)) options$method else if (is.null(start)) "mixture" else run_card(done$run)$head$kind
   structure(
     list(
-      call = call, formula = formula, terms = taken$terms, response = taken$response, classes = taken$cast$classes,
+      call = call, formula = formula, terms = taken$terms, response = taken$response, classes = if (length(options$judges)) run_card(done$run)$classes else taken$cast$classes,
       features = lapply(taken$columns, function(x) if (is.numeric(x)) "number" else if (is.factor(x)) "category" else "text"),
       raw = taken$raw, known = taken$known, passes = taken$passes, na.action = taken$omitted, nobs = length(taken$items),
-      raters = !is.null(taken$cast$rater), options = options, method = method, stopped = done$stopped,
+      raters = !is.null(taken$cast$rater), judges = as.character(options$judges), ordered = isTRUE(options$ordered), options = options, method = method, stopped = done$stopped,
       warnings = sub("credence: warning: ", "", done$messages[startsWith(done$messages, "credence: warning: ")], fixed = TRUE),
       metrics = run_json(done$run, "metrics.json"), run = done$run
     ),

@@ -17,9 +17,19 @@ summary.credence <- function(object, ...) {
   card <- run_card(object$run)
   structure(list(
     call = object$call, classes = object$classes, features = object$features, items = object$metrics$items, votes = object$metrics$votes,
-    read_as = card$votes, networks = object$metrics$networks, parameters = object$metrics$parameters, calibration = card$calibration,
+    judges = object$judges, read_as = card$votes, networks = object$metrics$networks, parameters = object$metrics$parameters, calibration = card$calibration,
     scores = held_out_scores(object), warnings = object$warnings, omitted = length(object$na.action), stopped = object$stopped
   ), class = "summary.credence")
+}
+
+# The call of a model as text; values that are not expressions, such as the votes of update(), by what they are.
+shown_call <- function(call) {
+  for (i in seq_along(call)[-1]) {
+    value <- call[[i]]
+    if (is.language(value) || is.atomic(value) && length(value) <= 10) next
+    call[[i]] <- as.name(sprintf("<%s>", if (inherits(value, "credence")) "a model" else describe(value)))
+  }
+  gsub("`(<[^`]*>)`", "\\1", paste(deparse(call), collapse = "\n"))
 }
 
 score_names <- c(
@@ -36,12 +46,14 @@ held_out_scores <- function(object) {
 #' @rdname summary.credence
 #' @export
 print.summary.credence <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Call:\n", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
+  cat("Call:\n", shown_call(x$call), "\n\n", sep = "")
   cat(x$read_as, "\n")
   if (x$omitted) cat(sprintf("(%d items deleted due to missingness)\n", x$omitted))
   kinds <- table(factor(unlist(x$features), c("number", "category", "text")))
+  names(kinds) <- ifelse(kinds == 1, names(kinds), c("numbers", "categories", "texts"))
   kinds <- kinds[kinds > 0]
   cat(sprintf("features: %s\n", paste(sprintf("%d %s", kinds, names(kinds)), collapse = ", ")))
+  if (length(x$judges)) cat(sprintf("judges: %s\n", some(x$judges, 8)))
   cat(sprintf("%d networks, %s parameters\n", x$networks, format(x$parameters, big.mark = ",")))
   if (!is.null(x$calibration$scale_se)) cat(sprintf("spread scaled by %s (standard error %s)\n", format(x$calibration$scale, digits = digits), format(x$calibration$scale_se, digits = digits)))
   cat("\nNegative log-likelihood per held-out vote, in nats; lower is better:\n")
@@ -54,7 +66,7 @@ print.summary.credence <- function(x, digits = max(3L, getOption("digits") - 3L)
 #' @rdname summary.credence
 #' @export
 print.credence <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Call:\n", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
+  cat("Call:\n", shown_call(x$call), "\n\n", sep = "")
   cat(sprintf("%d networks, trained on %s items with %s votes; classes: %s\n", x$metrics$networks, format(x$metrics$items, big.mark = ","), format(x$metrics$votes, big.mark = ","), some(x$classes, 8)))
   held <- x$metrics$held_out
   if (!is.null(held$nll_per_vote)) cat(sprintf("held-out votes: %s nats per vote, accuracy %s against the majority\n", format(held$nll_per_vote, digits = digits), format(held$accuracy, digits = digits)))
@@ -160,6 +172,8 @@ update.credence <- function(object, formula., votes = NULL, ..., evaluate = TRUE
       need_columns(votes, columns, "votes", where)
       old <- call_value(call$votes, env, "votes", where)
       call$votes <- rbind(as_plain(old[columns]), as_plain(votes[columns]))
+      if (!"classes" %in% names(changes)) call$classes <- object$classes
+      if (object$ordered && !"ordered" %in% names(changes)) call$ordered <- TRUE
     } else if (response$kind == "cbind") {
       call$data <- add_counts(object, call_value(call$data, env, "data", where), votes, where)
       call$formula <- object$formula

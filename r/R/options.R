@@ -6,8 +6,6 @@ option_types <- c(
   `classes` = "string list",
   `ordered` = "boolean",
   `judges` = "string list",
-  `merge` = "string list",
-  `fold-case` = "boolean",
   `text` = "string list",
   `validation` = "number",
   `memory` = "size",
@@ -58,8 +56,6 @@ option_types <- c(
 #'   are numbers; raters may then be biased along it.
 #' @param judges Raters that are machines, such as language models: their votes become features, not votes
 #'   (see credence help judges).
-#' @param merge OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
-#' @param fold_case Read labels and categories in lower case.
 #' @param text Columns of text to learn from word by word (default: columns of sentences, unless named by
 #'   `--ignore` or `--categorical`).
 #' @param validation Share of the items to hold out from every network, for early stopping.
@@ -112,8 +108,6 @@ credence_options <- function(
   classes = NULL,
   ordered = FALSE,
   judges = NULL,
-  merge = NULL,
-  fold_case = FALSE,
   text = NULL,
   validation = NULL,
   memory = NULL,
@@ -156,8 +150,6 @@ credence_options <- function(
     `classes` = classes,
     `ordered` = ordered,
     `judges` = judges,
-    `merge` = merge,
-    `fold-case` = fold_case,
     `text` = text,
     `validation` = validation,
     `memory` = memory,

@@ -91,7 +91,7 @@ credence_stop <- function() {
 
 # Sends a request and returns the body of the answer, and how much of it is JSON. Each request has a connection of its
 # own: R has few of them, and an open one would be the caller's to see.
-ask_server <- function(s, method, route, body = raw(), json = length(body)) {
+ask_server <- function(s, method, route, body = raw(), json = length(body), call = rlang::caller_env()) {
   head <- sprintf(
     "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n",
     method, route, s$token, json, length(body)
@@ -106,7 +106,7 @@ ask_server <- function(s, method, route, body = raw(), json = length(body)) {
     text <- rawToChar(answer$body)
     Encoding(text) <- "UTF-8"
     message <- tryCatch(jsonlite::fromJSON(text)$error, error = function(e) text)
-    stop_input(as_arguments(message))
+    stop_input(as_arguments(message), call = call)
   }
   answer
 }
@@ -164,10 +164,10 @@ json_names <- function(s, names) {
 }
 
 # Predicts columns of features; returns arrays by field, as read_npy() does.
-serve_prediction <- function(run, columns, fields, level) {
+serve_prediction <- function(run, columns, fields, level, call = rlang::caller_env()) {
   s <- server_of(run)
   n <- length(columns[[1]])
-  columns <- columns[names(columns) %in% s$features]
+  columns <- columns[intersect(s$features, names(columns))]
   tails <- lapply(columns, function(x) {
     if (is.numeric(x)) return(writeBin(as.numeric(x), raw(), endian = "little"))
     x <- as.character(x)
@@ -190,7 +190,7 @@ serve_prediction <- function(run, columns, fields, level) {
     format_number(level), paste0("{\"name\":\"", outputs, "\",\"parameters\":{\"binary_data\":true}}", collapse = ",")
   )
   head <- charToRaw(enc2utf8(head))
-  answer <- ask_server(s, "POST", "/v2/models/run/infer", c(head, unlist(tails, use.names = FALSE)), length(head))
+  answer <- ask_server(s, "POST", "/v2/models/run/infer", c(head, unlist(tails, use.names = FALSE)), length(head), call)
   text <- rawToChar(answer$body[seq_len(answer$json)])
   Encoding(text) <- "UTF-8"
   about <- jsonlite::fromJSON(text, simplifyVector = FALSE)

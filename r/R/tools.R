@@ -9,7 +9,7 @@ verb_options <- function(verb, dots, without, call) {
 }
 
 file_options <- c("votes", "votes_form", "votes_item", "votes_sheet", "label", "rater", "count", "total", "vote_columns", "item", "array", "layout", "image_column",
-  "images_inside", "volume_cache", "sheet", "na", "output", "overwrite", "format", "json", "digits", "csv_safe", "kernel")
+  "images_inside", "volume_cache", "sheet", "na", "merge", "fold_case", "output", "overwrite", "format", "json", "digits", "csv_safe", "kernel")
 
 # Writes items and the votes on them; returns the paths and how they are read. Votes come from `votes` or, as in
 # training, from the left side of the formula.
@@ -32,7 +32,7 @@ write_judged <- function(object, newdata, votes, folder, need_votes, call) {
       cast <- read_response(y, object$formula, row.names(newdata), object$classes, call)
     }
   }
-  new <- new_items(object, newdata, "newdata", call)
+  new <- new_items(object, newdata, "newdata", call, judges = is.null(votes) && !need_votes)
   if (!is.null(votes)) {
     found <- votes_on(object, votes, new, newdata, call)
     cast <- found$votes
@@ -93,7 +93,8 @@ credence_check <- function(formula, data, ...) {
   how <- write_votes(cast, folder)
   path <- how$votes
   how$votes <- NULL
-  line <- c("check", path, as_flags(c(how, list(classes = cast$classes, na = ""), options)))
+  if (cast$ordered && is.null(options$ordered)) options$ordered <- TRUE
+  line <- c("check", path, as_flags(c(how, list(classes = cast$classes, na = no_missing), options)))
   found <- parse_json(run_binary(c(line, "--json")))
   found$text <- gsub(path, "the votes", suppressWarnings(run_binary(line)), fixed = TRUE)
   structure(found, class = "credence_check")
@@ -261,24 +262,33 @@ credence_report <- function(object, file, newdata = NULL, votes = NULL, overwrit
 
 #' Show how far machine judges can be trusted
 #'
-#' Calls the program's verb `judges` on a model that was trained with judges, if the program that the package was
-#' generated from has it.
+#' Of a model that was trained with the option `judges`, compares the votes of each judge with those of people: how often they agree,
+#' how many votes by people a vote of the judge is worth, and the alternative annotator test (Calderon, Reichart and Dror 2025).
 #'
 #' @inheritParams credence_evaluate
 #' @param newdata A data frame of items; by default the data of training.
 #' @param votes Votes of people and judges on them, as in [predict.credence()]; by default those of training.
-#' @param ... Further options of the verb `judges`.
-#' @return What the verb reports, as a list.
-#' @examples
-#' try(credence_judges(NULL))
+#' @param ... Further options of the verb `judges`, such as `epsilon` or `bootstrap`.
+#' @return A list of the class `credence_judges`: `judges`, a tibble with a row per judge (`agreement` and `effective_votes` with 95%
+#'   bootstrap intervals, winning rate `omega` and advantage `rho` of the test, and what they are made of as list columns); `panel`,
+#'   all judges together; `people_agreement` and more.
+#' @examplesIf credence_available()
+#' set.seed(1)
+#' d <- data.frame(item = 1:120, x = rnorm(120))
+#' v <- expand.grid(item = 1:120, rater = c("ann", "bob", "eve", "model-a", "model-b"))
+#' v$label <- ifelse(runif(600) < plogis(2 * d$x[v$item]), "good", "bad")
+#' fit <- suppressWarnings(credence(
+#'   votes(item, rater, label) ~ x, d, v,
+#'   judges = c("model-a", "model-b"), ensemble = 2, epochs = 5
+#' ))
+#' credence_judges(fit, bootstrap = 50)
+#' new <- data.frame(x = 0.3, `model-a` = "good", `model-b` = "bad", check.names = FALSE)
+#' predict(fit, new)
 #' @export
 credence_judges <- function(object, newdata = NULL, votes = NULL, ...) {
   where <- rlang::current_env()
   if (!inherits(object, "credence")) stop_input(sprintf("`object`: expected a model of credence(), found %s", describe(object)), arg = "object")
-  verb_judges <- get0("verb_judges", topenv(), mode = "function", inherits = FALSE)
-  if (is.null(verb_judges)) {
-    stop_input("this version of the program has no verb `judges`", "install a newer one and the package that belongs to it", class = "credence_binary_error")
-  }
+  if (!length(object$judges)) stop_input("`object`: expected a model with judges, found one without", "credence(..., judges = names) trains one", arg = "object")
   options <- verb_options(verb_judges, list(...), file_options, where)
   if (is.null(newdata)) {
     newdata <- training_data(object, where)
@@ -287,5 +297,38 @@ credence_judges <- function(object, newdata = NULL, votes = NULL, ...) {
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
   judged <- write_judged(object, newdata, votes, folder, TRUE, where)
-  parse_json(run_binary(c("judges", run_folder(object$run), judged$items, as_flags(c(judged$options, options)), "--json"), names(options)))
+  found <- parse_json(run_binary(c("judges", run_folder(object$run), judged$items, as_flags(c(judged$options, options)), "--json"), names(options)))
+  found$judges <- judge_table(found$judges)
+  structure(found, class = "credence_judges")
+}
+
+# One row per judge; a number with its interval is three columns.
+judge_table <- function(x) {
+  several <- function(name) {
+    v <- x[[name]]
+    column <- function(part) if (is.null(v[[part]])) rep(NA_real_, nrow(x)) else as.numeric(v[[part]])
+    stats::setNames(lapply(c("value", "lo", "hi"), column), paste0(name, c("", "_lower", "_upper")))
+  }
+  test <- x$alt_test
+  number <- function(v) if (is.null(v)) rep(NA_real_, nrow(x)) else as.numeric(v)
+  parts <- function(v) if (is.null(v)) vector("list", nrow(x)) else v
+  tibble::new_tibble(c(
+    list(judge = as.character(x$name), items = as.integer(x$items)), several("agreement"), several("effective_votes"),
+    list(omega = number(test$winning_rate), rho = number(test$advantage), by_class = parts(x$agreement_by_class), people = parts(test$people), strata = parts(x$strata))
+  ), nrow = nrow(x))
+}
+
+#' @export
+print.credence_judges <- function(x, ...) {
+  cat(sprintf("%d judges on %s items with votes of people", nrow(x$judges), format(x$items, big.mark = ",")))
+  if (isTRUE(x$unvoted > 0)) cat(sprintf("; %s more have votes of judges only", format(x$unvoted, big.mark = ",")))
+  people <- x$people_agreement
+  if (!is.null(people$value)) cat(sprintf("\ntwo people agree on %.1f%% (%.1f%% to %.1f%%)", 100 * people$value, 100 * people$lo, 100 * people$hi))
+  cat("\n\n")
+  print(as.data.frame(x$judges[setdiff(names(x$judges), c("by_class", "people", "strata"))]), digits = 3, row.names = FALSE)
+  all <- x$panel$effective_votes
+  if (!is.null(all$value)) cat(sprintf("\nall judges together (%s): %.2f effective votes (%.2f to %.2f)\n", x$panel$method, all$value, all$lo, all$hi))
+  shared <- x$panel$shared_errors
+  if (!is.null(shared$p_value)) cat(sprintf("shared errors of the judges: tetrad p = %.2g\n", shared$p_value))
+  invisible(x)
 }

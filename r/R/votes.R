@@ -52,22 +52,42 @@ id_text <- function(x, what, call) {
   enc2utf8(as.character(x))
 }
 
-# Returns labels as a factor whose levels are the classes.
+label_text <- function(x, what, call) {
+  text <- if (is.numeric(x) && !is.object(x)) id_text(x, what, call) else enc2utf8(as.character(x))
+  text[!is.na(text) & trimws(text) == ""] <- NA
+  text
+}
+
+# Returns labels as a factor whose levels are the classes: an ordered one, if labels are. A scale keeps the levels
+# without votes.
 label_factor <- function(x, classes, what, call) {
   if (is.list(x) || is.matrix(x) || inherits(x, c("Date", "POSIXt", "Surv"))) {
     stop_input(sprintf("%s: expected labels, found %s", what, describe(x)), call = call)
   }
-  text <- if (is.numeric(x) && !is.object(x)) id_text(x, what, call) else enc2utf8(as.character(x))
-  text[!is.na(text) & trimws(text) == ""] <- NA
+  text <- label_text(x, what, call)
   if (is.null(classes)) {
     classes <- if (is.factor(x)) levels(x) else if (is.numeric(x)) id_text(sort(unique(as.numeric(x))), what, call) else sort(unique(text[!is.na(text)]))
-    empty <- setdiff(classes, text)
+    empty <- if (!is.ordered(x)) setdiff(classes, text)
     if (length(empty)) warn_input(sprintf("%s: level %s has no votes and is no class", what, some(quoted(empty))), "`classes` names all classes, if it should be one")
     classes <- setdiff(classes, empty)
   }
   unknown <- setdiff(text, c(classes, NA))
   if (length(unknown)) stop_input(sprintf("%s: expected labels among %s, found %s", what, some(quoted(classes)), quoted(unknown[[1]])), call = call)
-  factor(text, classes)
+  factor(text, classes, ordered = is.ordered(x))
+}
+
+# Reads labels by raters some of whom are judges: the classes are the labels of people. Returns the labels, the classes
+# and whether their order is known.
+read_labels <- function(x, rater, classes, judges, what, call) {
+  judged <- rater %in% judges # nobody, if raters have no names
+  people <- if (any(judged)) x[!judged] else x
+  label <- label_factor(people, classes, what, call)
+  found <- list(classes = levels(label), ordered = is.ordered(label), sorted = is.ordered(label) || is.numeric(x) || !is.null(classes), label = label)
+  if (any(judged)) {
+    found$label <- label_text(x, what, call)
+    found$label[!judged] <- as.character(label)
+  }
+  found
 }
 
 need_columns <- function(frame, names, arg, call) {
@@ -82,14 +102,15 @@ need_columns <- function(frame, names, arg, call) {
 }
 
 # Reads single votes; `items` are the ids of the items to be found.
-read_long <- function(frame, response, items, classes, arg, call) {
+read_long <- function(frame, response, items, classes, arg, call, judges = NULL) {
   frame <- check_frame(frame, arg, call)
   need_columns(frame, unlist(response[c("item", "rater", "label", "count")]), arg, call)
   column <- function(role) sprintf("`%s`: column `%s`", arg, response[[role]])
   item <- id_text(frame[[response$item]], column("item"), call)
   if (anyNA(item)) stop_input(sprintf("%s: expected an item in every row, found NA in row %d", column("item"), which(is.na(item))[[1]]), arg = arg, call = call)
-  label <- label_factor(frame[[response$label]], classes, column("label"), call)
   rater <- if (is.null(response$rater)) NULL else id_text(frame[[response$rater]], column("rater"), call)
+  labels <- read_labels(frame[[response$label]], rater, classes, judges, column("label"), call)
+  label <- labels$label
   count <- NULL
   if (!is.null(response$count)) count <- check_counts(frame[[response$count]], column("count"), call)
   keep <- !is.na(label)
@@ -104,7 +125,7 @@ read_long <- function(frame, response, items, classes, arg, call) {
   }
   if (any(!known)) warn_input(sprintf("`%s`: %s on items that `data` does not have are ignored, such as %s", arg, rows_of(sum(!known)), some(quoted(unique(item[!known])), 3)))
   keep <- keep & known
-  list(kind = "long", classes = levels(label), item = item[keep], rater = rater[keep], label = label[keep], count = count[keep])
+  c(list(kind = "long", item = item[keep], rater = rater[keep], label = label[keep], count = count[keep]), labels[c("classes", "ordered", "sorted")])
 }
 
 rows_of <- function(n) if (n == 1) "1 row" else sprintf("%s rows", format(n, big.mark = ","))
@@ -156,11 +177,11 @@ read_counts <- function(x, items, classes, arg, call) {
     x <- x[items, , drop = FALSE]
   }
   storage.mode(x) <- "double"
-  list(kind = "counts", classes = colnames(x), item = items, counts = unname(x))
+  list(kind = "counts", classes = colnames(x), item = items, counts = unname(x), ordered = FALSE, sorted = TRUE)
 }
 
 # Reads a column of labels per rater.
-read_wide <- function(frame, raters, items, classes, arg, call) {
+read_wide <- function(frame, raters, items, classes, arg, call, judges = NULL) {
   need_columns(frame, raters, arg, call)
   labels <- lapply(raters, function(r) {
     x <- frame[[r]]
@@ -168,11 +189,18 @@ read_wide <- function(frame, raters, items, classes, arg, call) {
     if (is.numeric(x) && !is.object(x)) id_text(x, r, call) else as.character(x)
   })
   orders <- unique(lapply(frame[raters], function(x) if (is.factor(x)) levels(x)))
+  scale <- vapply(frame[raters], is.ordered, NA)
+  if (any(scale) && (length(orders) > 1 || !all(scale))) {
+    other <- raters[!scale | vapply(frame[raters], function(x) !identical(levels(x), levels(frame[[raters[scale][[1]]]])), NA)][[1]]
+    stop_input(sprintf("`%s`: column `%s`: expected an ordered factor with the levels of `%s`, found %s", arg, other, raters[scale][[1]], describe(frame[[other]])), "factor(x, levels, ordered = TRUE)", arg = arg, call = call)
+  }
   all <- unlist(labels)
-  if (is.null(classes) && length(orders) == 1 && !is.null(orders[[1]])) all <- factor(all, orders[[1]])
-  label <- label_factor(all, classes, sprintf("`%s`: columns %s", arg, some(raters, 3)), call)
-  keep <- !is.na(label)
-  list(kind = "long", classes = levels(label), item = rep(items, length(raters))[keep], rater = rep(raters, each = length(items))[keep], label = label[keep])
+  if (all(vapply(frame[raters], function(x) is.numeric(x) && !is.object(x), NA))) all <- as.numeric(all)
+  if (is.null(classes) && length(orders) == 1 && !is.null(orders[[1]])) all <- factor(all, orders[[1]], ordered = any(scale))
+  rater <- rep(raters, each = length(items))
+  labels <- read_labels(all, rater, classes, judges, sprintf("`%s`: columns %s", arg, some(raters, 3)), call)
+  keep <- !is.na(labels$label)
+  c(list(kind = "long", item = rep(items, length(raters))[keep], rater = rater[keep], label = labels$label[keep]), labels[c("classes", "ordered", "sorted")])
 }
 
 # Writes votes for the binary; returns the options to read them with.

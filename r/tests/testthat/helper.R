@@ -40,3 +40,14 @@ votes_fit <- function() {
   if (is.null(fitted_once$votes)) fitted_once$votes <- quick(votes(id, reader, dx) ~ age + site, items, cast)
   fitted_once$votes
 }
+
+# Runs the program itself on files that R writes as text.
+direct <- function(fit, d, ...) {
+  folder <- tempfile()
+  dir.create(folder)
+  new <- credence:::new_items(fit, d, "newdata", environment())
+  table <- data.frame(item = seq_along(new$items), lapply(new$columns, function(x) if (is.numeric(x)) sprintf("%.17g", x) else as.character(x)), check.names = FALSE)
+  write.csv(table, file.path(folder, "items.csv"), row.names = FALSE)
+  verb_predict(credence:::run_folder(fit$run), file.path(folder, "items.csv"), output = file.path(folder, "out.jsonl"), item = "item", ...)
+  jsonlite::stream_in(file(file.path(folder, "out.jsonl")), verbose = FALSE)
+}

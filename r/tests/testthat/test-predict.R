@@ -1,14 +1,3 @@
-# Runs the program itself on files that R writes as text.
-direct <- function(fit, d, ...) {
-  folder <- tempfile()
-  dir.create(folder)
-  new <- credence:::new_items(fit, d, "newdata", environment())
-  table <- data.frame(item = seq_along(new$items), lapply(new$columns, function(x) if (is.numeric(x)) sprintf("%.17g", x) else as.character(x)), check.names = FALSE)
-  write.csv(table, file.path(folder, "items.csv"), row.names = FALSE)
-  verb_predict(credence:::run_folder(fit$run), file.path(folder, "items.csv"), output = file.path(folder, "out.jsonl"), item = "item", ...)
-  jsonlite::stream_in(file(file.path(folder, "out.jsonl")), verbose = FALSE)
-}
-
 test_that("predictions have the bits of the program's", {
   skip_without_binary()
   fit <- counts_fit()
@@ -93,8 +82,19 @@ test_that("saveRDS() carries the model, and update() continues it", {
   out <- processx::run(file.path(R.home("bin"), "Rscript"), script)$stdout
   expect_identical(as.numeric(out), predict(fit, data.frame(age = 61.5, site = "lung"))$.pred_benign)
   more <- data.frame(id = items$id, reader = "eve", dx = "malignant")
-  updated <- suppressWarnings(update(fit, votes = more))
+  w <- capture_warnings(updated <- update(fit, votes = more))
+  expect_false(any(grepl("not at hand", w))) # items stay in the part that they were in
   expect_equal(updated$metrics$votes, 1200)
+  w <- capture_warnings(again <- update(updated, votes = transform(more, reader = "fay")))
+  expect_false(any(grepl("not at hand", w)))
+  expect_equal(again$metrics$votes, 1440)
+  w <- capture_warnings(update(fit, votes = more, data = transform(items, age = age + 1)))
+  expect_false(any(grepl("not at hand", w)))
+  changed <- fit
+  changed$call$data <- quote(transform(items, age = age + 1))
+  w <- capture_warnings(update(changed, votes = more))
+  expect_match(w, "`start`: its data are not available: the data that it was trained on have changed", all = FALSE)
+  expect_match(w, "not at hand", all = FALSE)
   expect_gt(mean(predict(updated, items)$.pred_malignant), mean(predict(fit, items)$.pred_malignant))
   counts <- suppressWarnings(update(counts_fit(), votes = cbind(benign = 0, malignant = rep(1, 240))))
   expect_equal(counts$metrics$votes, 1200)

@@ -26,12 +26,6 @@ test_that("check, evaluate, next, raters and report work on frames", {
   expect_gt(file.size(page), 10000)
 })
 
-test_that("judges are asked for where the program has the verb", {
-  skip_without_binary()
-  has <- exists("verb_judges", asNamespace("credence"), inherits = FALSE)
-  if (has) expect_error(credence_judges(counts_fit(), nonsense = 1), "nonsense") else expect_error(credence_judges(counts_fit()), "no verb", class = "credence_binary_error")
-})
-
 test_that("tidy(), glance() and augment() are tibbles", {
   skip_without_binary()
   skip_if_not_installed("generics")
