@@ -43,6 +43,7 @@ type health struct {
 
 	mu      sync.Mutex
 	state   healthState
+	unsaved bool         // state differs from the file
 	of      *rankedItems // the items that monitor has predictions of
 	monitor *monitor.Monitor
 	plain   *model.Model
@@ -86,13 +87,18 @@ func (h *health) load() error {
 	return nil
 }
 
-// save writes the state file, whole or not at all.
+// save writes the state file, whole or not at all, if the state has changed since it was written.
 func (h *health) save() error {
-	return atomicfile.Write(h.path, func(w io.Writer) error {
+	if !h.unsaved {
+		return nil
+	}
+	err := atomicfile.Write(h.path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")
 		return e.Encode(&h.state)
 	})
+	h.unsaved = err != nil
+	return err
 }
 
 // close stops monitoring. Votes that it has not read yet are read after the next start.
@@ -162,7 +168,7 @@ func (h *health) catchUp() error {
 		h.seen++
 	}
 	h.failed = nil
-	return nil
+	return h.save()
 }
 
 // begin starts or continues to monitor the model of p: it replays the lines recorded for the model.
@@ -184,10 +190,9 @@ func (h *health) begin(p *rankedItems) error {
 		return err
 	}
 	lines := h.server.votes.Votes(0)
-	if h.state.use(p.of.hash, len(lines)) {
-		if err := h.save(); err != nil {
-			return err
-		}
+	h.unsaved = h.state.use(p.of.hash, p.line) || h.unsaved
+	if err := h.save(); err != nil {
+		return err
 	}
 	mine := h.state.Models[p.of.hash]
 	h.trained, err = p.of.folder.TrainedItems(h.ctx, h.server.options.Votes)
@@ -301,11 +306,8 @@ func (h *health) leftOut() monitor.LeftOut {
 func (h *health) record() error {
 	mine := h.state.Models[h.of.of.hash]
 	alarms := h.monitor.Alarms()
-	if len(alarms) == len(mine.Alarms) {
-		return nil
-	}
 	for _, a := range alarms[len(mine.Alarms):] {
-		mine.Alarms = append(mine.Alarms, savedAlarm{Alarm: a})
+		mine.Alarms, h.unsaved = append(mine.Alarms, savedAlarm{Alarm: a}), true
 		h.server.options.Log.Warn("alarm", "model", h.of.of.name, "kind", a.Kind, "votes", a.Votes, "evidence", a.Evidence, "text", a.Text)
 	}
 	return h.save()

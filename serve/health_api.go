@@ -183,7 +183,7 @@ func (h *health) sendNext() error {
 	defer h.mu.Unlock()
 	for i := range h.state.Models[message.SHA256].Alarms {
 		if a := &h.state.Models[message.SHA256].Alarms[i]; a.Kind == message.Kind {
-			a.Sent = true
+			a.Sent, h.unsaved = true, true
 		}
 	}
 	return h.save()

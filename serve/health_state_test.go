@@ -47,6 +47,30 @@ func TestHealthState(t *testing.T) {
 	}
 }
 
+// TestHealthStateSaved: a state that could not be written is written later, though nothing changed since.
+func TestHealthStateSaved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "missing")
+	h := &health{path: filepath.Join(dir, "votes.csv.monitor.json"), state: healthState{Models: map[string]*modelState{}}}
+	h.unsaved = h.state.use("a", 3)
+	if err := h.save(); err == nil {
+		t.Fatal("expected an error: the folder does not exist")
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.save(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(h.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if s, err := readHealthState(f, 3); err != nil || !reflect.DeepEqual(s, h.state) || h.unsaved {
+		t.Errorf("expected %+v, found %+v, %v", h.state, s, err)
+	}
+}
+
 // FuzzHealthState: what is read as a state is used as one, and read again as the same: models that follow each other leave a
 // valid file.
 func FuzzHealthState(f *testing.F) {
@@ -123,15 +147,18 @@ func TestHealthReplaced(t *testing.T) {
 			want[voteSavedBody](t, "POST", base+"/api/v1/votes", apiVote{Item: fmt.Sprintf("i%d", 8+i%30), Rater: fmt.Sprintf("r%d", i/30), Label: []string{"no", "yes"}[i*i%7%2]})
 		}
 	}
-	vote(base, 0, 40)
+	vote(base, 0, 20)
 	first := healthOf(t, s, base)
 	replaceModel(t, s, base, 1)
 	started := healthOf(t, s, base)
 	if started.SHA256 == first.SHA256 || started.Votes != 0 {
 		t.Fatalf("a new model: expected no votes, found %d", started.Votes)
 	}
-	vote(base, 40, 70)
+	vote(base, 20, 50)
 	other := healthOf(t, s, base)
+	if other.Votes != 10 || other.LeftOut.TrainedVotes != 20 {
+		t.Fatalf("the new model: expected 10 votes, and 20 left out on items with earlier votes, found %d and %q", other.Votes, other.LeftOut)
+	}
 	replaceModel(t, s, base, 0)
 	same := func(what string, want, got healthBody) {
 		t.Helper()
@@ -140,12 +167,12 @@ func TestHealthReplaced(t *testing.T) {
 		}
 	}
 	same("put back", first, healthOf(t, s, base))
-	vote(base, 70, 110)
+	vote(base, 50, 110)
 	last := healthOf(t, s, base)
 
 	only, onlyBase, _ := desk(t, Options{})
-	vote(onlyBase, 0, 40)
-	vote(onlyBase, 70, 110)
+	vote(onlyBase, 0, 20)
+	vote(onlyBase, 50, 110)
 	same("the votes of A alone", healthOf(t, only, onlyBase), last)
 
 	if err := s.Close(); err != nil {
