@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"credence/internal/special"
 	"credence/mixture"
@@ -37,6 +38,27 @@ type RaterModel struct {
 	BiasSD float64
 
 	average *mixture.AverageRater
+	unknown []chanceTable // [levels] of two classes
+}
+
+// chanceTable has the chances that an unknown rater votes for the second of two classes at odds 0, at the nodes of a grid
+// of special.LogitGrids, and at infinite odds.
+type chanceTable struct {
+	once   sync.Once
+	values []float64
+}
+
+// unknownChances returns the table of a level.
+func (c *RaterModel) unknownChances(level int) []float64 {
+	t := &c.unknown[level]
+	t.once.Do(func() {
+		t.values = append(t.values, c.chance(-1, 0))
+		for _, odds := range special.LogitGrids()[level].Odds {
+			t.values = append(t.values, c.chance(-1, odds))
+		}
+		t.values = append(t.values, c.chance(-1, math.Inf(1)))
+	})
+	return t.values
 }
 
 // Check returns an error if a rater model read from a file is invalid.

@@ -85,6 +85,9 @@ func (c *RaterModel) Finalize() error {
 	for r, u := range c.GuessLogit {
 		c.Guess[r] = special.Sigmoid(u)
 	}
+	if c.Classes == 2 {
+		c.unknown = make([]chanceTable, len(special.LogitGrids()))
+	}
 	var err error
 	c.average, err = c.newAverage()
 	return err

@@ -67,14 +67,16 @@ func (c *RaterModel) ways(votes []Rating) []way {
 
 // posterior returns the posterior of each component, for two classes.
 func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPosterior {
-	shift := 0.0
+	shift, anyUnknown := 0.0, false
 	var counts [2]float64
-	for _, v := range votes {
+	factors := make([]float64, len(votes)) // e^b of each vote's rater
+	for k, v := range votes {
 		counts[v.Class]++
 		if v.Rater >= 0 {
 			shift = max(shift, math.Abs(c.Bias[v.Rater]))
+			factors[k] = math.Exp(c.Bias[v.Rater])
 		} else {
-			shift = max(shift, 3)
+			shift, anyUnknown = max(shift, 3), true
 		}
 	}
 	var list []betaPosterior
@@ -86,13 +88,18 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 		nodes = room(nodes, win.Nodes())
 		q := win.Weights(nodes)
 		p := betaPosterior{prior: [2]float64{a, b}, unchanged: win.A < a}
-		add := func(weight, odds float64) {
-			for _, v := range votes {
+		var unknown []float64
+		if anyUnknown {
+			unknown = c.unknownChances(win.Level)
+		}
+		add := func(weight, odds float64, node int) { // node is an index into unknown
+			for k, v := range votes {
 				x := 0.0
-				if v.sure {
-					x = 1 - 1/(1+odds*math.Exp(c.Bias[v.Rater]))
-				} else {
-					x = c.chance(v.Rater, odds)
+				if v.Rater < 0 {
+					x = unknown[node]
+				} else if x = 1 - 1/(1+odds*factors[k]); !v.sure {
+					g := c.Guess[v.Rater]
+					x = (1-g)*x + g/2
 				}
 				if v.Class == 0 {
 					x = 1 - x
@@ -109,11 +116,11 @@ func (c *RaterModel) posterior(dist *mixture.Dirichlet, votes []cast) []betaPost
 			p.less += weight * less
 			p.product += weight * at * less
 		}
-		add(q[0], 0)
+		add(q[0], 0, 0)
 		for i, odds := range win.Grid.Odds[win.Lo : win.Hi+1] {
-			add(q[1+i], odds)
+			add(q[1+i], odds, 1+win.Lo+i)
 		}
-		add(q[len(q)-1], math.Inf(1))
+		add(q[len(q)-1], math.Inf(1), len(win.Grid.Odds)+1)
 		if p.weight > 0 {
 			p.mean, p.less, p.product = p.mean/p.weight, p.less/p.weight, p.product/p.weight
 			p.weight *= w

@@ -7,6 +7,7 @@ import (
 
 	"credence/calibrate"
 	"credence/head"
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -170,7 +171,8 @@ func (u *conjugate) add(_, class int) {
 	}
 }
 
-// ratedItem predicts votes by raters who differ. The chances are those of the joint likelihood of all votes.
+// ratedItem predicts votes by raters who differ. The chances are those of the joint likelihood of all votes, scaled to a sum of
+// 1: likelihoods are integrals, whose errors would add up over many votes.
 type ratedItem struct {
 	dist   *mixture.Dirichlet
 	raters *head.RaterModel
@@ -178,9 +180,6 @@ type ratedItem struct {
 }
 
 func (u *ratedItem) chances(dst []float64, rater int) ([]float64, error) {
-	if len(u.votes) == 0 {
-		return u.raters.Chances(u.dist, rater)
-	}
 	dst = dst[:0]
 	most := math.Inf(-1)
 	for c := range u.dist.Classes() {
@@ -190,14 +189,10 @@ func (u *ratedItem) chances(dst []float64, rater int) ([]float64, error) {
 		}
 		dst, most = append(dst, x), max(most, x)
 	}
-	sum := 0.0
 	for i, x := range dst {
 		dst[i] = math.Exp(x - most)
-		sum += dst[i]
 	}
-	for i := range dst {
-		dst[i] /= sum
-	}
+	special.Normalize(dst)
 	return dst, nil
 }
 

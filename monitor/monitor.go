@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 
+	"credence/dataset"
 	"credence/head"
 	"credence/mixture"
 	"credence/model"
@@ -65,6 +66,7 @@ type Monitor struct {
 	classes []string
 	model   *head.RaterModel
 	raterAt map[string]int // in the rater model
+	judges  []string       // machines, whose votes are features
 	bets    []bet
 	byRater []bet
 
@@ -107,7 +109,7 @@ func New(m *model.Model, o Options) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.model = m.RaterModel
+	w.model, w.judges = m.RaterModel, dataset.JudgesOf(m.Transform.Schema())
 	for i, name := range m.Raters {
 		w.raterAt[name] = i
 	}
@@ -162,7 +164,8 @@ func (w *Monitor) HasItem(id string) bool { return w.items[id] != nil }
 // Votes returns the number of votes that count.
 func (w *Monitor) Votes() int { return len(w.votes) }
 
-// Add adds a vote. A second vote of a rater on an item replaces the first, as in the files of votes.
+// Add adds a vote. A second vote of a rater on an item replaces the first, as in the files of votes. Votes of the model's
+// judges are left out.
 func (w *Monitor) Add(v Vote) error {
 	item := w.items[v.Item]
 	switch {
@@ -170,6 +173,8 @@ func (w *Monitor) Add(v Vote) error {
 		return fmt.Errorf("unknown item %q", v.Item)
 	case v.Class < 0 || v.Class >= len(w.classes):
 		return fmt.Errorf("item %q: expected a class from 0 to %d, found %d", v.Item, len(w.classes)-1, v.Class)
+	case slices.Contains(w.judges, v.Rater):
+		return nil
 	}
 	if at := w.find(item, v.Item, v.Rater); at >= 0 {
 		if w.votes[at].Class == v.Class {
@@ -318,7 +323,7 @@ func (w *Monitor) WithTolerance(tolerate float64) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.model, x.raterAt, x.items, x.inputs, x.raters = w.model, w.raterAt, w.items, w.inputs, w.raters.clone()
+	x.model, x.raterAt, x.judges, x.items, x.inputs, x.raters = w.model, w.raterAt, w.judges, w.items, w.inputs, w.raters.clone()
 	seen := make(map[string]bool, len(w.items))
 	for _, e := range w.votes {
 		x.compare(&e)

@@ -7,11 +7,12 @@ import (
 
 // Plain returns the model with the distributions to monitor: at the ratio that held-out votes showed, without the
 // allowance, the limits and the average over an uncertain scale that reported intervals have on top. Those make intervals
-// wider on purpose, which votes would contradict.
+// wider on purpose, which votes would contradict. A scale that depends on the place of an item still does, without the part
+// for its uncertainty.
 //
 // A recalibrated model was adjusted as it reports, so that only the limits are removed.
 func Plain(m *model.Model) *model.Model {
-	p := &model.Model{Classes: m.Classes, Method: m.Method, Raters: m.Raters, RaterModel: m.RaterModel, Transform: m.Transform,
+	p := &model.Model{Classes: m.Classes, Ordered: m.Ordered, Method: m.Method, Raters: m.Raters, RaterModel: m.RaterModel, Transform: m.Transform,
 		Members: m.Members, Calibration: plainCalibration(m.Calibration), Recalibration: m.Recalibration, Provenance: m.Provenance, Engine: m.Engine}
 	if m.Recalibration != nil {
 		p.Calibration = m.Calibration
@@ -28,6 +29,11 @@ func plainCalibration(c *calibrate.Calibration) *calibrate.Calibration {
 	}
 	p := *c
 	p.ScaleSE, p.Resolution = 0, 0
+	if c.Place != nil {
+		place := *c.Place
+		place.Posterior = make([]float64, len(c.Place.Posterior))
+		p.Place = &place
+	}
 	if c.Items > 0 && !c.Leak {
 		p.Scale = c.Ratio
 		if c.Network != 0 { // files of earlier versions have no trust

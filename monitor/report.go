@@ -47,12 +47,14 @@ func (w *Monitor) checkVotes() {
 	}
 }
 
-// The kinds of alarms.
 const (
 	kindVotes  = "votes"
 	kindRater  = "rater"
 	kindInputs = "inputs"
 )
+
+// AlarmKinds are the kinds of alarms.
+var AlarmKinds = []string{kindVotes, kindRater, kindInputs}
 
 // leadingGroup returns the group with the largest evidence if it is stronger than that of all votes, else −1.
 func (w *Monitor) leadingGroup() int {

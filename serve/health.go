@@ -43,35 +43,16 @@ type health struct {
 
 	mu      sync.Mutex
 	state   healthState
+	unsaved bool         // state differs from the file
 	of      *rankedItems // the items that monitor has predictions of
 	monitor *monitor.Monitor
 	plain   *model.Model
-	trained map[string]bool // items whose votes are left out
-	seen    int             // lines of the vote file that monitor includes
-	leftOut monitor.LeftOut
+	trained map[string]bool    // items whose votes are left out
+	left    map[itemRater]bool // votes that are left out
+	seen    int                // lines of the vote file that monitor includes
 	failed  error
 	delays  []monitor.Delay
 	asked   bool // delays are being simulated
-}
-
-// healthState is the content of the state file, next to the vote file.
-type healthState struct {
-	Current string                 `json:"current"` // SHA-256 of the monitored model
-	Models  map[string]*modelState `json:"models"`
-}
-
-// modelState is what is kept about one model.
-type modelState struct {
-	// Lines are the ranges of votes in the vote file, [from, to), that were cast while the model was in use; the last
-	// range of the current model is open, with to = −1.
-	Lines  [][2]int     `json:"lines"`
-	Alarms []savedAlarm `json:"alarms,omitempty"`
-}
-
-// savedAlarm is a recorded alarm. Sent reports whether the webhook received it.
-type savedAlarm struct {
-	monitor.Alarm
-	Sent bool `json:"sent"`
 }
 
 // newHealth starts to monitor.
@@ -100,45 +81,24 @@ func (h *health) load() error {
 		return err
 	}
 	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, 64<<20)).Decode(&h.state); err != nil {
-		return fmt.Errorf("reading %s: expected the state of credence serve, found %w: restore it, or remove it to start anew", h.path, err)
-	}
-	return h.state.check(h.path)
-}
-
-// check returns an error if a state read from a file is invalid.
-func (s *healthState) check(path string) error {
-	if s.Models == nil {
-		s.Models = map[string]*modelState{}
-	}
-	for hash, m := range s.Models {
-		last := 0
-		for i, r := range m.valid().Lines {
-			open := r[1] == -1 && i == len(m.Lines)-1
-			if r[0] < last || !open && r[1] < r[0] {
-				return fmt.Errorf("reading %s: model %s: expected increasing ranges of lines, found %v", path, hash, m.Lines)
-			}
-			last = r[1]
-		}
+	if h.state, err = readHealthState(f, len(h.server.votes.Votes(0))); err != nil {
+		return fmt.Errorf("reading %s: %w: restore it and the vote file together, or remove it to start anew", h.path, err)
 	}
 	return nil
 }
 
-// valid returns m, or an empty state if it is nil.
-func (m *modelState) valid() *modelState {
-	if m == nil {
-		return &modelState{}
-	}
-	return m
-}
-
-// save writes the state file, whole or not at all.
+// save writes the state file, whole or not at all, if the state has changed since it was written.
 func (h *health) save() error {
-	return atomicfile.Write(h.path, func(w io.Writer) error {
+	if !h.unsaved {
+		return nil
+	}
+	err := atomicfile.Write(h.path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")
 		return e.Encode(&h.state)
 	})
+	h.unsaved = err != nil
+	return err
 }
 
 // close stops monitoring. Votes that it has not read yet are read after the next start.
@@ -208,7 +168,7 @@ func (h *health) catchUp() error {
 		h.seen++
 	}
 	h.failed = nil
-	return nil
+	return h.save()
 }
 
 // begin starts or continues to monitor the model of p: it replays the lines recorded for the model.
@@ -230,7 +190,8 @@ func (h *health) begin(p *rankedItems) error {
 		return err
 	}
 	lines := h.server.votes.Votes(0)
-	if err := h.open(p.of.hash, len(lines)); err != nil {
+	h.unsaved = h.state.use(p.of.hash, p.line) || h.unsaved
+	if err := h.save(); err != nil {
 		return err
 	}
 	mine := h.state.Models[p.of.hash]
@@ -239,10 +200,12 @@ func (h *health) begin(p *rankedItems) error {
 		h.server.options.Log.Warn("monitoring cannot check which items the model was trained on", "error", err)
 		h.trained = map[string]bool{}
 	}
-	for _, v := range lines[:min(mine.Lines[0][0], len(lines))] {
-		h.trained[v.Item] = true // voted on before the model was in use: it may have been trained on that vote
+	for _, v := range lines[:mine.Lines[0][0]] {
+		if !isSkip(v) {
+			h.trained[v.Item] = true // voted on before the model was in use: it may have been trained on that vote
+		}
 	}
-	h.of, h.monitor, h.plain, h.leftOut, h.delays, h.asked = p, w, monitor.Plain(p.of.model), monitor.LeftOut{}, nil, false
+	h.of, h.monitor, h.plain, h.left, h.delays, h.asked = p, w, monitor.Plain(p.of.model), map[itemRater]bool{}, nil, false
 	for _, a := range mine.Alarms {
 		w.Record(a.Alarm)
 	}
@@ -250,7 +213,7 @@ func (h *health) begin(p *rankedItems) error {
 		if h.seen = r[0]; r[1] < 0 {
 			break
 		}
-		for _, v := range lines[min(r[0], len(lines)):min(r[1], len(lines))] {
+		for _, v := range lines[r[0]:r[1]] {
 			if err := h.count(v); err != nil {
 				return err
 			}
@@ -259,36 +222,19 @@ func (h *health) begin(p *rankedItems) error {
 	return nil
 }
 
-// open records in the state file that the model with the given hash is in use from line n on.
-func (h *health) open(hash string, n int) error {
-	if h.state.Current == hash {
-		if m := h.state.Models[hash].valid(); len(m.Lines) > 0 && m.Lines[len(m.Lines)-1][1] < 0 {
-			return nil
-		}
-	}
-	if old := h.state.Models[h.state.Current].valid(); len(old.Lines) > 0 {
-		if last := &old.Lines[len(old.Lines)-1]; last[1] < 0 {
-			last[1] = max(n, last[0])
-		}
-	}
-	if h.state.Models[hash] == nil {
-		h.state.Models[hash] = &modelState{}
-	}
-	m := h.state.Models[hash]
-	m.Lines = append(m.Lines, [2]int{n, -1})
-	h.state.Current = hash
-	return h.save()
-}
-
 // count adds one line of the vote file.
 func (h *health) count(v votelog.Vote) error {
 	p := h.of
 	i, ok := p.at[v.Item]
 	switch {
-	case !ok || p.prior[i] == nil:
+	case !ok || p.prior[i] == nil || isSkip(v):
 		return nil
 	case h.trained[v.Item]:
-		h.leftOut.TrainedVotes++
+		if by := (itemRater{v.Item, v.Rater}); v.Label != "" {
+			h.left[by] = true
+		} else {
+			delete(h.left, by)
+		}
 		return nil
 	case v.Label == "": // withdrawn, or undecided
 		return h.monitor.Withdraw(v.Item, v.Rater)
@@ -347,15 +293,21 @@ func (e *earlierVotes) votes(id string) (list []monitor.Vote) {
 	return list
 }
 
+// leftOut counts the votes that are left out.
+func (h *health) leftOut() monitor.LeftOut {
+	items := map[string]bool{}
+	for by := range h.left {
+		items[by.item] = true
+	}
+	return monitor.LeftOut{TrainedItems: len(items), TrainedVotes: len(h.left)}
+}
+
 // record saves new alarms.
 func (h *health) record() error {
 	mine := h.state.Models[h.of.of.hash]
 	alarms := h.monitor.Alarms()
-	if len(alarms) == len(mine.Alarms) {
-		return nil
-	}
 	for _, a := range alarms[len(mine.Alarms):] {
-		mine.Alarms = append(mine.Alarms, savedAlarm{Alarm: a})
+		mine.Alarms, h.unsaved = append(mine.Alarms, savedAlarm{Alarm: a}), true
 		h.server.options.Log.Warn("alarm", "model", h.of.of.name, "kind", a.Kind, "votes", a.Votes, "evidence", a.Evidence, "text", a.Text)
 	}
 	return h.save()

@@ -53,7 +53,7 @@ func (s *Server) getHealth(context.Context, *struct{}) (json.RawMessage, error) 
 	case h.monitor == nil:
 		return nil, failf(http.StatusServiceUnavailable, "items are being predicted")
 	}
-	b := healthBody{Model: h.of.of.name, SHA256: h.of.of.hash, Report: h.monitor.Report(400), LeftOut: h.leftOut, Delays: h.delays}
+	b := healthBody{Model: h.of.of.name, SHA256: h.of.of.hash, Report: h.monitor.Report(400), LeftOut: h.leftOut(), Delays: h.delays}
 	b.Advice = b.advice()
 	if !h.asked && h.monitor.Votes() > 0 {
 		h.asked = true
@@ -125,7 +125,7 @@ func (c *healthInfo) Collect(m chan<- prometheus.Metric) {
 	if r.Inputs != nil {
 		gauge(inputDesc, r.Inputs.Evidence)
 	}
-	for _, kind := range []string{"votes", "rater", "inputs"} {
+	for _, kind := range monitor.AlarmKinds {
 		raised := 0.0
 		for _, a := range r.Alarms {
 			raised = max(raised, oneIf(a.Kind == kind))
@@ -183,7 +183,7 @@ func (h *health) sendNext() error {
 	defer h.mu.Unlock()
 	for i := range h.state.Models[message.SHA256].Alarms {
 		if a := &h.state.Models[message.SHA256].Alarms[i]; a.Kind == message.Kind {
-			a.Sent = true
+			a.Sent, h.unsaved = true, true
 		}
 	}
 	return h.save()

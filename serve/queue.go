@@ -76,6 +76,7 @@ type rankedItems struct {
 	rank  []int      // index in order; −1 for items without a prediction
 
 	first, variance float64 // the sum of variances after the prediction, and now
+	line            int     // lines of the vote file when the items were ready
 }
 
 // mostNumbers bounds items × classes of a queue.
@@ -150,7 +151,7 @@ func (q *queue) build(m *served) {
 		q.items, q.seen = p, 0
 		q.version++
 		q.catchUp()
-		p.first = p.variance
+		p.first, p.line = p.variance, q.seen
 		q.server.options.Log.Info("items ready", "items", len(p.ids), "model", m.name, "version", m.version)
 	})
 }

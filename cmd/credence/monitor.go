@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/printout"
 	"credence/internal/words"
@@ -48,10 +49,12 @@ func (l *laterFlags) read(ctx context.Context, cmd *cobra.Command, m *model.Mode
 	}
 	files := l.items
 	if files == nil {
-		if files = folder.TrainedFiles(); files == nil {
+		switch files = folder.TrainedFiles(); {
+		case files != nil:
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: items are those of %s, as in training\n", words.List(files, "and"))
+		case len(dataset.JudgesOf(m.Transform.Schema())) == 0: // else items are those that judges voted on
 			return in, withHint(usagef("no --items: expected a file with the features of the items"), "--items items.csv")
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: items are those of %s, as in training\n", words.List(files, "and"))
 	}
 	load, err := evaluationData(&l.data, files, "", cmd.InOrStdin())
 	if err != nil {
