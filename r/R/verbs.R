@@ -1566,7 +1566,8 @@ verb_monitor <- function(
 #' @param budget Votes to allocate to the items (default 0).
 #' @param raters File with columns rater and cost, to also choose raters; the budget is then in the unit of
 #'   costs.
-#' @param max_votes Maximum further votes per item (default 10; fewer with many classes).
+#' @param max_votes Maximum further votes per item (default 10; fewer with many classes, 3 where the width of
+#'   intervals is uncertain).
 #' @param order Order of the items: rank or input (default rank).
 #' @param all Also list items that are allocated no votes.
 #' @param votes File of votes on the items to condition on; repeat to add votes.

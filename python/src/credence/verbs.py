@@ -2194,7 +2194,8 @@ def next(
         File with columns rater and cost, to also choose raters; the budget is then in the unit
         of costs.
     max_votes : int | None
-        Maximum further votes per item (default 10; fewer with many classes).
+        Maximum further votes per item (default 10; fewer with many classes, 3 where the width
+        of intervals is uncertain).
     order : str | None
         Order of the items: rank or input (default rank).
     all : bool
