@@ -56,16 +56,27 @@ const (
 // AlarmKinds are the kinds of alarms.
 var AlarmKinds = []string{kindVotes, kindRater, kindInputs}
 
-// leadingGroup returns the group with the largest evidence if it is stronger than that of all votes, else −1.
+// leadingGroup returns the group with the largest evidence if it is stronger than that of all votes, or worth a note and apart
+// times as strong as that of any other group; else −1.
 func (w *Monitor) leadingGroup() int {
 	if w.o.By == "" {
 		return -1
 	}
 	g := w.groups.leading()
-	if g < 0 || w.groups.members[g].evidence().Tolerant < w.pooled.evidence().Tolerant {
+	if g < 0 {
 		return -1
 	}
-	return g
+	const apart = 5
+	e, second := w.groups.members[g].evidence().Tolerant, 0.0
+	for i, p := range w.groups.members {
+		if i != g && p.votes > 0 {
+			second = max(second, p.evidence().Tolerant)
+		}
+	}
+	if e >= w.pooled.evidence().Tolerant || e >= w.o.Note && e >= apart*second {
+		return g
+	}
+	return -1
 }
 
 // words describes the leading group and bet, and the evidence.

@@ -172,17 +172,19 @@ Path = str | PathLike[str]
         flags = [(name_of(f["name"]) if f["name"] != "seed" else "seed", f) for f in v["flags"]]
         args = ["*arguments: Path"] if v["arguments"] else ["*"]
         docs = [("*arguments", "str or path", v["arguments"] + ".")] if v["arguments"] else []
+        kinds = {}
         for n, f in flags:
             default = "False" if f["type"] == "boolean" else "None"
             kind = type_of(f).replace("str | None", "Path | None") if f["name"] in ("out", "output", "data", "votes", "vote-log", "plot", "config", "from") else type_of(f)
+            kinds[n] = kind
             args.append(f"{n}: {kind} = {default}")
             docs.append((n, kind, about(f)))
         old = ""
         for n, f in flags:
             if "old_name" in f:
                 before = name_of(f["old_name"])
-                args.append(f"{before}: {type_of(f)} = None")
-                docs.append((before, type_of(f), f"Deprecated: use `{n}`."))
+                args.append(f"{before}: {kinds[n]} = None")
+                docs.append((before, kinds[n], f"Deprecated: use `{n}`."))
                 old += f'    {n} = renamed("{before}", {before}, "{n}", {n})\n'
         values = "".join(f'\n            "{f["name"]}": {n},' for n, f in flags)
         positional = "arguments" if v["arguments"] else "()"

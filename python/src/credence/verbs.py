@@ -2998,7 +2998,7 @@ def serve(
     access_log: bool = False,
     threads: int | None = None,
     kernel: str | None = None,
-    votes: str | None = None,
+    votes: Path | None = None,
 ) -> str:
     """Serve models over HTTP.
 
@@ -3096,7 +3096,7 @@ def serve(
     kernel : str | None
         Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
-    votes : str | None
+    votes : Path | None
         Deprecated: use `vote_log`.
 
     Returns
