@@ -185,7 +185,7 @@ Path = str | PathLike[str]
                 before = name_of(f["old_name"])
                 args.append(f"{before}: {kinds[n]} = None")
                 docs.append((before, kinds[n], f"Deprecated: use `{n}`."))
-                old += f'    {n} = renamed("{before}", {before}, "{n}", {n})\n'
+                old += f'    if {before} is not None:\n        {n} = renamed("{before}", {before}, "{n}")\n'
         values = "".join(f'\n            "{f["name"]}": {n},' for n, f in flags)
         positional = "arguments" if v["arguments"] else "()"
         parts.append(

@@ -249,10 +249,8 @@ def flags(options: Mapping[str, object]) -> list[str]:
     return line
 
 
-def renamed(old: str, value: _T | None, new: str, other: _T | None) -> _T | None:
-    """Return the value of a parameter, with a warning if it is given by its old name."""
-    if value is None:
-        return other
+def renamed(old: str, value: _T, new: str) -> _T:
+    """Returns the value of a parameter that is given by its old name, with a warning."""
     warnings.warn(f"{old} is deprecated: use {new}", DeprecationWarning, stacklevel=3)
     return value
 

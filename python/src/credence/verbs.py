@@ -1935,7 +1935,8 @@ def mixture(
     str
         What the verb prints to standard output.
     """
-    fields = renamed("tell", tell, "fields", fields)
+    if tell is not None:
+        fields = renamed("tell", tell, "fields")
     return verb(
         ["mixture"],
         (),
@@ -3104,7 +3105,8 @@ def serve(
     str
         What the verb prints to standard output.
     """
-    vote_log = renamed("votes", votes, "vote_log", vote_log)
+    if votes is not None:
+        vote_log = renamed("votes", votes, "vote_log")
     return verb(
         ["serve"],
         arguments,
