@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -70,6 +71,7 @@ type recorder struct {
 	status int
 	err    error
 	slots  chan struct{} // the server's semaphore; nil if the request has not acquired it
+	access *access       // which counts the requests of its client
 	held   int64         // bytes of the request and response bodies in memory
 	limits *Limits
 	bytes  int64 // written so far, of a response that is no error
@@ -82,7 +84,11 @@ type recorder struct {
 func (r *recorder) wait(f func()) {
 	if r.slots != nil {
 		<-r.slots
-		defer func() { r.slots <- struct{}{} }()
+		r.access.leave(r.client)
+		defer func() {
+			r.slots <- struct{}{}
+			r.access.enter(r.client, math.MaxInt)
+		}()
 	}
 	f()
 }
@@ -188,7 +194,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		defer s.access.leave(w.client)
 		select {
 		case s.slots <- struct{}{}:
-			w.slots = s.slots
+			w.slots, w.access = s.slots, s.access
 			defer func() { <-s.slots }()
 		default:
 			w.refuse(failf(http.StatusTooManyRequests, "too many requests in progress: at most %d are processed at a time (credence serve --max-requests)", s.options.Limits.Concurrency))
