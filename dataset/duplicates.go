@@ -22,8 +22,8 @@ const keySize = 16
 
 // GroupDuplicates returns ds with groups in which items with equal features are together, and the number of items
 // that equal an earlier one. It returns ds itself if there are none, if features are images that are not in memory, if
-// all features are judges, who agree on many items, if equal rows are too frequent to be copies of an item, or if they link
-// so many groups of ds that more than half of the items would be in one.
+// all features are judges, who agree on many items, if equal rows are too frequent to be copies of an item, or if copies link
+// groups of ds such that more than half of the items would be in one.
 func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	rows := ds.Rows
 	if rows == nil || rows.Len() > duplicatesItems || rows.Len()*rows.Width() > duplicatesValues ||
