@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -175,20 +174,10 @@ func TestHealthReplaced(t *testing.T) {
 	vote(onlyBase, 50, 110)
 	same("the votes of A alone", healthOf(t, only, onlyBase), last)
 
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := New(s.options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	await(t, again)
-	server := httptest.NewServer(again.Handler())
-	defer server.Close()
-	same("after a restart", last, healthOf(t, again, server.URL))
-	replaceModel(t, again, server.URL, 1)
-	same("B again", other, healthOf(t, again, server.URL))
+	again, url := restart(t, s)
+	same("after a restart", last, healthOf(t, again, url))
+	replaceModel(t, again, url, 1)
+	same("B again", other, healthOf(t, again, url))
 }
 
 // TestHealthSkips: skipped items are no votes, do not withdraw a vote, and do not leave an item out.

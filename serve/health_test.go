@@ -110,6 +110,15 @@ func TestHealth(t *testing.T) {
 	}
 	mu.Unlock()
 
+	again, url := restart(t, s)
+	if r := healthOf(t, again, url); r.Evidence != less.Evidence || r.Votes != less.Votes || len(r.Alarms) != len(all.Alarms) || r.RaterEvidence != less.RaterEvidence {
+		t.Errorf("after a restart: expected %v, found %v, %v", less.Evidence, r.Evidence, r.Alarms)
+	}
+}
+
+// restart closes a server and returns another with its options, once its items are ready, and its address.
+func restart(t *testing.T, s *Server) (again *Server, url string) {
+	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +126,13 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
 	await(t, again)
 	server := httptest.NewServer(again.Handler())
-	defer server.Close()
-	if r := healthOf(t, again, server.URL); r.Evidence != less.Evidence || r.Votes != less.Votes || len(r.Alarms) != len(all.Alarms) || r.RaterEvidence != less.RaterEvidence {
-		t.Errorf("after a restart: expected %v, found %v, %v", less.Evidence, r.Evidence, r.Alarms)
-	}
+	t.Cleanup(func() {
+		server.Close()
+		again.Close()
+	})
+	return again, server.URL
 }
 
 // healthFolder names the folder of the server that TestHealthChild runs in another process.

@@ -173,6 +173,15 @@ func newStdinReader(ctx context.Context, r io.Reader) io.Reader {
 	return out
 }
 
+// loadDistributions is loadModel for what requires distributions, which the error names.
+func loadDistributions(messages io.Writer, path, what string) (*model.Model, error) {
+	m, err := loadModel(messages, path)
+	if err == nil && !m.Traits().Joint {
+		return nil, withHint(fmt.Errorf(noDistributions, what, m.Method.Name()), trainMixture)
+	}
+	return m, err
+}
+
 // loadModel reads the model at path, which is a file or the folder of a run. It
 // warns about a run that has not ended: its model may have fewer networks than
 // requested, or networks that are not fully trained.

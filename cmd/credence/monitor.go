@@ -131,12 +131,9 @@ func (o *monitorOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(cmd.ErrOrStderr(), path)
+	m, err := loadDistributions(cmd.ErrOrStderr(), path, "monitoring")
 	if err != nil {
 		return err
-	}
-	if !m.Traits().Joint {
-		return withHint(fmt.Errorf(noDistributions, "monitoring", m.Method.Name()), trainMixture)
 	}
 	in, err := o.read(ctx, cmd, m, path)
 	if err != nil {

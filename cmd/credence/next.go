@@ -66,12 +66,9 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(cmd.ErrOrStderr(), run)
+	m, err := loadDistributions(cmd.ErrOrStderr(), run, "the value of a vote")
 	if err != nil {
 		return err
-	}
-	if !m.Traits().Joint {
-		return withHint(fmt.Errorf(noDistributions, "the value of a vote", m.Method.Name()), trainMixture)
 	}
 	var costs []evaluate.Cost
 	if o.raters != "" {

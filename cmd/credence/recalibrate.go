@@ -41,12 +41,9 @@ func (o *recalibrateOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(cmd.ErrOrStderr(), path)
+	m, err := loadDistributions(cmd.ErrOrStderr(), path, "recalibration")
 	if err != nil {
 		return err
-	}
-	if !m.Traits().Joint {
-		return withHint(fmt.Errorf(noDistributions, "recalibration", m.Method.Name()), trainMixture)
 	}
 	by := o.by
 	o.by = "" // levels are read with the features

@@ -65,12 +65,9 @@ func (o *suspectsOptions) run(cmd *cobra.Command, args []string) error {
 
 // suspects returns the list that training recorded, or that of other votes.
 func (o *suspectsOptions) suspects(cmd *cobra.Command, path string, files []string) (*evaluate.SuspectReport, error) {
-	m, err := loadModel(cmd.ErrOrStderr(), path)
+	m, err := loadDistributions(cmd.ErrOrStderr(), path, "a list of suspect votes")
 	if err != nil {
 		return nil, err
-	}
-	if !m.Traits().Joint {
-		return nil, withHint(fmt.Errorf(noDistributions, "a list of suspect votes", m.Method.Name()), trainMixture)
 	}
 	if len(files) == 0 {
 		r, err := run.FolderOf(path).Suspects()

@@ -85,7 +85,12 @@ func CombinedLoss(ctx context.Context, logits [][]float64, d Data) float64 {
 	for _, k := range d.Folds {
 		p.folds = max(p.folds, k+1)
 	}
-	x := &columnsMatrix{logits: logits, n: len(d.Folds), c: c}
+	x := &logistic.Dense{Columns: len(logits) * c}
+	for i := range d.Folds {
+		for _, z := range logits {
+			x.Values = append(x.Values, z[i*c:(i+1)*c]...)
+		}
+	}
 	for k := range p.folds {
 		problem := p.problem(k, 1)
 		problem.X = x
@@ -94,42 +99,4 @@ func CombinedLoss(ctx context.Context, logits [][]float64, d Data) float64 {
 		p.at = append(p.at, s)
 	}
 	return p.loss()
-}
-
-// columnsMatrix gives each item the c logits of each of q fits as its features.
-type columnsMatrix struct {
-	logits [][]float64 // [q][n × c]
-	n, c   int
-}
-
-var _ logistic.Matrix = (*columnsMatrix)(nil)
-
-// Size returns n and q·c.
-func (x *columnsMatrix) Size() (items, features int) { return x.n, len(x.logits) * x.c }
-
-// feature returns feature f of item i.
-func (x *columnsMatrix) feature(i, f int) float64 { return x.logits[f/x.c][i*x.c+f%x.c] }
-
-// Multiply sets z [n × c] to the product with weights w [q·c × c].
-func (x *columnsMatrix) Multiply(z, w []float64, c int) {
-	clear(z)
-	for i := range x.n {
-		for f := range len(x.logits) * x.c {
-			for k := range c {
-				z[i*c+k] += x.feature(i, f) * w[f*c+k]
-			}
-		}
-	}
-}
-
-// MultiplyTransposed sets w [q·c × c] to the product of the transpose with r [n × c].
-func (x *columnsMatrix) MultiplyTransposed(w, r []float64, c int) {
-	clear(w)
-	for i := range x.n {
-		for f := range len(x.logits) * x.c {
-			for k := range c {
-				w[f*c+k] += x.feature(i, f) * r[i*c+k]
-			}
-		}
-	}
 }
