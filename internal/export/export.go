@@ -8,12 +8,14 @@
 package export
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"credence/head"
 	"credence/internal/onnx"
 	"credence/model"
+	"credence/run"
 )
 
 // The outputs of a graph.
@@ -34,11 +36,47 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%s %w", fmt.Sprintf(format, args...), ErrNotExported)
 }
 
-// ONNX returns a model as a graph.
-func ONNX(m *model.Model) (*onnx.Graph, error) {
+// The metadata of a file.
+const (
+	CardKey       = "credence_card"       // what credence inspect --json prints
+	ClassesKey    = "credence_classes"    // a JSON list, in the order of the outputs
+	ResolutionKey = "credence_resolution" // that of intervals, as in package mixture; "0" if there is none
+)
+
+// ONNX returns a model as a graph, which names the version of the program that makes it.
+func ONNX(m *model.Model, version string) (*onnx.Graph, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
+	g, err := graph(m)
+	if err != nil {
+		return nil, err
+	}
+	g.Producer, g.Version = "credence", version
+	g.Doc = "Class probabilities with their distribution: a mixture of Dirichlet distributions with weights [N, K] and parameters alpha [N, K, d]"
+	card, err := run.NewCard(m)
+	if err != nil {
+		return nil, err
+	}
+	resolution := 0.0
+	if m.Calibration != nil {
+		resolution = m.Calibration.Resolution
+	}
+	for _, entry := range []struct {
+		key   string
+		value any
+	}{{CardKey, card}, {ClassesKey, m.Classes}, {ResolutionKey, resolution}} {
+		text, err := json.Marshal(entry.value)
+		if err != nil {
+			return nil, err
+		}
+		g.Metadata = append(g.Metadata, [2]string{entry.key, string(text)})
+	}
+	return g, nil
+}
+
+// graph returns the operations of a model.
+func graph(m *model.Model) (*onnx.Graph, error) {
 	method, joint := head.Complete(m.Method).(head.Mixture)
 	if _, plain := m.Method.(head.Softmax); !joint && !plain {
 		return nil, refused("the method %s", m.Method.Name())
@@ -65,7 +103,12 @@ func ONNX(m *model.Model) (*onnx.Graph, error) {
 	if dist, err = b.calibrated(dist, m, in); err != nil {
 		return nil, err
 	}
-	mean, variance := b.moments(dist)
+	mean, variance := "", ""
+	if average := m.RaterModel.Average(); average == nil {
+		mean, variance = b.moments(dist)
+	} else if dist, mean, variance, err = b.averageRater(dist, average); err != nil {
+		return nil, err
+	}
 	d := len(m.Classes)
 	b.classes(m.Classes, b.reshape(mean, onnx.Batch, d))
 	g.Output(SD, b.reshape(b.Add("Sqrt", variance), onnx.Batch, d), onnx.Double, onnx.Batch, d)

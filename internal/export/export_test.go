@@ -1,21 +1,17 @@
 package export
 
 import (
-	"context"
-	"encoding/json"
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/onnx"
 	"credence/internal/python"
 	"credence/internal/rng"
 	"credence/model"
@@ -90,193 +86,22 @@ func newModel(t testing.TB, ds *dataset.Dataset, method head.Method, layers func
 	return m
 }
 
-// columns are the values of the inputs of a graph, by name.
-func columns(ds *dataset.Dataset, g *onnx.Graph) map[string]any {
-	in := map[string]any{}
-	row := make([]float32, ds.Rows.Width())
-	for k, f := range ds.Features {
-		at := 0
-		for _, before := range ds.Features[:k] {
-			at += before.Width()
-		}
-		var values []any
-		for j := range ds.Len() {
-			if err := ds.Rows.ReadRow(j, row); err != nil {
-				panic(err)
-			}
-			for _, x := range row[at : at+f.Width()] {
-				switch {
-				case f.Kind == dataset.Categorical && x != x:
-					values = append(values, "")
-				case f.Kind == dataset.Categorical && x < 0:
-					values = append(values, "never seen")
-				case f.Kind == dataset.Categorical:
-					values = append(values, f.Levels[int(x)])
-				case x != x:
-					values = append(values, nil)
-				default:
-					values = append(values, x)
-				}
-			}
-		}
-		in[g.Inputs[k].Name] = map[string]any{"shape": append([]int{ds.Len()}, g.Inputs[k].Dims[1:]...), "values": values}
-	}
-	return in
-}
-
-// results are the outputs that ONNX Runtime computes.
-type results struct {
-	Label         []string
-	Probabilities [][]float64
-	Mean, SD      [][]float64
-	Weights       [][]float64
-	Alpha         [][][]float64
-	// Single has the means of the first item, alone in its batch.
-	Single [][]float64
-}
-
-// suite has models to compare with ONNX Runtime in one process.
-type suite struct {
-	t     *testing.T
-	dir   string
-	cases []*testCase
-}
-
-type testCase struct {
-	name  string
-	model *model.Model
-	data  *dataset.Dataset
-}
-
-func (s *suite) add(name string, m *model.Model, ds *dataset.Dataset) {
-	s.cases = append(s.cases, &testCase{name, m, ds})
-	g, err := ONNX(m)
-	if err != nil {
-		s.t.Fatalf("%s: %v", name, err)
-	}
-	g.Producer, g.Version = "credence", "test"
-	g.Metadata = [][2]string{{"credence_card", "{}"}}
-	file, err := g.Marshal()
-	if err != nil {
-		s.t.Fatalf("%s: %v", name, err)
-	}
-	in, err := json.Marshal(columns(ds, g))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for ext, text := range map[string][]byte{".onnx": file, ".json": in} {
-		if err := os.WriteFile(filepath.Join(s.dir, name+ext), text, 0o666); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-}
-
-const program = `
-import json, sys, numpy, onnx, onnxruntime
-folder, out = sys.argv[1], {}
-onnxruntime.set_default_logger_severity(3)
-def plain(x): return [plain(v) for v in x] if isinstance(x, list) else x if isinstance(x, str) or x == x else None
-for name in sys.argv[2:]:
-    model = onnx.load(f"{folder}/{name}.onnx")
-    onnx.checker.check_model(model, full_check=True)
-    assert {p.key: p.value for p in model.metadata_props} == {"credence_card": "{}"}, name
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(f"{folder}/{name}.onnx", options, providers=["CPUExecutionProvider"])
-    feed, one = {}, {}
-    for key, x in json.load(open(f"{folder}/{name}.json")).items():
-        text = any(isinstance(v, str) for v in x["values"])
-        feed[key] = numpy.array(x["values"], dtype=object if text else numpy.float32).reshape(x["shape"])
-        one[key] = feed[key][:1]
-    names = [o.name for o in session.get_outputs()]
-    out[name] = {k: plain(v.tolist()) for k, v in zip(names, session.run(names, feed))}
-    out[name]["single"] = session.run(["mean"], one)[0].tolist()
-    shapes = {o.name: o.shape for o in session.get_outputs()}
-    for k, v in zip(names, session.run(names, feed)):
-        assert list(v.shape)[1:] == list(shapes[k])[1:] and shapes[k][0] == "N", (name, k, v.shape, shapes[k])
-json.dump(out, sys.stdout)
-`
-
-// compare runs the models with ONNX Runtime and checks that everything is what the models predict, within 1e-5.
-func (s *suite) compare() {
-	interpreter := python.Interpreter(s.t, "numpy", "onnx", "onnxruntime")
-	args := []string{"-c", program, s.dir}
-	for _, c := range s.cases {
-		args = append(args, c.name)
-	}
-	cmd := exec.Command(interpreter, args...)
-	var messages strings.Builder
-	cmd.Stderr = &messages
-	text, err := cmd.Output()
-	if err != nil {
-		s.t.Fatalf("%v\n%s", err, messages.String())
-	}
-	var all map[string]*results
-	if err := json.Unmarshal(text, &all); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, c := range s.cases {
-		s.t.Run(c.name, func(t *testing.T) { c.check(t, all[c.name]) })
-	}
-}
-
-const tolerance = 1e-5
-
-func (c *testCase) check(t *testing.T, got *results) {
-	want, err := c.model.Predict(context.Background(), c.data, model.PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	worst := 0.0
-	near := func(j int, what string, got, want, scale float64) {
-		e := math.Abs(got-want) / scale
-		if !(e <= tolerance) {
-			t.Errorf("item %d, %s: %v, want %v", j, what, got, want)
-		}
-		worst = max(worst, e)
-	}
-	for j := range want {
-		a := &want[j]
-		if got.Label[j] != c.model.Classes[a.Top()] {
-			t.Errorf("item %d: label %s, want %s", j, got.Label[j], c.model.Classes[a.Top()])
-		}
-		for i := range a.Mean {
-			near(j, "mean", got.Mean[j][i], a.Mean[i], 1)
-			near(j, "probability", got.Probabilities[j][i], a.Mean[i], 1)
-			if a.Dist != nil {
-				near(j, "sd", got.SD[j][i], math.Sqrt(a.Variance[i]), 1)
-			}
-		}
-		if a.Dist == nil {
-			continue
-		}
-		at := 0
-		for k, w := range got.Weights[j] {
-			if w == 0 {
-				continue
-			}
-			weight, alpha := a.ReportedDist().Component(at)
-			near(j, "weight", w, weight, 1)
-			for i, x := range alpha {
-				near(j, fmt.Sprintf("alpha %d of %d", i, k), got.Alpha[j][k][i], x, max(x, 1))
-			}
-			at++
-		}
-		if at != a.ReportedDist().K() {
-			t.Errorf("item %d: %d components, want %d", j, at, a.ReportedDist().K())
-		}
-	}
-	for i, x := range got.Single[0] {
-		near(0, "mean alone", x, want[0].Mean[i], 1)
-	}
-	t.Logf("largest difference %.1e", worst)
-}
-
 var mixtureOf3 = head.Mixture{Components: 3, Limit: 20}
 
-// TestNetworks compares every network by name, and every layer, with what the models predict.
-func TestNetworks(t *testing.T) {
-	s := &suite{t: t, dir: t.TempDir()}
+// TestONNXRuntime compares what ONNX Runtime computes with what the models predict: every network by name and every layer,
+// every kind of feature, every calibration, and models with raters.
+func TestONNXRuntime(t *testing.T) {
+	s := &suite{t: t, dir: t.TempDir(), python: python.Interpreter(t, "numpy", "onnx", "onnxruntime")}
+	s.addNetworks()
+	s.addFeatures()
+	s.addCalibration()
+	s.addRaters()
+	s.compare()
+}
+
+// addNetworks adds every network by name, and one of every layer.
+func (s *suite) addNetworks() {
+	t := s.t
 	table := []dataset.Feature{{Name: "age", Kind: dataset.Numeric}, {Name: "mean", Kind: dataset.Numeric}}
 	shapes := map[string][]int{"lenet5": {1, 28, 28}, "cnn2d": {3, 9, 8}, "resnet": {3, 12, 12}, "cnn3d": {1, 24, 25, 29}}
 	for _, name := range nn.Names {
@@ -305,13 +130,12 @@ func TestNetworks(t *testing.T) {
 	s.add("vector", newModel(t, line, head.Softmax{}, func(_ nn.Shape, out int) nn.Layer {
 		return nn.Seq(&nn.Dense{Out: 8}, &nn.LayerNorm{}, &nn.ReLU{}, &nn.Dense{Out: out})
 	}), line)
-	s.compare()
 }
 
-// TestFeatures compares tables with numbers and categories, missing and unknown ones among them, vectors and images in
+// addFeatures adds tables with numbers and categories, missing and unknown ones among them, vectors and images in
 // one model, and votes of judges.
-func TestFeatures(t *testing.T) {
-	s := &suite{t: t, dir: t.TempDir()}
+func (s *suite) addFeatures() {
+	t := s.t
 	var many []string
 	for i := range 9 {
 		many = append(many, fmt.Sprint("level ", i))
@@ -335,14 +159,15 @@ func TestFeatures(t *testing.T) {
 		dataset.Feature{Name: "age", Kind: dataset.Numeric},
 		dataset.Feature{Name: "llama", Kind: dataset.Categorical, Levels: []string{"maybe", "no"}, Judge: true})
 	s.add("judges", newModel(t, judged, mixtureOf3, mlp), judged)
-	s.compare()
 }
 
-func mlp(_ nn.Shape, out int) nn.Layer { return nn.Seq(&nn.Dense{Out: 16}, &nn.ReLU{}, &nn.Dense{Out: out}) }
+func mlp(_ nn.Shape, out int) nn.Layer {
+	return nn.Seq(&nn.Dense{Out: 16}, &nn.ReLU{}, &nn.Dense{Out: out})
+}
 
-// TestCalibration compares every way in which distributions are calibrated.
-func TestCalibration(t *testing.T) {
-	s := &suite{t: t, dir: t.TempDir()}
+// addCalibration adds every way in which distributions are calibrated.
+func (s *suite) addCalibration() {
+	t := s.t
 	ds := data(60, dataset.Feature{Name: "age", Kind: dataset.Numeric}, dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c"}})
 	place := &calibrate.Place{Members: 2, Center: []float64{0, 0, 0.3, 0.2, 0.3, 0}, Spread: []float64{1, 0.2, 0.4, 0.4, 0.5, 0}, Level: []float64{1, 0.3, 0.1, -0.2, 0.3, 0, 0},
 		Residual: 0.5, Slopes: []float64{0.5, 0.3, -0.4, 0.1, 0.2, 0, 0.6}, Shift: -0.1, Posterior: make([]float64, 49)}
@@ -368,5 +193,106 @@ func TestCalibration(t *testing.T) {
 	later.Recalibration = &calibrate.Recalibration{Shift: []float64{0.4, 0, -0.3}, Concentration: 0.7, Feature: "site", Levels: []string{"c", "a"},
 		Shifts: [][]float64{{0.1, 0.2, 0.3}, {-0.5, 0, 0.5}}}
 	s.add("later", later, ds)
-	s.compare()
+}
+
+// ratersOf returns a rater model of random raters.
+func ratersOf(t *testing.T, classes, raters int, ordered bool) *head.RaterModel {
+	t.Helper()
+	r := rand.New(rng.New(7, "export.raters"))
+	c := &head.RaterModel{Classes: classes, Ordered: ordered}
+	for range raters {
+		c.Votes, c.GuessLogit, c.GuessLogitSE = append(c.Votes, 10+50*r.Float64()), append(c.GuessLogit, -4+3*r.Float64()), append(c.GuessLogitSE, 0.1)
+		if classes == 2 || ordered {
+			c.Bias, c.BiasSE = append(c.Bias, 2*r.NormFloat64()), append(c.BiasSE, 0.1)
+		}
+		if ordered {
+			c.LogScale, c.LogScaleSE = append(c.LogScale, 0.1), append(c.LogScaleSE, 0.1)
+		}
+		if classes > 2 {
+			c.Taste = append(c.Taste, 0.2, 0.3, 0.5)
+		}
+	}
+	if err := c.Finalize(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// withRaters returns a model of raters for ds.
+func withRaters(t *testing.T, ds *dataset.Dataset, raters int, ordered bool, limit float64) *model.Model {
+	m := newModel(t, ds, head.Mixture{Components: 3, Limit: limit}, mlp)
+	m.Method, m.Ordered = head.Mixture{Components: 3, Limit: limit, Raters: "on"}, ordered
+	for i := range raters {
+		m.Raters = append(m.Raters, fmt.Sprint("rater ", i))
+	}
+	m.RaterModel = ratersOf(t, len(ds.Classes), raters, ordered)
+	return m
+}
+
+// addRaters adds models whose distributions are those of an average rater.
+func (s *suite) addRaters() {
+	t := s.t
+	ds := data(100, dataset.Feature{Name: "age", Kind: dataset.Numeric})
+	s.add("guesses", withRaters(t, ds, 4, false, 20), ds)
+	two := data(100, dataset.Feature{Name: "age", Kind: dataset.Numeric})
+	two.Classes, two.Counts = []string{"no", "yes"}, two.Counts[:200]
+	// The integrals of package mixture have relative errors of some 1e-5, and variances of parameters above 1e6 only an
+	// upper limit; means and standard deviations of items are compared as ever.
+	s.add("biases", withRaters(t, two, 4, false, 20), two).alpha = 1e-3
+	// Outputs far apart: parameters from e⁻²⁰ to e²⁰ in one item.
+	far := withRaters(t, two, 4, false, 20)
+	for _, net := range far.Members {
+		p := net.Params[len(net.Params)-2]
+		for i := range p.Value {
+			p.Value[i] *= 20
+		}
+	}
+	s.add("extreme", far, two).alpha = math.Inf(1)
+}
+
+// TestSame checks that equal models give equal bytes.
+func TestSame(t *testing.T) {
+	ds := data(10, dataset.Feature{Name: "age", Kind: dataset.Numeric}, dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c"}})
+	var files [2][]byte
+	for i := range files {
+		g, err := ONNX(newModel(t, ds, mixtureOf3, mlp), "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[i], err = g.Marshal(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Error("two exports of a model differ")
+	}
+}
+
+// strange is a layer without an operator.
+type strange struct{ nn.Flatten }
+
+func (*strange) Type() string { return "strange" }
+
+// TestRefused checks that what cannot be exported is an error that names it.
+func TestRefused(t *testing.T) {
+	ds := data(30, dataset.Feature{Name: "age", Kind: dataset.Numeric})
+	custom := newModel(t, ds, mixtureOf3, func(_ nn.Shape, out int) nn.Layer { return nn.Seq(&strange{}, &nn.Dense{Out: out}) })
+	by := newModel(t, ds, mixtureOf3, mlp)
+	by.Recalibration = &calibrate.Recalibration{Shift: make([]float64, 3), Concentration: 1, Feature: "age", Levels: []string{"1"}, Shifts: [][]float64{make([]float64, 3)}}
+	other := newModel(t, ds, mixtureOf3, mlp)
+	other.Calibration = &calibrate.Calibration{Scale: 1, Place: &calibrate.Place{Members: 3, Center: []float64{0, 0}, Spread: []float64{1, 1},
+		Level: make([]float64, 3), Slopes: make([]float64, 3), Posterior: make([]float64, 9)}}
+	for name, m := range map[string]*model.Model{
+		"network 0: a network with a layer strange, which is no operation,": custom,
+		"the method dropout":                 newModel(t, ds, head.Dropout{}, mlp),
+		"the method qd":                      newModel(t, ds, head.QD{}, mlp),
+		"the rater model of ordered classes": withRaters(t, ds, 3, true, 20),
+		`a recalibration by "age", which is no categorical feature of the model,`: by,
+		"a calibration by place of 3 networks for 2":                              other,
+	} {
+		_, err := ONNX(m, "")
+		if !errors.Is(err, ErrNotExported) || err.Error() != name+" cannot be exported to ONNX" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -15,7 +15,7 @@ type Graph struct {
 	nodes   []message
 	tensors []tensor
 	names   map[string]bool
-	consts  map[string]string // names of tensors by content
+	known   map[string]string // names of results by operation, and of tensors by content
 	ml      bool              // whether an operator of ML is used
 }
 
@@ -88,7 +88,7 @@ func (t *tensor) proto() (m message) {
 // NewGraph returns a graph without operations. No input, constant or intermediate value gets one of the names of the
 // outputs.
 func NewGraph(name string, outputs ...string) *Graph {
-	g := &Graph{Name: name, names: map[string]bool{"": true}, consts: map[string]string{}}
+	g := &Graph{Name: name, names: map[string]bool{"": true}, known: map[string]string{}}
 	for _, o := range outputs {
 		g.names[o] = true
 	}
@@ -130,14 +130,19 @@ type Attr struct {
 // Add adds an operation with one result.
 func (g *Graph) Add(op string, inputs ...string) string { return g.AddWith(op, nil, inputs...) }
 
-// AddWith adds an operation with attributes.
+// AddWith adds an operation with attributes. Equal operations on equal inputs are added once.
 func (g *Graph) AddWith(op string, attrs []Attr, inputs ...string) string {
-	name := g.unique(fmt.Sprintf("%s_%d", op, len(g.nodes)), "%s_%d")
 	domain := ""
 	if op == "LabelEncoder" {
 		domain, g.ml = ML, true
 	}
+	key := string(node(op, domain, inputs, "", attrs))
+	if name, ok := g.known[key]; ok {
+		return name
+	}
+	name := g.unique(fmt.Sprintf("%s_%d", op, len(g.nodes)), "%s_%d")
 	g.nodes = append(g.nodes, node(op, domain, inputs, name, attrs))
+	g.known[key] = name
 	return name
 }
 
@@ -224,14 +229,14 @@ func (g *Graph) constant(t tensor) string {
 	key := ""
 	if len(t.raw) <= 1024 && t.kind != String {
 		key = fmt.Sprintf("%d %v %s", t.kind, t.dims, t.raw)
-		if name, ok := g.consts[key]; ok {
+		if name, ok := g.known[key]; ok {
 			return name
 		}
 	}
 	t.name = g.unique(fmt.Sprintf("constant_%d", len(g.tensors)), "%s_%d")
 	g.tensors = append(g.tensors, t)
 	if key != "" {
-		g.consts[key] = t.name
+		g.known[key] = t.name
 	}
 	return t.name
 }
