@@ -192,7 +192,7 @@ func (b *builder) place(m dist, p *calibrate.Place, in *inputs) string {
 	h := b.sum(b.mul(basis, b.Add("MatMul", basis, b.Doubles(p.Posterior, n+1, n+1))), 1)
 	eta := b.clip(b.Add("MatMul", basis, b.Doubles(p.Slopes, n+1, 1)), -maxEta, maxEta)
 	factor := b.mul(b.Add("Exp", b.add(eta, b.num(p.Shift))), b.add(b.num(1), b.clip(h, 0, 0.5)))
-	return b.reshape(factor, onnx.Batch, 1, 1)
+	return b.reshape(factor, 1, 1)
 }
 
 // concentration returns the mean of the networks' log concentrations [N, 1], log(g(μ)/V − 1) within limits.
@@ -205,7 +205,7 @@ func (b *builder) concentration(m dist, members int) string {
 		s := b.summarize(of)
 		c := b.Add("Log", b.sub(b.div(b.simplexVariance(s.mean, m.d), s.trace), b.num(1)))
 		c = b.Add("Where", b.Add("IsNaN", c), b.num(maxLogConcentration), b.clip(c, -maxLogConcentration, maxLogConcentration))
-		list = append(list, b.reshape(c, onnx.Batch, 1))
+		list = append(list, b.reshape(c, 1))
 	}
 	all := b.concat(1, list)
 	return b.AddWith("ReduceMean", []onnx.Attr{{Name: "axes", Value: []int{1}}}, all)

@@ -26,9 +26,9 @@ func (b *builder) decode(method head.Mixture, raw []string, d int) dist {
 	var weights, alpha []string
 	for _, x := range raw {
 		w := b.AddWith("Softmax", []onnx.Attr{{Name: "axis", Value: 1}}, b.slice(x, 1, 0, k))
-		weights = append(weights, b.reshape(b.div(w, b.num(float64(len(raw)))), onnx.Batch, k, 1))
+		weights = append(weights, b.reshape(b.div(w, b.num(float64(len(raw)))), k, 1))
 		a := b.Add("Exp", b.clip(b.slice(x, 1, k, k+k*d), -method.Limit, method.Limit))
-		alpha = append(alpha, b.reshape(a, onnx.Batch, k, d))
+		alpha = append(alpha, b.reshape(a, k, d))
 	}
 	m.weights, m.alpha = b.concat(1, weights), b.concat(1, alpha)
 	return m

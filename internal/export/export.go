@@ -110,9 +110,9 @@ func graph(m *model.Model) (*onnx.Graph, error) {
 		return nil, err
 	}
 	d := len(m.Classes)
-	b.classes(m.Classes, b.reshape(mean, onnx.Batch, d))
-	g.Output(SD, b.reshape(b.Add("Sqrt", variance), onnx.Batch, d), onnx.Double, onnx.Batch, d)
-	g.Output(Weights, b.reshape(dist.weights, onnx.Batch, dist.k), onnx.Double, onnx.Batch, dist.k)
+	b.classes(m.Classes, b.reshape(mean, d))
+	g.Output(SD, b.reshape(b.Add("Sqrt", variance), d), onnx.Double, onnx.Batch, d)
+	g.Output(Weights, b.reshape(dist.weights, dist.k), onnx.Double, onnx.Batch, dist.k)
 	g.Output(Alpha, dist.alpha, onnx.Double, onnx.Batch, dist.k, d)
 	return g, nil
 }
@@ -158,9 +158,9 @@ func (b *builder) cast(x string, to onnx.Type) string {
 	return b.AddWith("Cast", []onnx.Attr{{Name: "to", Value: int(to)}}, x)
 }
 
-// reshape changes the shape of x; one of the sizes may be Batch.
-func (b *builder) reshape(x string, dims ...int) string {
-	return b.Add("Reshape", x, b.Ints(dims...))
+// reshape changes the shape of each item of x.
+func (b *builder) reshape(x string, shape ...int) string {
+	return b.Add("Reshape", x, b.Ints(append([]int{0}, shape...)...)) // 0 keeps N, also if there are no items
 }
 
 // sum sums over an axis, which stays with size 1.

@@ -53,7 +53,7 @@ func (b *builder) inputs(t *dataset.Transform) (*inputs, error) {
 				in.x = x
 				return in, nil
 			}
-			add(b.reshape(x, onnx.Batch, p.Width), p.Offset, p.Width)
+			add(b.reshape(x, p.Width), p.Offset, p.Width)
 		}
 	}
 	if len(scalars.columns) > 0 {
@@ -177,7 +177,7 @@ func (b *builder) shares(s *dataset.JudgeShares, columns []string) string {
 			}
 		}
 		rows := b.Add("Gather", b.Floats(table, len(v.Labels)+2, labels), b.Add("Add", x, b.Ints(2)))
-		votes = append(votes, b.reshape(rows, onnx.Batch, labels))
+		votes = append(votes, b.reshape(rows, labels))
 	}
 	counts := votes[0]
 	if len(votes) > 1 {

@@ -32,7 +32,7 @@ func (b *builder) as(x value, shape ...int) string {
 	if slices.Equal(x.shape, shape) {
 		return x.name
 	}
-	return b.reshape(x.name, append([]int{onnx.Batch}, shape...)...)
+	return b.reshape(x.name, shape...)
 }
 
 // layers adds operations that follow each other.
@@ -164,7 +164,7 @@ func (b *builder) embedding(op *nn.Op, x string) string {
 	known := b.Add("And", b.Add("GreaterOrEqual", x, b.Floats([]float32{0})), b.Add("Less", x, b.Floats(sizes, len(sizes))))
 	row := b.Add("Where", known, b.add(b.Add("Floor", x), b.Floats(starts, len(starts))), b.Floats([]float32{float32(rows)}))
 	table := b.Floats(append(slices.Clone(op.Weight.Value), make([]float32, op.Width)...), rows+1, op.Width)
-	return b.reshape(b.Add("Gather", table, b.cast(row, onnx.Int64)), onnx.Batch, op.Out)
+	return b.reshape(b.Add("Gather", table, b.cast(row, onnx.Int64)), op.Out)
 }
 
 // branches adds the branches of a layer and joins their outputs.

@@ -120,6 +120,8 @@ for name in sys.argv[2:]:
     names = [o.name for o in session.get_outputs()]
     out[name] = {k: plain(v.tolist()) for k, v in zip(names, session.run(names, feed))}
     out[name]["single"] = session.run(["mean"], one)[0].tolist()
+    none = session.run(names, {key: x[:0] for key, x in feed.items()})
+    assert all(len(x) == 0 for x in none), name
     shapes = {o.name: o.shape for o in session.get_outputs()}
     for k, v in zip(names, session.run(names, feed)):
         assert list(v.shape)[1:] == list(shapes[k])[1:] and shapes[k][0] == "N", (name, k, v.shape, shapes[k])
