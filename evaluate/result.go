@@ -93,6 +93,8 @@ type Result struct {
 
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
+	// Importance is that of the features, if [NewImportance] was called.
+	Importance *Importance `json:"importance,omitempty"`
 
 	// Coverage is present if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`
