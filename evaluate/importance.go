@@ -156,6 +156,8 @@ func (s *sample) featureGroups(names [][]string) ([][]span, error) {
 // partLoss is the loss of an item's votes by part: under the mean, under the concentration, jointly.
 type partLoss [3]float64
 
+const jointPart = 2
+
 // partLosses returns the losses [n] of predictions for the items, those for the spread with the means of s.
 func (s *sample) partLosses(predictions []head.Decoded) ([]partLoss, error) {
 	t := *s
@@ -217,9 +219,7 @@ type permuter struct {
 func (p *permuter) importance(group []span) (ColumnImportance, error) {
 	s := p.s
 	c := ColumnImportance{Columns: words.Each(group, func(f span) string { return f.Name })}
-	increase := make([]partLoss, s.n) // mean over the permutations
-	repeats := make([]partLoss, p.o.Repeats)
-	votes := sum(s.total)
+	var increase [len(partLoss{})][][]float64 // [parts][repeats][n]
 	moved, spread := 0.0, 0.0
 	for r := range p.o.Repeats {
 		donor := rand.New(rng.New(p.o.Seed, "evaluate.Importance", uint64(group[0].from), uint64(r))).Perm(s.n)
@@ -231,12 +231,14 @@ func (p *permuter) importance(group []span) (ColumnImportance, error) {
 		if err != nil {
 			return c, fmt.Errorf("with %s permuted: %w", c.Name(), err)
 		}
-		for j := range losses {
-			for k := range losses[j] {
-				d := losses[j][k] - p.base[j][k]
-				increase[j][k] += d / float64(p.o.Repeats)
-				repeats[r][k] += d / votes
+		for k := range increase {
+			list := make([]float64, s.n)
+			for j := range losses {
+				list[j] = losses[j][k] - p.base[j][k]
 			}
+			increase[k] = append(increase[k], list)
+		}
+		for j := range predictions {
 			for i, m := range predictions[j].Mean {
 				moved += (m - s.means(j)[i]) * (m - s.means(j)[i])
 			}
@@ -244,13 +246,7 @@ func (p *permuter) importance(group []span) (ColumnImportance, error) {
 			spread += d * d
 		}
 	}
-	for k, e := range []*IntervalEstimate{&c.Mean, &c.Spread, &c.Loss} {
-		means := make([]float64, len(repeats))
-		for r := range repeats {
-			means[r] = repeats[r][k]
-		}
-		*e = s.increase(votes, func(j int) float64 { return increase[j][k] }, means)
-	}
+	c.Mean, c.Spread, c.Loss = s.overRepeats(increase[0], z99), s.overRepeats(increase[1], z99), s.overRepeats(increase[jointPart], z99)
 	n := float64(p.o.Repeats * s.n)
 	c.MeanChange, c.SpreadChange = Number(math.Sqrt(moved/n)), Number(math.Sqrt(spread/n))
 	var err error
@@ -258,28 +254,6 @@ func (p *permuter) importance(group []span) (ColumnImportance, error) {
 		c.Curve, err = p.curve(group[0])
 	}
 	return c, err
-}
-
-// increase returns the mean increase per vote with its 99% interval. Its error has two parts: that over items or
-// groups, by linearization, and that over permutations, whose means are repeats.
-func (s *sample) increase(votes float64, of func(j int) float64, repeats []float64) IntervalEstimate {
-	total := 0.0
-	for j := range s.n {
-		total += of(j)
-	}
-	value := total / votes
-	residual := make([]float64, s.units)
-	for j := range s.n {
-		residual[s.unit[j]] += of(j) - value*s.total[j]
-	}
-	u, items := float64(s.units), 0.0
-	for _, x := range residual {
-		items += x * x
-	}
-	sd := deviation(repeats)
-	se := math.Sqrt(items*u/(u-1)/(votes*votes) + sd*sd/float64(len(repeats)))
-	const z = 2.5758293035489004 // the 99.5% quantile of the normal distribution
-	return IntervalEstimate{Estimate{Number(value), Number(se)}, Number(value - z*se), Number(value + z*se)}
 }
 
 // permutedRows are rows in which some features have the values of another item.

@@ -51,6 +51,24 @@ func (g *gallery) importance(in *Input) []*figure {
 	return slices.DeleteFunc(figures, func(f *figure) bool { return f == nil })
 }
 
+// allocation draws the gain of further votes on new items and as second opinions.
+func (g *gallery) allocation(in *Input) *figure {
+	a := in.Result.Allocation
+	if a == nil {
+		return nil
+	}
+	row := func(name string, e evaluate.IntervalEstimate) plot.BarRow {
+		return plot.BarRow{Name: name, Value: float64(e.Value), Lo: float64(e.Lo), Hi: float64(e.Hi), Mark: math.NaN()}
+	}
+	rows := []plot.BarRow{row("on new items", a.NewItems)}
+	if a.SecondOpinions.Value.Known() {
+		rows = append(rows, row("as second opinions", a.SecondOpinions), row("difference", a.Difference))
+	}
+	d := plot.Bars{Title: fmt.Sprintf("Where the next %d votes should go", a.Votes), XLabel: "reduction of the loss per vote (nats)", Groups: []plot.BarGroup{{Rows: rows}}}
+	return g.draw(d, fmt.Sprintf("%s Estimated from models trained on half of the items and without half of the second opinions, %d times each; the excess loss is assumed to be inversely "+
+		"proportional to their number. Intervals are over items and repetitions.", a, a.Repeats))
+}
+
 // mostImportant returns the features with an effect curve that matter for a part, the most important first.
 func mostImportant(x *evaluate.Importance, part func(*evaluate.ColumnImportance) evaluate.IntervalEstimate) []*evaluate.ColumnImportance {
 	var list []*evaluate.ColumnImportance

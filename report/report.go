@@ -152,6 +152,9 @@ func newPage(in *Input) (*page, error) {
 		p.Widths, p.Resolution = widths(r), resolved(r, level)
 	}
 	p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
+	if in.Result != nil {
+		p.Use = append(p.Use, g.allocation(in))
+	}
 	p.Examples = g.densities(in, items, level)
 	p.Level = percent(level)
 	p.ScaleRows, p.ScaleHeads = scaleTable(in, items, level)

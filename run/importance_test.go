@@ -124,3 +124,51 @@ func TestImportanceFindsMeanAndSpread(t *testing.T) {
 		t.Errorf("found in %d of %d seeds", found, seeds)
 	}
 }
+
+// With many votes on few items, further votes belong on new items. Halves of items and of votes add up, and ratings follow
+// the counts.
+func TestAllocation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains eleven models")
+	}
+	ds := spreadAndMean(200, 20, 5)
+	o := train.Options{Seed: 2}
+	fit, err := train.Fit(t.Context(), ds, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := spreadAndMean(3000, 5, 6)
+	in, err := Input(fit.Model, test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Allocation(t.Context(), fit.Model, &Partition{Learn: ds, Items: ds}, o, test, in)
+	if err != nil || !(a.Difference.Lo > 0) {
+		t.Errorf("expected new items, found %v, %v", a, err)
+	}
+	if _, err := Allocation(t.Context(), fit.Model, &Partition{Learn: test, Items: test}, o, test, in); err == nil {
+		t.Error("other data: expected an error")
+	}
+	named := *ds
+	named.Raters = []string{"a", "b"}
+	for i := range ds.Len() {
+		for c, n := range ds.CountsOf(i) {
+			for k := range int(n) {
+				named.Ratings = append(named.Ratings, dataset.Rating{Item: int32(i), Rater: int32(k % 2), Class: int32(c)})
+			}
+		}
+	}
+	thin := halfVotes(&named, 1, 0)
+	count := make([]float32, len(thin.Counts))
+	for _, r := range thin.Ratings {
+		count[2*r.Item+r.Class]++
+	}
+	if !reflect.DeepEqual(count, thin.Counts) || len(thin.Ratings) != votesOf(thin) {
+		t.Error("ratings do not match the counts")
+	}
+	for i := range thin.Len() {
+		if n := thin.VotesOf(i); n < 10 || n > 11 {
+			t.Errorf("item %d: expected 10 or 11 votes, found %v", i, n)
+		}
+	}
+}

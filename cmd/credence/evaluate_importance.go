@@ -5,9 +5,14 @@ import (
 	"math"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/printout"
 	"credence/internal/words"
+	"credence/model"
+	"credence/run"
 )
 
 // allFeatures is the value of --importance without one: every feature by itself.
@@ -54,6 +59,40 @@ func (r *evaluateReport) importance(w *printout.Page) {
 		text += fmt.Sprintf(" %s more are not shown; --format csv has all.", words.Thousands(more))
 	}
 	w.Paragraph("", text)
+}
+
+// allocation trains the run again on parts of its votes, to estimate the gain of further ones on new items and as second
+// opinions.
+func allocation(cmd *cobra.Command, path string, m *model.Model, ds *dataset.Dataset, in *evaluate.Input) (*evaluate.Allocation, error) {
+	folder := run.FolderOf(path)
+	if !folder.Has(run.ConfigFile) {
+		return nil, withHint(fmt.Errorf("--more-votes: %s has no %s to train again by", folder, run.ConfigFile), "give the folder that credence train wrote with --out")
+	}
+	t := newTrainOptions()
+	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, true
+	if err := t.resolve(); err != nil {
+		return nil, err
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var a *evaluate.Allocation
+	err := t.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) (err error) {
+		a, err = run.Allocation(ctx, m, d, t.options(show).Fit, ds, in)
+		show.erase()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--more-votes: %w", err)
+	}
+	return a, nil
+}
+
+// allocation prints where further votes should go.
+func (r *evaluateReport) allocation(w *printout.Page) {
+	if a := r.result.Allocation; a != nil {
+		w.Heading("Where should more votes go?")
+		w.Paragraph("", a.String())
+	}
 }
 
 // importanceRow is a line of the CSV of --importance.
