@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -265,6 +266,27 @@ func TestSame(t *testing.T) {
 	}
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("two exports of a model differ")
+	}
+}
+
+// TestFields fails if predictions depend on something that graphs do not have: a field of these types that is not known
+// here has to be exported, or refused.
+func TestFields(t *testing.T) {
+	for typ, known := range map[reflect.Type]string{
+		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Calibration Recalibration Provenance Engine runners",
+		// Those from Ratio to Leak describe how Scale was found.
+		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place",
+		reflect.TypeFor[calibrate.Place]():         "Members Center Spread Level Residual Slopes Shift Posterior Gain",
+		reflect.TypeFor[calibrate.Recalibration](): "From Items Votes Gain GainSE Shift Concentration Feature Levels Shifts",
+		reflect.TypeFor[head.Mixture]():            "Components Limit Raters",
+	} {
+		var names []string
+		for i := range typ.NumField() {
+			names = append(names, typ.Field(i).Name)
+		}
+		if found := strings.Join(names, " "); found != known {
+			t.Errorf("%v has the fields %s, expected %s", typ, found, known)
+		}
 	}
 }
 

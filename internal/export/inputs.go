@@ -63,6 +63,9 @@ func (b *builder) inputs(t *dataset.Transform) (*inputs, error) {
 	if s := t.JudgeShares(); s != nil {
 		add(b.shares(s, columns), s.Offset, len(s.Mean))
 	}
+	if len(order) != t.Width() {
+		return nil, refused("the preprocessing of %d inputs, of which %d are known,", t.Width(), len(order))
+	}
 	in.x = b.ordered(b.concat(1, blocks), order)
 	return in, nil
 }
