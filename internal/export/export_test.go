@@ -170,7 +170,8 @@ func mlp(_ nn.Shape, out int) nn.Layer {
 func (s *suite) addCalibration() {
 	t := s.t
 	ds := data(60, dataset.Feature{Name: "age", Kind: dataset.Numeric}, dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c"}})
-	place := &calibrate.Place{Members: 2, Center: []float64{0, 0, 0.3, 0.2, 0.3, 0}, Spread: []float64{1, 0.2, 0.4, 0.4, 0.5, 0}, Level: []float64{1, 0.3, 0.1, -0.2, 0.3, 0, 0},
+	place := &calibrate.Place{Members: 2, Center: []float64{0, 0, 0.3, 0.2, 0.3, 0}, Spread: []float64{1, 0.2, 0.4, 0.4, 0.5, 0},
+		Level:    []float64{1, 0.3, 0.1, -0.2, 0.3, 0, 0},
 		Residual: 0.5, Slopes: []float64{0.5, 0.3, -0.4, 0.1, 0.2, 0, 0.6}, Shift: -0.1, Posterior: make([]float64, 49)}
 	for i := range 7 {
 		place.Posterior[i*8] = 0.05
@@ -300,12 +301,13 @@ func TestRefused(t *testing.T) {
 	ds := data(30, dataset.Feature{Name: "age", Kind: dataset.Numeric})
 	custom := newModel(t, ds, mixtureOf3, func(_ nn.Shape, out int) nn.Layer { return nn.Seq(&strange{}, &nn.Dense{Out: out}) })
 	by := newModel(t, ds, mixtureOf3, mlp)
-	by.Recalibration = &calibrate.Recalibration{Shift: make([]float64, 3), Concentration: 1, Feature: "age", Levels: []string{"1"}, Shifts: [][]float64{make([]float64, 3)}}
+	by.Recalibration = &calibrate.Recalibration{Shift: make([]float64, 3), Concentration: 1, Feature: "age",
+		Levels: []string{"1"}, Shifts: [][]float64{make([]float64, 3)}}
 	other := newModel(t, ds, mixtureOf3, mlp)
 	other.Calibration = &calibrate.Calibration{Scale: 1, Place: &calibrate.Place{Members: 3, Center: []float64{0, 0}, Spread: []float64{1, 1},
 		Level: make([]float64, 3), Slopes: make([]float64, 3), Posterior: make([]float64, 9)}}
 	for name, m := range map[string]*model.Model{
-		"network 0: a network with a layer strange, which is no operation,": custom,
+		"network 0: no operation for layer strange: the network": custom,
 		"the method dropout":                 newModel(t, ds, head.Dropout{}, mlp),
 		"the method qd":                      newModel(t, ds, head.QD{}, mlp),
 		"the rater model of ordered classes": withRaters(t, ds, 3, true, 20),

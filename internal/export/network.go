@@ -18,7 +18,7 @@ type value struct {
 func (b *builder) network(net *nn.Network, x string) (string, error) {
 	list, err := net.Ops()
 	if err != nil {
-		return "", refused("a network with %v,", err)
+		return "", refused("%v: the network", err)
 	}
 	y, err := b.layers(list, value{x, net.In})
 	if err != nil {
