@@ -92,5 +92,4 @@ def python_version(text: str) -> str:
 
     0.1.0-dev+94d8 is 0.1.0.dev0+94d8, and 0.2.0-rc.1 is 0.2.0rc1.
     """
-    text = re.sub(r"-(alpha|beta|rc)\.(\d+)", lambda m: {"alpha": "a", "beta": "b", "rc": "rc"}[m[1]] + m[2], text)
-    return re.sub(r"-dev\b", ".dev0", text)
+    return re.sub(r"-(a|b|rc)\w*\.(\d+)", r"\1\2", re.sub(r"-dev\b", ".dev0", text))

@@ -9,6 +9,7 @@ tool (
 
 require (
 	github.com/google/rpmpack v0.7.1
+	github.com/yuin/goldmark v1.8.7
 	golang.org/x/mod v0.41.0
 )
 
