@@ -8,10 +8,10 @@ import "math"
 // curve is a linear function of y, so that fits are weights.
 type lowess struct {
 	x      []float64 // [n], ascending
-	points []int // where lines are fitted: indexes of x, ascending; the first is 0, the last n−1
-	left   []int // of each point, the first of its neighbors
-	right  []int // and the last
-	piece  []int // [n], the last point at or before an item
+	points []int     // where lines are fitted: indexes of x, ascending; the first is 0, the last n−1
+	left   []int     // of each point, the first of its neighbors
+	right  []int     // and the last
+	piece  []int     // [n], the last point at or before an item
 	buffer []float64
 }
 
