@@ -106,7 +106,7 @@ func (d *decided) threshold(threshold float64) DecisionThreshold {
 			r.TN += Number(1 - y)
 		}
 	}
-	one := influence{value: 1, psi: make([]float64, len(d.ref))}
+	one := influence{value: 1, psi: make([]float64, len(d.ref)), size: math.Inf(1)}
 	r.LRPositive = d.positive(x.sensitivity.log().minus(one.minus(x.specificity).log()))
 	r.LRNegative = d.positive(one.minus(x.sensitivity).log().minus(x.specificity.log()))
 	return r
