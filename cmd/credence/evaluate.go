@@ -173,6 +173,9 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, m *model.Model, path 
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
+	if o.pseudonyms {
+		run.HideRivals(&page)
+	}
 	return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
