@@ -107,6 +107,17 @@ func confusionGrid(d *evaluate.Decisions) grid {
 	return t
 }
 
+// scoreName returns the name of a score, given its key.
+func scoreName(key string) string {
+	switch key {
+	case "auc", "ppv", "npv":
+		return strings.ToUpper(key)
+	case "observed_expected":
+		return "observed / expected"
+	}
+	return strings.ReplaceAll(key, "_", " ")
+}
+
 // shownRivals is the maximum number of comparisons in the table.
 const shownRivals = 12
 
@@ -124,10 +135,7 @@ func comparisonGrid(d *evaluate.Decisions) (t grid, note string) {
 			if c.Rater && (x.Score == "ppv" || x.Score == "npv") { // in the JSON of the evaluation
 				continue
 			}
-			score := map[string]string{"auc": "AUC", "ppv": "PPV", "npv": "NPV", "net_benefit": "net benefit"}[x.Score]
-			if score == "" {
-				score = x.Score
-			}
+			score := scoreName(x.Score)
 			if x.Threshold.Known() {
 				score += " at " + fmt.Sprintf("%.4g", x.Threshold)
 			}
@@ -135,6 +143,8 @@ func comparisonGrid(d *evaluate.Decisions) (t grid, note string) {
 			if x.Margin.Known() {
 				margin = float64(x.Margin)
 				cells = append(cells, map[bool]string{true: "yes", false: "no"}[x.Noninferior()])
+			} else if d.Comparisons[0].Differences[0].Margin.Known() {
+				cells = append(cells, dash)
 			}
 			t.Rows = append(t.Rows, cells)
 		}
@@ -256,20 +266,20 @@ func (g *gallery) decisionForests(d *evaluate.Decisions) []*figure {
 		return nil
 	}
 	at := &d.Thresholds[0]
-	threshold := fmt.Sprintf(" at %.4g", at.Threshold)
+	threshold := fmt.Sprintf("%.4g", at.Threshold)
 	type summary = *evaluate.DecisionSummary
 	type panel struct {
 		plot.ForestPanel
 		key string
 		of  func(s summary) evaluate.IntervalEstimate
 	}
-	draw := func(title string, panels ...panel) *figure {
+	draw := func(title, line string, panels ...panel) *figure {
 		f := plot.Forest{Title: title, Noun: "levels", Notes: "items", InOrder: true}
 		for _, x := range panels {
 			f.Panels = append(f.Panels, x.ForestPanel)
 		}
 		for i, c := range d.By {
-			f.Groups = append(f.Groups, c.Column+heterogeneity(&c, panels[0].key, panels[0].Label))
+			f.Groups = append(f.Groups, c.Column+heterogeneity(&c, panels[0].key))
 			for k := range c.Levels[:min(shownDecisionLevels, len(c.Levels))] {
 				l := &c.Levels[k]
 				r := plot.ForestRow{Name: l.Name, Note: count(float64(l.Items)), Group: i}
@@ -279,7 +289,7 @@ func (g *gallery) decisionForests(d *evaluate.Decisions) []*figure {
 				f.Rows = append(f.Rows, r)
 			}
 		}
-		return g.draw(f, "The dashed line is the value of all items, or the best value of calibration slope and observed / expected. "+differences(d, words.Each(panels, func(p panel) string { return p.key })))
+		return g.draw(f, "The dashed line is "+line+". "+differences(d, words.Each(panels, func(p panel) string { return p.key })))
 	}
 	share := func(label string, value evaluate.IntervalEstimate) plot.ForestPanel {
 		p := plot.ForestPanel{Label: label, Share: true}
@@ -291,11 +301,11 @@ func (g *gallery) decisionForests(d *evaluate.Decisions) []*figure {
 	benefit := share("net benefit", at.NetBenefit)
 	benefit.Share = false
 	return []*figure{
-		draw("Ranking and calibration by level",
+		draw("Ranking and calibration by level", "the AUC of all items, or the best value of calibration slope and observed / expected",
 			panel{share("AUC", d.AUC), "auc", func(s summary) evaluate.IntervalEstimate { return s.AUC }},
 			panel{plot.ForestPanel{Label: "calibration slope", Reference: 1}, "calibration_slope", func(s summary) evaluate.IntervalEstimate { return s.Slope }},
 			panel{plot.ForestPanel{Label: "observed / expected", Reference: 1}, "observed_expected", func(s summary) evaluate.IntervalEstimate { return s.OE }}),
-		draw("Decisions by level"+threshold,
+		draw("Decisions by level at the threshold "+threshold, "the value of all items",
 			panel{share("sensitivity", at.Sensitivity), "sensitivity", func(s summary) evaluate.IntervalEstimate { return s.Thresholds[0].Sensitivity }},
 			panel{share("specificity", at.Specificity), "specificity", func(s summary) evaluate.IntervalEstimate { return s.Thresholds[0].Specificity }},
 			panel{benefit, "net_benefit", func(s summary) evaluate.IntervalEstimate { return s.Thresholds[0].NetBenefit }}),
@@ -315,10 +325,10 @@ func forestEstimate(e evaluate.IntervalEstimate) plot.ForestEstimate {
 }
 
 // heterogeneity returns the test of equal scores of the levels, for the legend.
-func heterogeneity(c *evaluate.DecisionColumn, key, name string) string {
+func heterogeneity(c *evaluate.DecisionColumn, key string) string {
 	for _, h := range c.Heterogeneity {
 		if h.Score == key && h.PValue.Known() {
-			return fmt.Sprintf(": equal %s? p %s, I² %s%%", name, pValue(h.PValue), number(100*h.I2, 0))
+			return fmt.Sprintf(": equal %s? p %s, I² %s%%", scoreName(key), pValue(h.PValue), number(100*h.I2, 0))
 		}
 	}
 	return ""
@@ -331,7 +341,7 @@ func differences(d *evaluate.Decisions, keys []string) string {
 		for _, h := range c.Heterogeneity {
 			first := !h.Threshold.Known() || float64(h.Threshold) == d.Thresholds[0].Threshold
 			if slices.Contains(keys, h.Score) && first && h.PValue < 0.05 {
-				list = append(list, fmt.Sprintf("%s by %s (p %s, I² %s%%)", strings.ReplaceAll(h.Score, "_", " "), c.Column, pValue(h.PValue), number(100*h.I2, 0)))
+				list = append(list, fmt.Sprintf("%s by %s (p %s, I² %s%%)", scoreName(h.Score), c.Column, pValue(h.PValue), number(100*h.I2, 0)))
 			}
 		}
 	}
