@@ -41,7 +41,8 @@ KERNEL winogradInput9NEON(float *v, const float *x, int64_t n, int64_t ld, const
 
 // interpolate computes the outputs of tiles, four channels at a time. The sums and differences of the products at opposite points
 // stay in registers for all of its outputs.
-INLINE void interpolate(float *out, const float *bias, const float *prod, int64_t ld, const int32_t *o, int64_t n, const float *powers, int64_t m, const int t, const int cb) {
+INLINE void interpolate(float *out, const float *bias, const float *prod, int64_t ld, const int32_t *o, int64_t n, const float *powers, int64_t m, const int t,
+                        const int cb) {
 	const int half = (t - 1) / 2, zero = (t + 1) % 2;
 	for (; n > 0; n--, o++, prod += cb)
 		for (int c = 0; c < cb; c += 4) {
