@@ -144,139 +144,224 @@ TEXT ·addRowsNEON(SB), NOSPLIT, $0-48
 	MOVD ld+24(FP), R23
 	MOVD rows+32(FP), R24
 	MOVD n+40(FP), R25
-	WORD $0xf100133f // cmp x25, #4
-	WORD $0xd37ceee8 // lsl x8, x23, #4
-	WORD $0xd37df2e9 // lsl x9, x23, #3
-	BLT LBB1_10
-	WORD $0x927ff70b // and x11, x24, #0x7ffffffffffffffe
-	WORD $0x910022ac // add x12, x21, #8
+	WORD $0xf100131f // cmp x24, #4
+	BLT LBB1_8
+	WORD $0x8b1706e8 // add x8, x23, x23, lsl #1
+	WORD $0xd37beae9 // lsl x9, x23, #5
+	WORD $0xd37ceeea // lsl x10, x23, #4
+	WORD $0xd37df2ec // lsl x12, x23, #3
+	WORD $0xd37df10b // lsl x11, x8, #3
 	B LBB1_3
 
 LBB1_2:
-	WORD $0xd100132a // sub x10, x25, #4
-	WORD $0xac810680 // stp q0, q1, [x20], #32
-	WORD $0x910082d6 // add x22, x22, #32
-	WORD $0xf1001f3f // cmp x25, #7
-	WORD $0xaa0a03f9 // mov x25, x10
-	BLE LBB1_11
+	WORD $0xd1001308 // sub x8, x24, #4
+	WORD $0x910082b5 // add x21, x21, #32
+	WORD $0x8b0902d6 // add x22, x22, x9
+	WORD $0xf1001f1f // cmp x24, #7
+	WORD $0xaa0803f8 // mov x24, x8
+	BLE LBB1_9
 
 LBB1_3:
-	WORD $0xad400680 // ldp q0, q1, [x20]
-	WORD $0xf100071f // cmp x24, #1
-	BLT LBB1_2
-	WORD $0xaa1f03ea // mov x10, xzr
-	BNE LBB1_6
-	WORD $0xaa1603ed // mov x13, x22
-	TBZ $0, R24, LBB1_2
-	B LBB1_9
+	WORD $0xf100133f // cmp x25, #4
+	WORD $0xaa1903ee // mov x14, x25
+	WORD $0xaa1603e8 // mov x8, x22
+	WORD $0xaa1403ed // mov x13, x20
+	BLT LBB1_5
 
-LBB1_6:
-	WORD $0xaa0c03ed // mov x13, x12
-	WORD $0xaa1603ef // mov x15, x22
+LBB1_4:
+	WORD $0xaa1503ef // mov x15, x21
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xf1001ddf // cmp x14, #7
+	WORD $0xd10011ce // sub x14, x14, #4
+	WORD $0x4ddfcde2 // ld1r { v2.2d }, [x15], #8
+	WORD $0x6d411ea6 // ldp d6, d7, [x21, #16]
+	WORD $0xfd4001e3 // ldr d3, [x15]
+	WORD $0x8b0c010f // add x15, x8, x12
+	WORD $0xad4015e4 // ldp q4, q5, [x15]
+	WORD $0x8b0c01ef // add x15, x15, x12
+	WORD $0x4fc39084 // fmul v4.2d, v4.2d, v3.d[0]
+	WORD $0x4fc390a3 // fmul v3.2d, v5.2d, v3.d[0]
+	WORD $0xad4025e8 // ldp q8, q9, [x15]
+	WORD $0x8b0c01ef // add x15, x15, x12
+	WORD $0x4fc69105 // fmul v5.2d, v8.2d, v6.d[0]
+	WORD $0x4fc69126 // fmul v6.2d, v9.2d, v6.d[0]
+	WORD $0xacc12508 // ldp q8, q9, [x8], #32
+	WORD $0x6e62dd08 // fmul v8.2d, v8.2d, v2.2d
+	WORD $0x6e69dc42 // fmul v2.2d, v2.2d, v9.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0xad400de2 // ldp q2, q3, [x15]
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	WORD $0x4fc79063 // fmul v3.2d, v3.2d, v7.d[0]
+	WORD $0x4fc79042 // fmul v2.2d, v2.2d, v7.d[0]
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0xac8105a0 // stp q0, q1, [x13], #32
+	BHI LBB1_4
+
+LBB1_5:
+	WORD $0xf10005df // cmp x14, #1
+	BLT LBB1_2
+	WORD $0x910005ce // add x14, x14, #1
 
 LBB1_7:
-	WORD $0xad400de2 // ldp q2, q3, [x15]
-	WORD $0xaa0f03ee // mov x14, x15
-	WORD $0x8b0901ef // add x15, x15, x9
-	WORD $0x9100094a // add x10, x10, #2
-	WORD $0xeb0a017f // cmp x11, x10
-	WORD $0x6d7f95a4 // ldp d4, d5, [x13, #-8]
-	WORD $0x4fc49042 // fmul v2.2d, v2.2d, v4.d[0]
-	WORD $0x910041ad // add x13, x13, #16
-	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0x4fc49062 // fmul v2.2d, v3.2d, v4.d[0]
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0xad400de2 // ldp q2, q3, [x15]
-	WORD $0x8b0901ef // add x15, x15, x9
-	WORD $0x4fc59042 // fmul v2.2d, v2.2d, v5.d[0]
-	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0x4fc59062 // fmul v2.2d, v3.2d, v5.d[0]
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	BNE LBB1_7
-	WORD $0x8b0801cd // add x13, x14, x8
-	TBZ $0, R24, LBB1_2
-
-LBB1_9:
-	WORD $0xad4011a3 // ldp q3, q4, [x13]
-	WORD $0xfc6a7aa2 // ldr d2, [x21, x10, lsl #3]
-	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
-	WORD $0x4fc29082 // fmul v2.2d, v4.2d, v2.d[0]
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	B LBB1_2
-
-LBB1_10:
-	WORD $0xaa1903ea // mov x10, x25
-
-LBB1_11:
-	WORD $0xf100055f // cmp x10, #1
-	BLT LBB1_22
-	WORD $0x927ef30c // and x12, x24, #0x7ffffffffffffffc
-	WORD $0x8b1706ed // add x13, x23, x23, lsl #1
-	WORD $0x9240070b // and x11, x24, #0x3
-	WORD $0xd37beaee // lsl x14, x23, #5
-	WORD $0x910042af // add x15, x21, #16
-	WORD $0xcb0c03ec // neg x12, x12
-	WORD $0xd37df1ad // lsl x13, x13, #3
-	B LBB1_14
-
-LBB1_13:
-	WORD $0xfc008680 // str d0, [x20], #8
-	WORD $0xf100054a // subs x10, x10, #1
-	WORD $0x910022d6 // add x22, x22, #8
-	BLE LBB1_22
-
-LBB1_14:
-	WORD $0xfd400280 // ldr d0, [x20]
-	WORD $0xf100071f // cmp x24, #1
-	BLT LBB1_13
-	WORD $0xf100131f // cmp x24, #4
-	BHS LBB1_17
-	WORD $0xaa1f03f3 // mov x19, xzr
-	CBNZ R11, LBB1_20
-	B LBB1_13
-
-LBB1_17:
-	WORD $0xaa1f03f0 // mov x16, xzr
-	WORD $0xaa0f03f1 // mov x17, x15
-	WORD $0xaa1603f3 // mov x19, x22
-
-LBB1_18:
-	WORD $0xfd400261 // ldr d1, [x19]
-	WORD $0x6d7f0e22 // ldp d2, d3, [x17, #-16]
-	WORD $0xd1001210 // sub x16, x16, #4
-	WORD $0xeb10019f // cmp x12, x16
-	WORD $0x1e610841 // fmul d1, d2, d1
-	WORD $0x1e612800 // fadd d0, d0, d1
-	WORD $0xfc777a61 // ldr d1, [x19, x23, lsl #3]
-	WORD $0x1e610861 // fmul d1, d3, d1
-	WORD $0x6cc20e22 // ldp d2, d3, [x17], #32
-	WORD $0x1e612800 // fadd d0, d0, d1
-	WORD $0xfc686a61 // ldr d1, [x19, x8]
-	WORD $0x1e610841 // fmul d1, d2, d1
-	WORD $0x1e612800 // fadd d0, d0, d1
-	WORD $0xfc6d6a61 // ldr d1, [x19, x13]
-	WORD $0x8b0e0273 // add x19, x19, x14
-	WORD $0x1e610861 // fmul d1, d3, d1
-	WORD $0x1e612800 // fadd d0, d0, d1
-	BNE LBB1_18
-	WORD $0xcb1003f3 // neg x19, x16
-	CBZ R11, LBB1_13
-
-LBB1_20:
-	WORD $0x8b130eb0 // add x16, x21, x19, lsl #3
-	WORD $0x9b137d33 // mul x19, x9, x19
-	WORD $0xaa0b03f1 // mov x17, x11
-
-LBB1_21:
-	WORD $0xfc408601 // ldr d1, [x16], #8
-	WORD $0xfc736ac2 // ldr d2, [x22, x19]
-	WORD $0x8b090273 // add x19, x19, x9
-	WORD $0xf1000631 // subs x17, x17, #1
+	WORD $0xfd4002a1 // ldr d1, [x21]
+	WORD $0xfd400102 // ldr d2, [x8]
+	WORD $0xd10005ce // sub x14, x14, #1
+	WORD $0xf10005df // cmp x14, #1
+	WORD $0xfd4001a0 // ldr d0, [x13]
 	WORD $0x1e620821 // fmul d1, d1, d2
 	WORD $0x1e612800 // fadd d0, d0, d1
-	BNE LBB1_21
-	B LBB1_13
+	WORD $0xfd0001a0 // str d0, [x13]
+	WORD $0xfd4006a1 // ldr d1, [x21, #8]
+	WORD $0xfc777902 // ldr d2, [x8, x23, lsl #3]
+	WORD $0x1e620821 // fmul d1, d1, d2
+	WORD $0x1e612800 // fadd d0, d0, d1
+	WORD $0xfd0001a0 // str d0, [x13]
+	WORD $0xfd400aa1 // ldr d1, [x21, #16]
+	WORD $0xfc6a6902 // ldr d2, [x8, x10]
+	WORD $0x1e620821 // fmul d1, d1, d2
+	WORD $0x1e612800 // fadd d0, d0, d1
+	WORD $0xfd0001a0 // str d0, [x13]
+	WORD $0xfd400ea1 // ldr d1, [x21, #24]
+	WORD $0xfc6b6902 // ldr d2, [x8, x11]
+	WORD $0x91002108 // add x8, x8, #8
+	WORD $0x1e620821 // fmul d1, d1, d2
+	WORD $0x1e612800 // fadd d0, d0, d1
+	WORD $0xfc0085a0 // str d0, [x13], #8
+	BHI LBB1_7
+	B LBB1_2
+
+LBB1_8:
+	WORD $0xaa1803e8 // mov x8, x24
+
+LBB1_9:
+	WORD $0xf100051f // cmp x8, #1
+	BLT LBB1_25
+	WORD $0xd1001329 // sub x9, x25, #4
+	WORD $0x9100828a // add x10, x20, #32
+	B LBB1_12
+
+LBB1_11:
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x910022b5 // add x21, x21, #8
+	WORD $0x8b170ed6 // add x22, x22, x23, lsl #3
+	BLE LBB1_25
+
+LBB1_12:
+	WORD $0xf100133f // cmp x25, #4
+	WORD $0xaa1903ed // mov x13, x25
+	WORD $0xaa1603eb // mov x11, x22
+	WORD $0xaa1403ec // mov x12, x20
+	BLT LBB1_17
+	WORD $0xaa1403ee // mov x14, x20
+	WORD $0xaa1603eb // mov x11, x22
+	WORD $0xaa1903ef // mov x15, x25
+	TBNZ $2, R9, LBB1_15
+	WORD $0xad400ac1 // ldp q1, q2, [x22]
+	WORD $0x910082cb // add x11, x22, #32
+	WORD $0xaa0a03ee // mov x14, x10
+	WORD $0xaa0903ef // mov x15, x9
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
+	WORD $0x4fc09040 // fmul v0.2d, v2.2d, v0.d[0]
+	WORD $0xad400e82 // ldp q2, q3, [x20]
+	WORD $0x4e60d460 // fadd v0.2d, v3.2d, v0.2d
+	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	WORD $0xad000281 // stp q1, q0, [x20]
+
+LBB1_15:
+	WORD $0xf100113f // cmp x9, #4
+	WORD $0xaa0903ed // mov x13, x9
+	WORD $0xaa0a03ec // mov x12, x10
+	BLO LBB1_17
+
+LBB1_16:
+	WORD $0xad400961 // ldp q1, q2, [x11]
+	WORD $0xd10021ed // sub x13, x15, #8
+	WORD $0x910101cc // add x12, x14, #64
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
+	WORD $0x4fc09040 // fmul v0.2d, v2.2d, v0.d[0]
+	WORD $0xad400dc2 // ldp q2, q3, [x14]
+	WORD $0x4e60d460 // fadd v0.2d, v3.2d, v0.2d
+	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	WORD $0xad0001c1 // stp q1, q0, [x14]
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0xad410961 // ldp q1, q2, [x11, #32]
+	WORD $0x9101016b // add x11, x11, #64
+	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
+	WORD $0x4fc09040 // fmul v0.2d, v2.2d, v0.d[0]
+	WORD $0xad410dc2 // ldp q2, q3, [x14, #32]
+	WORD $0x4e60d460 // fadd v0.2d, v3.2d, v0.2d
+	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
+	WORD $0xad0101c1 // stp q1, q0, [x14, #32]
+	WORD $0xd10031ee // sub x14, x15, #12
+	WORD $0xaa0d03ef // mov x15, x13
+	WORD $0xb10021df // cmn x14, #8
+	WORD $0xaa0c03ee // mov x14, x12
+	BLO LBB1_16
+
+LBB1_17:
+	WORD $0xf10005bf // cmp x13, #1
+	BLT LBB1_11
+	WORD $0xf24005af // ands x15, x13, #0x3
+	BEQ LBB1_22
+	WORD $0x927ef5ae // and x14, x13, #0xfffffffffffffffc
+
+LBB1_20:
+	WORD $0xfd4002a1 // ldr d1, [x21]
+	WORD $0xfc408562 // ldr d2, [x11], #8
+	WORD $0xf10005ef // subs x15, x15, #1
+	WORD $0x1e620821 // fmul d1, d1, d2
+	WORD $0xfd400180 // ldr d0, [x12]
+	WORD $0x1e612800 // fadd d0, d0, d1
+	WORD $0xfc008580 // str d0, [x12], #8
+	BNE LBB1_20
+	WORD $0xf10011bf // cmp x13, #4
+	BLO LBB1_11
+	B LBB1_23
 
 LBB1_22:
+	WORD $0xaa0d03ee // mov x14, x13
+	WORD $0xf10011bf // cmp x13, #4
+	BLO LBB1_11
+
+LBB1_23:
+	WORD $0xd10005cd // sub x13, x14, #1
+
+LBB1_24:
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0xfd400161 // ldr d1, [x11]
+	WORD $0xd10011ad // sub x13, x13, #4
+	WORD $0xb10009bf // cmn x13, #2
+	WORD $0x1e610800 // fmul d0, d0, d1
+	WORD $0x6d400981 // ldp d1, d2, [x12]
+	WORD $0x1e602820 // fadd d0, d1, d0
+	WORD $0xfd000180 // str d0, [x12]
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0xfd400561 // ldr d1, [x11, #8]
+	WORD $0x1e610800 // fmul d0, d0, d1
+	WORD $0x1e602840 // fadd d0, d2, d0
+	WORD $0x6d410d82 // ldp d2, d3, [x12, #16]
+	WORD $0xfd000580 // str d0, [x12, #8]
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0xfd400961 // ldr d1, [x11, #16]
+	WORD $0x1e610800 // fmul d0, d0, d1
+	WORD $0x1e602840 // fadd d0, d2, d0
+	WORD $0xfd000980 // str d0, [x12, #16]
+	WORD $0xfd4002a0 // ldr d0, [x21]
+	WORD $0xfd400d61 // ldr d1, [x11, #24]
+	WORD $0x9100816b // add x11, x11, #32
+	WORD $0x1e610800 // fmul d0, d0, d1
+	WORD $0x1e602860 // fadd d0, d3, d0
+	WORD $0xfd000d80 // str d0, [x12, #24]
+	WORD $0x9100818c // add x12, x12, #32
+	BLO LBB1_24
+	B LBB1_11
+
+LBB1_25:
 	RET

@@ -17,22 +17,25 @@ KERNEL dotsNEON(double *dst, const double *w, const double *x, int64_t d, int64_
 	}
 }
 
-// addRowsNEON computes y[k] += a[r] * x[r*ld+k] for r = 0 … rows-1 in order and k < n, product and sum rounded each.
-KERNEL addRowsNEON(double *y, const double *a, const double *x, int64_t ld, int64_t rows, int64_t n) {
+// addGroup adds a few rows in one pass over y.
+INLINE void addGroup(double *y, const double *a, const double *x, int64_t ld, int64_t n, const int rows) {
 	for (; n >= 4; n -= 4, y += 4, x += 4) {
 		v2 low = vld1q_f64(y), high = vld1q_f64(y + 2);
-		const double *from = x;
-		for (int64_t r = 0; r < rows; r++, from += ld) {
-			low += two(a[r]) * vld1q_f64(from);
-			high += two(a[r]) * vld1q_f64(from + 2);
+		FOR(r, rows) {
+			low += two(a[r]) * vld1q_f64(x + r * ld);
+			high += two(a[r]) * vld1q_f64(x + r * ld + 2);
 		}
 		vst1q_f64(y, low);
 		vst1q_f64(y + 2, high);
 	}
-	for (; n > 0; n--, y++, x++) {
-		double sum = *y;
-		for (int64_t r = 0; r < rows; r++)
-			sum += a[r] * x[r * ld];
-		*y = sum;
-	}
+	for (; n > 0; n--, y++, x++)
+		FOR(r, rows) *y += a[r] * x[r * ld];
+}
+
+// addRowsNEON computes y[k] += a[r] * x[r*ld+k] for r = 0 … rows-1 in order and k < n, product and sum rounded each.
+KERNEL addRowsNEON(double *y, const double *a, const double *x, int64_t ld, int64_t rows, int64_t n) {
+	for (; rows >= 4; rows -= 4, a += 4, x += 4 * ld)
+		addGroup(y, a, x, ld, n, 4);
+	for (; rows > 0; rows--, a++, x += ld)
+		addGroup(y, a, x, ld, n, 1);
 }
