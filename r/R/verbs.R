@@ -865,7 +865,7 @@ verb_evaluate <- function(
 #' @param ... RUN: paths.
 #' @param output ONNX file to write, .onnx (default model.onnx).
 #' @param overwrite Replace an existing output.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal

@@ -1219,8 +1219,8 @@ def export(
     overwrite : bool
         Replace an existing output.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
