@@ -30,6 +30,8 @@ type Options struct {
 	Levels []float64
 	// LeWiDi adds the scores of the LeWiDi tasks.
 	LeWiDi bool
+	// Decisions adds scores of decisions on one class.
+	Decisions DecisionOptions
 }
 
 func (o Options) withDefaults() (Options, error) {
