@@ -45,6 +45,15 @@ var (
 
 // page is the data of the template.
 type page struct {
+	in       *Input
+	study    *Study
+	methods  *methods
+	sections map[string]int // numbers of the sections so far, by id
+
+	Front *front
+	Flow  *figure
+	Items *itemTable
+
 	Title, Lead string
 	Byline      string // author and date
 	Style       template.CSS
@@ -128,7 +137,7 @@ func newPage(in *Input) (*page, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	p := &page{Title: cmp.Or(in.Title, "Report of a Credence model"), Lead: lead(in), Commands: in.Commands,
+	p := &page{in: in, study: in.Study, sections: map[string]int{}, Title: cmp.Or(in.Title, "Report of a Credence model"), Lead: lead(in), Commands: in.Commands,
 		Config: in.Config, Evaluated: in.Evaluated}
 	p.Byline = strings.Join(slices.DeleteFunc([]string{in.Author, in.Date}, func(s string) bool { return s == "" }), " · ")
 	level := 0.95
@@ -137,6 +146,14 @@ func newPage(in *Input) (*page, error) {
 	}
 	items := itemsOf(in, level)
 	g := &gallery{}
+	p.Warnings = warnings(in)
+	if in.Study != nil {
+		var err error
+		if p.methods, err = newMethods(in); err != nil {
+			return nil, err
+		}
+		p.Flow, p.Items, p.Front = g.flow(in), newItemTable(in, items, level), p.newFront()
+	}
 	if r := in.Result; r != nil {
 		p.Verdicts = verdicts(r)
 		p.Losses, p.Further = losses(r), further(r)
@@ -172,11 +189,10 @@ func newPage(in *Input) (*page, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
-	drawn := func(f []*figure) []*figure { return slices.DeleteFunc(f, func(f *figure) bool { return f == nil }) }
 	p.Calibration, p.Use, p.Examples = drawn(p.Calibration), drawn(p.Use), drawn(p.Examples)
 	p.Style = template.CSS(pageCSS + g.style)
 	p.Data, p.Classes, p.HasVotes = data(in), classTable(in, items), in.Votes.Classes > 0
-	p.Warnings, p.Runs, p.Provenance = warnings(in), runs(in), provenance(in)
+	p.Runs, p.Provenance = runs(in), provenance(in)
 	if in.Provenance != nil {
 		p.Version = in.Provenance.Version
 		if p.Config == "" && len(in.Provenance.Config) > 0 {
@@ -188,6 +204,20 @@ func newPage(in *Input) (*page, error) {
 		}
 	}
 	return p, nil
+}
+
+// Section returns the heading of the next section, numbered; id is its anchor.
+func (p *page) Section(id, title string) template.HTML {
+	p.sections[id] = len(p.sections) + 1
+	return template.HTML(fmt.Sprintf(`<h2 id="%s">%d. %s</h2>`, id, p.sections[id], template.HTMLEscapeString(title)))
+}
+
+// Methods returns the methods of a study, or nil.
+func (p *page) Methods() *methods { return p.methods }
+
+// drawn returns the figures that could be drawn.
+func drawn(list []*figure) []*figure {
+	return slices.DeleteFunc(list, func(f *figure) bool { return f == nil })
 }
 
 // lead returns the opening paragraph: what was trained on what, and how it was evaluated.

@@ -98,10 +98,10 @@ func (p *page) Checklist() []checkRow {
 				row.Answer = append(row.Answer, p.study.Card.paragraphs(k.Key)...)
 			}
 		}
-		if row.Answer == nil {
-			row.Missing = a.missing
-		}
 		if a.text != "" {
+			if row.Answer == nil {
+				row.Missing = a.missing
+			}
 			row.Answer = append(row.Answer, a.text)
 			row.Where = p.where(a.sections, a.figures)
 		}

@@ -52,8 +52,8 @@ func Find() (string, error) {
 	return "", ErrNone
 }
 
-// numbersPages is the first major version that prints the margin boxes of a style sheet, and so page numbers.
-const numbersPages = 131
+// NumberingVersion is the first major version that prints the margin boxes of a style sheet, and so page numbers.
+const NumberingVersion = 131
 
 var version = regexp.MustCompile(`\b(\d+)\.\d+\.\d+`)
 
@@ -69,7 +69,7 @@ func NumbersPages(ctx context.Context, path string) bool {
 		return true
 	}
 	major, err := strconv.Atoi(string(found[1]))
-	return err != nil || major >= numbersPages
+	return err != nil || major >= NumberingVersion
 }
 
 // longest is how long a browser may take.
