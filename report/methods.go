@@ -89,7 +89,7 @@ func (m *methods) data(in *Input) {
 		s := p.Split
 		text := fmt.Sprintf("The model was developed on %s with %s", words.Plural(s.Items-s.Unvoted, "item"), words.Plural(s.Votes, "vote"))
 		if s.Unvoted > 0 {
-			text += fmt.Sprintf("; %s without votes were left out", words.Plural(s.Unvoted, "item"))
+			text += fmt.Sprintf(", after leaving out %s without votes", words.Plural(s.Unvoted, "item"))
 		}
 		sizes = append(sizes, text+".")
 		switch {
@@ -203,7 +203,7 @@ func (m *methods) fit(in *Input, o *train.Options) {
 	}
 	if p := in.Provenance; p != nil && p.Raters != nil {
 		if p.Raters.Known {
-			m.raters = strings.TrimSpace(m.raters + " Their biases and guess rates were estimated with the model, and probabilities are those of an average rater.")
+			m.raters = strings.TrimSpace(m.raters + " The bias and guess rate of each rater were estimated with the model, and probabilities are those of an average rater.")
 		} else {
 			m.raters = strings.TrimSpace(m.raters + " All votes had equal weight.")
 		}
