@@ -984,6 +984,8 @@ def evaluate(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -1049,6 +1051,12 @@ def evaluate(
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -1150,6 +1158,8 @@ def evaluate(
             "date": date,
             "by": by,
             "bins": bins,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
@@ -2774,6 +2784,8 @@ def report(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -2835,6 +2847,12 @@ def report(
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -2921,6 +2939,8 @@ def report(
             "date": date,
             "by": by,
             "bins": bins,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
