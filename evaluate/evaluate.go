@@ -84,6 +84,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		return nil, err
 	}
 	r = s.newResult(opt)
+	if opt.Decisions.Positive != "" {
+		if r.Decisions, err = s.decisions(r, opt); err != nil {
+			return nil, err
+		}
+	}
 	t := newTally(s.units)
 	joint, err := s.likelihoods(t, r)
 	if err != nil {

@@ -36,6 +36,7 @@ type evaluateOptions struct {
 	moreVotes  bool
 	metrics    []string
 	by         byOptions
+	decisions  decisionFlags
 	pseudonyms bool
 	out        outputFlags
 }
@@ -63,6 +64,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.split, "part", "", "evaluate only this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
+	o.decisions.declare(f)
 	f.StringVar(&o.importance, "importance", "", "permute features to see what each contributes to mean, spread and loss; `columns` as age,size+shape")
 	f.Lookup("importance").NoOptDefVal = allFeatures
 	f.BoolVar(&o.moreVotes, "more-votes", false, "train again on halves of the run's votes to see where 100 more should go: new items or second opinions")
@@ -74,11 +76,18 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
-	path, files := args[0], args[1:]
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	inputs = append(inputs, o.page.card)
+	runs, files, err := splitRuns(args)
+	if err != nil {
+		return err
+	}
+	path := runs[0]
+	o.decisions.rivals = runs[1:]
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth, o.page.card})
+	for _, path := range runs {
+		inputs = append(inputs, runFiles(path)...)
+	}
 	outputs := []string{o.out.file, o.report}
-	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
+	err = cmp.Or(o.check(), o.decisions.check(cmd.Flags()), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
 	if err != nil {
 		return err
 	}
@@ -117,7 +126,12 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, r, err := o.score(path, m, ds, columns)
+	against, err := o.decisions.read(cmd, &o.data, path, m, load, all, ds)
+	if err != nil {
+		return err
+	}
+	against.warn(cmd.ErrOrStderr())
+	in, r, err := o.score(path, m, ds, columns, against)
 	if err == nil && o.curve {
 		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
 	}
@@ -198,13 +212,14 @@ func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Da
 }
 
 // score evaluates the model on ds. The first warning is about items that the model was trained on.
-func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column) (*evaluate.Input, *evaluate.Result, error) {
+func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column, against decisionData) (*evaluate.Input, *evaluate.Result, error) {
 	reportAs(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err
 	}
 	in.Columns = columns
+	against.add(in)
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {
 		return nil, nil, err
@@ -242,6 +257,7 @@ func (o *evaluateOptions) evaluated(files []string) string {
 // options returns the options of the evaluation.
 func (o *evaluateOptions) options() evaluate.Options {
 	opt := o.scoring
+	opt.Decisions = o.decisions.options
 	opt.Level = o.levels.values[0]
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
