@@ -126,7 +126,7 @@ func (m *methods) data(in *Input) {
 		m.outcome = strings.TrimSuffix(m.outcome, ".") + ", in this order."
 	}
 	if r := in.Raters; r != nil {
-		m.raters = fmt.Sprintf("%s voted.", words.Plural(len(r.Raters), "rater"))
+		m.raters = fmt.Sprintf("Votes were cast by %s.", words.Plural(len(r.Raters), "rater"))
 	}
 }
 

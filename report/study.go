@@ -37,7 +37,6 @@ type front struct {
 	Question   []string
 	Data       string
 	Main       []row
-	MainNote   string
 	Subgroups  []subgroup
 	ScoreName  string // of the second score of subgroups, "" if there is none
 	GroupsNote string
@@ -74,7 +73,6 @@ func (p *page) newFront() *front {
 	}
 	if r != nil {
 		f.Main = mainScores(r)
-		f.MainNote = "[ ] is a 95% interval, ± one standard error."
 		f.Subgroups, f.ScoreName, f.GroupsNote = subgroups(r)
 	}
 	if n := len(p.Warnings); n > 0 {
@@ -153,6 +151,9 @@ func decisionScores(d *evaluate.Decisions) []row {
 		Meaning: "1 is best; observed over expected " + ranged(d.OE, 2) + ", average error of the curve (ICI) " + withError(d.Smooth.ICI, 3) + "."})
 }
 
+// frontLevels is the maximum number of levels of a column on the first page.
+const frontLevels = 6
+
 // subgroups returns the table of subgroups: AUC if there is one, and the dispersion ratio by the levels of columns.
 func subgroups(r *evaluate.Result) (rows []subgroup, score, note string) {
 	var tests []string
@@ -176,7 +177,7 @@ func subgroups(r *evaluate.Result) (rows []subgroup, score, note string) {
 			continue
 		}
 		for i, l := range c.Levels {
-			if cut = cut || i == shownLevels; i < shownLevels {
+			if cut = cut || i == frontLevels; i < frontLevels {
 				rows = append(rows, subgroup{c.Column, l.Name, count(float64(l.Items)), cmp.Or(auc[[2]string{c.Column, l.Name}], dash), ranged(l.Ratio, 2)})
 			}
 		}
@@ -191,7 +192,7 @@ func subgroups(r *evaluate.Result) (rows []subgroup, score, note string) {
 	}
 	note = sentence(strings.Join(tests, "; "))
 	if cut {
-		note += fmt.Sprintf(" The first %d levels of a column are shown.", shownLevels)
+		note += fmt.Sprintf(" The first %d levels of a column are shown here, further ones in the figures.", frontLevels)
 	}
 	return rows, score, note
 }
@@ -241,9 +242,8 @@ func (g *gallery) flow(in *Input) *figure {
 			boxes = append(boxes, box{Text: words.Plural(in.Study.Read, "item") + " read"})
 			out = words.Plural(n, "item") + " of other parts of the split"
 		}
-		boxes = append(boxes, box{Text: words.Plural(r.Items, "item") + " predicted", Out: out})
-		out = ""
 		if n := r.Items - r.VotedItems; n > 0 {
+			boxes = append(boxes, box{Text: words.Plural(r.Items, "item") + " predicted", Out: out})
 			out = words.Plural(n, "item") + " without votes"
 		}
 		boxes = append(boxes, box{Text: words.Plural(r.VotedItems, "item") + " with " + words.Plural(float64(r.Votes), "vote"), Out: out})
