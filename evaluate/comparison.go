@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/words"
 )
 
 // leastRival is the number of items below which a rater is not compared.
@@ -38,6 +39,19 @@ func RaterRivals(ds *dataset.Dataset) []Rival {
 		sorted[i] = list[r]
 	}
 	return sorted
+}
+
+// WithPseudonyms returns a copy in which the names of raters are replaced; see [Pseudonyms].
+func (d *Decisions) WithPseudonyms(seed uint64) *Decisions {
+	c := *d
+	c.Comparisons, c.Pseudonymous = slices.Clone(d.Comparisons), true
+	names := Pseudonyms(words.Each(c.Comparisons, func(x Comparison) string { return x.Rival }), seed)
+	for i := range c.Comparisons {
+		if c.Comparisons[i].Rater {
+			c.Comparisons[i].Rival = names[i]
+		}
+	}
+	return &c
 }
 
 // comparisons compares the predictions with all rivals.

@@ -89,6 +89,8 @@ type Decisions struct {
 
 	By          []DecisionColumn `json:"by,omitempty"`
 	Comparisons []Comparison     `json:"comparisons,omitempty"`
+	// Pseudonymous reports whether the names of raters have been replaced by pseudonyms.
+	Pseudonymous bool `json:"pseudonymous,omitempty"`
 }
 
 // DecisionSummary are the scores of a set of items.

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -121,97 +120,4 @@ func (d *decided) benefits() []BenefitPoint {
 		points = append(points, BenefitPoint{t, d.plain(d.netBenefit(t)), all.plain(all.netBenefit(t))})
 	}
 	return points
-}
-
-// curvePoints is the number of equal steps of ROC and precision–recall curves.
-const curvePoints = 100
-
-// rates are the curves of one set of weights.
-type rates struct {
-	roc, pr   [curvePoints + 1]float64 // at 0, 0.01, …, 1
-	precision float64                  // average
-}
-
-// trace returns the curves with items weighted by weight, given their order by decreasing score. The ROC curve is linear
-// between thresholds; precision at a recall is that of the highest threshold which reaches it.
-func (d *decided) trace(order []int, weight func(j int) float64) (r rates) {
-	p, q := 0.0, 0.0
-	for j, y := range d.ref {
-		w := weight(j)
-		p += w * y
-		q += w * (1 - y)
-	}
-	if p == 0 || q == 0 {
-		r.precision = math.NaN()
-		return r
-	}
-	tp, fp := 0.0, 0.0 // so far
-	nextROC, nextPR := 0, 0
-	const rounding = 1 + 1e-12
-	for i := 0; i < len(order); {
-		t, f := tp, fp
-		for s := d.score[order[i]]; i < len(order) && d.score[order[i]] == s; i++ {
-			w, y := weight(order[i]), d.ref[order[i]]
-			t += w * y
-			f += w * (1 - y)
-		}
-		if t == tp && f == fp {
-			continue
-		}
-		// Sensitivity at a false positive rate is the largest there.
-		for ; nextROC <= curvePoints && f > fp && float64(nextROC)/curvePoints*q < f; nextROC++ {
-			x := float64(nextROC) / curvePoints * q
-			r.roc[nextROC] = (tp + (t-tp)*max(0, x-fp)/(f-fp)) / p
-		}
-		for ; nextPR <= curvePoints && float64(nextPR)/curvePoints*p <= t*rounding; nextPR++ {
-			r.pr[nextPR] = t / (t + f)
-		}
-		r.precision += (t - tp) / p * t / (t + f)
-		tp, fp = t, f
-	}
-	for ; nextROC <= curvePoints; nextROC++ {
-		r.roc[nextROC] = 1
-	}
-	for ; nextPR <= curvePoints; nextPR++ {
-		r.pr[nextPR] = p / (p + q)
-	}
-	return r
-}
-
-// curves returns ROC and precision–recall curves with bootstrap bands, and the average precision.
-func (d *decided) curves(b Bootstrap, r *Decisions) {
-	order := ascending(d.score)
-	slices.Reverse(order)
-	all := d.trace(order, func(int) float64 { return 1 })
-	r.AveragePrecision = unknownInterval
-	r.AveragePrecision.Value = Number(all.precision)
-	if math.IsNaN(all.precision) {
-		return
-	}
-	var draws []rates
-	if d.units > 1 {
-		draws = make([]rates, b.replicates(d.units))
-		b.each(d.units, func(r int, times []int32) {
-			draws[r] = d.trace(order, func(j int) float64 { return float64(times[d.unit[j]]) })
-		})
-		// A draw without positives or negatives has no curve; it is also one that was not drawn before a cancellation.
-		draws = slices.DeleteFunc(draws, func(x rates) bool { return math.IsNaN(x.precision) || x.precision == 0 })
-	}
-	column := make([]float64, len(draws))
-	ends := func(of func(x *rates) float64) (lo, hi Number) {
-		for i := range draws {
-			column[i] = of(&draws[i])
-		}
-		slices.SortFunc(column, cmp.Compare)
-		return Number(sortedQuantile(column, 0.025)), Number(sortedQuantile(column, 0.975))
-	}
-	for k := range all.roc {
-		x := Number(float64(k) / curvePoints)
-		roc, pr := BandPoint{X: x, Y: Number(all.roc[k])}, BandPoint{X: x, Y: Number(all.pr[k])}
-		roc.Lo, roc.Hi = ends(func(x *rates) float64 { return x.roc[k] })
-		pr.Lo, pr.Hi = ends(func(x *rates) float64 { return x.pr[k] })
-		r.ROC, r.PR = append(r.ROC, roc), append(r.PR, pr)
-	}
-	r.AveragePrecision.Lo, r.AveragePrecision.Hi = ends(func(x *rates) float64 { return x.precision })
-	r.AveragePrecision.SE = Number(deviation(column))
 }

@@ -104,7 +104,7 @@ func (l *lowess) fit(y []float64) []float64 {
 // between returns the point at or before item i and the share of the way to the next.
 func (l *lowess) between(i int) (k int, share float64) {
 	k = l.piece[i]
-	if at := l.points[k]; at < i {
+	if at := l.points[k]; l.x[at] < l.x[i] {
 		share = (l.x[i] - l.x[at]) / (l.x[l.points[k+1]] - l.x[at])
 	}
 	return k, share

@@ -234,16 +234,15 @@ func (m *methods) evaluation(in *Input) {
 		measures = strings.TrimSuffix(measures, ".") + ". " + m.decisionMeasures(d)
 	}
 	m.measures = measures
-	var columns, tests []string
+	var columns []string
 	for _, c := range r.DispersionBy {
 		if c.Column != "spread" {
 			columns = append(columns, c.Column)
-			tests = append(tests, fmt.Sprintf("%s: equal dispersion ratios, p-value %s", c.Column, pValue(c.PValue)))
 		}
 	}
 	if columns != nil {
 		m.groups = fmt.Sprintf("Results are also given by %s.", words.List(columns, "and"))
-		m.heterogeneity = sentence(strings.Join(tests, "; "))
+		_, _, m.heterogeneity = subgroups(r)
 		if r.Decisions != nil && len(r.Decisions.By) > 0 {
 			m.groups += fmt.Sprintf(" Heterogeneity was assessed by random-effects models %s.", m.cite(lairdReference))
 		}
@@ -266,17 +265,10 @@ func (m *methods) decisions(d *evaluate.Decisions) {
 
 // decisionMeasures describes the scores of decisions and the reference standard.
 func (m *methods) decisionMeasures(d *evaluate.Decisions) string {
-	reference := fmt.Sprintf("the share of votes for %s, so that scores estimate the agreement with a further rater", d.Positive)
-	switch d.Reference {
-	case evaluate.ReferenceMajority:
-		reference = "the class with most votes"
-	case evaluate.ReferenceGold:
-		reference = "the label in the column " + d.Column
-	}
-	return fmt.Sprintf("For decisions on %s, the reference standard was %s. Discrimination was assessed by the area under the ROC curve, decisions by sensitivity, specificity, "+
+	return fmt.Sprintf("Decisions on %s were compared with %s. Discrimination was assessed by the area under the ROC curve, decisions by sensitivity, specificity, "+
 		"predictive values and likelihood ratios, calibration by intercept, slope, the ratio of observed to expected and the integrated calibration index %s, and "+
 		"clinical utility by net benefit %s. Their standard errors follow from the influence of items, summed within groups of items that belong together.",
-		d.Positive, reference, m.cite(austinReference), m.cite(vickersReference))
+		d.Positive, d.Basis(), m.cite(austinReference), m.cite(vickersReference))
 }
 
 // performance states the main results.

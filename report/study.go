@@ -114,7 +114,7 @@ func decisions(in *Input) *evaluate.Decisions {
 func mainScores(r *evaluate.Result) []row {
 	var rows []row
 	if d := r.Decisions; d != nil {
-		rows = decisionScores(d)
+		rows = frontDecisions(d)
 	} else {
 		rows = append(rows, further(r)[0])
 	}
@@ -132,8 +132,8 @@ func mainScores(r *evaluate.Result) []row {
 	return rows
 }
 
-// decisionScores returns the main scores of decisions.
-func decisionScores(d *evaluate.Decisions) []row {
+// frontDecisions returns the main scores of decisions.
+func frontDecisions(d *evaluate.Decisions) []row {
 	rows := []row{
 		{Name: "Prevalence", Value: ranged(d.Prevalence, 3), Meaning: fmt.Sprintf("Share of %s in the reference.", d.Positive)},
 		{Name: "AUC", Value: ranged(d.AUC, 3), Meaning: fmt.Sprintf("Probability that an item with a vote for %s is ranked above one with another.", d.Positive)},

@@ -170,6 +170,10 @@ type answer struct {
 func (p *page) answers() map[string]answer {
 	in, s, m := p.in, p.study, p.methods
 	methods := []string{"methods"}
+	performance := slices.Clone(p.Calibration)
+	if p.Decisions != nil {
+		performance = append(performance, p.Decisions.Figures...)
+	}
 	known := map[string]answer{
 		"7":   {text: m.preparation, missing: "quality checks, and whether they were alike in all groups", sections: methods},
 		"8a":  {text: m.outcome, missing: "how and when votes were cast", sections: []string{"data"}},
@@ -180,7 +184,7 @@ func (p *page) answers() map[string]answer {
 		"12a": {text: m.split, sections: methods, figures: []*figure{p.Flow}},
 		"12b": {text: m.preparation, sections: methods},
 		"12c": {text: m.model, sections: append(methods, "training", "reproduce")},
-		"12e": {text: m.measures, sections: append(methods, "scores", "calibration")},
+		"12e": {text: m.measures, sections: append(methods, "scores", "calibration", "decisions"), figures: performance},
 		"12g": {text: m.predictions, sections: []string{"reproduce"}},
 		"13":  {text: m.imbalance, sections: methods},
 		"15":  {text: m.output, sections: []string{"use"}, figures: p.Examples},
@@ -188,7 +192,7 @@ func (p *page) answers() map[string]answer {
 		"20a": {text: m.sizes, sections: []string{"front"}, figures: []*figure{p.Flow}},
 		"21":  {text: m.sizes, sections: []string{"data", "training"}},
 		"22":  {text: m.specification, missing: "who may have it", sections: []string{"reproduce"}},
-		"23a": {text: m.performance, sections: []string{"front", "scores", "calibration"}, figures: p.Calibration},
+		"23a": {text: m.performance, sections: []string{"front", "scores", "calibration", "decisions"}, figures: performance},
 		"26":  {text: strings.Join(p.Warnings, " "), missing: "other limitations", sections: []string{"warnings"}},
 	}
 	if in.Title != "" {
@@ -202,7 +206,7 @@ func (p *page) answers() map[string]answer {
 	}
 	if m.groups != "" {
 		known["12d"] = answer{text: m.groups, sections: append(methods, "front")}
-		known["23b"] = answer{text: m.heterogeneity, sections: []string{"front", "calibration"}}
+		known["23b"] = answer{text: m.heterogeneity, sections: []string{"front", "calibration", "decisions"}}
 		known["14"] = answer{text: m.groups, missing: "the rationale", sections: []string{"front"}}
 	}
 	return known

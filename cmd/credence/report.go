@@ -131,6 +131,9 @@ func (o *evaluateOptions) writePage(cmd *cobra.Command, path string, files []str
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
+	if o.pseudonyms {
+		run.HideRivals(&page)
+	}
 	if o.page.browser == "" {
 		return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
 	}
