@@ -108,7 +108,7 @@ func ParseCard(name string, text []byte) (c *Card, err error) {
 	}
 	c = &Card{Texts: map[string][]string{}, Tripod: map[string][]string{}}
 	keys := append(words.Each(CardKeys, func(k CardKey) string { return k.Key }), "tripod")
-	return c, entries(bodies[0], keys, func(key string, value ast.Node) (err error) {
+	err = entries(bodies[0], keys, func(key string, value ast.Node) (err error) {
 		if key == "tripod" {
 			numbers := words.Each(tripod, func(i tripodItem) string { return i.number })
 			return entries(value, numbers, func(number string, value ast.Node) (err error) {
@@ -119,6 +119,10 @@ func ParseCard(name string, text []byte) (c *Card, err error) {
 		c.Texts[key], err = paragraphs(value)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // at returns an error at the position of a node.
