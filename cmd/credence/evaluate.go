@@ -95,7 +95,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "by", "bins", "abstain-by", "accuracy"); err != nil {
+	needed := []string{"truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "abstain-by", "accuracy"}
+	if o.decisions.positive == "" { // else columns are those of decisions, too
+		needed = append(needed, "by", "bins")
+	}
+	if err := refuseIntervals(m, cmd.Flags(), needed...); err != nil {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {

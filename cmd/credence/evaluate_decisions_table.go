@@ -162,7 +162,7 @@ func writeDecisions(c *csv.Writer, digits predict.Digits, d *evaluate.Decisions)
 	}
 	row := func(key string, of []string, e evaluate.IntervalEstimate) {
 		if of = slices.DeleteFunc(of, func(s string) bool { return s == "" }); len(of) > 0 {
-			key += "[" + strings.Join(of, ",") + "]"
+			key += "[" + strings.Join(of, " ") + "]"
 		}
 		name, suffix, _ := strings.Cut(key, "[")
 		if suffix != "" {
@@ -195,7 +195,7 @@ func writeDecisions(c *csv.Writer, digits predict.Digits, d *evaluate.Decisions)
 		}
 		for _, h := range column.Heterogeneity {
 			row(h.Score+"_common", []string{column.Column, at(h.Threshold)}, h.Common)
-			of := strings.Join(slices.DeleteFunc([]string{column.Column, at(h.Threshold)}, func(s string) bool { return s == "" }), ",")
+			of := strings.Join(slices.DeleteFunc([]string{column.Column, at(h.Threshold)}, func(s string) bool { return s == "" }), " ")
 			c.Write([]string{"decisions_" + h.Score + "_i2[" + of + "]", text(h.I2), ""})
 			c.Write([]string{"decisions_" + h.Score + "_tau[" + of + "]", text(h.Tau), ""})
 			c.Write([]string{"decisions_" + h.Score + "_heterogeneity_p_value[" + of + "]", text(h.PValue), ""})
