@@ -260,7 +260,7 @@ func unitNoun(in *Input) string {
 // decisions adds what is reported at thresholds.
 func (m *methods) decisions(d *evaluate.Decisions) {
 	m.output += fmt.Sprintf(" An item was called %s from a probability of %s on.", d.Positive,
-		words.List(words.Each(d.Thresholds, func(t evaluate.DecisionThreshold) string { return fmt.Sprintf("%g", t.Threshold) }), "or"))
+		words.List(words.Each(d.Thresholds, func(t evaluate.DecisionThreshold) string { return fmt.Sprintf("%.3g", t.Threshold) }), "or"))
 }
 
 // decisionMeasures describes the scores of decisions and the reference standard.

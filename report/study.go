@@ -75,13 +75,30 @@ func (p *page) newFront() *front {
 		f.Main = mainScores(r)
 		f.Subgroups, f.ScoreName, f.GroupsNote = subgroups(r)
 	}
-	if n := len(p.Warnings); n > 0 {
-		f.Warning = p.Warnings[0]
-		if n > 1 {
-			f.Warning += fmt.Sprintf(" (%d more below.)", n-1)
+	f.Warning = frontWarning(p)
+	return f
+}
+
+// frontWarnings is the maximum number of warnings on the first page.
+const frontWarnings = 3
+
+// frontWarning returns the first warnings, those on the evaluation before those on training.
+func frontWarning(p *page) string {
+	var first []string
+	if r := p.in.Result; r != nil {
+		for _, w := range r.Warnings {
+			first = append(first, sentence(w.String()))
 		}
 	}
-	return f
+	for _, w := range p.Warnings {
+		if !slices.Contains(first, w) {
+			first = append(first, w)
+		}
+	}
+	if n := len(first); n > frontWarnings {
+		first = append(first[:frontWarnings], fmt.Sprintf("(%d more below.)", n-frontWarnings))
+	}
+	return strings.Join(first, " ")
 }
 
 // question returns the question that an evaluation answers if the card states none.
@@ -142,7 +159,7 @@ func frontDecisions(d *evaluate.Decisions) []row {
 		rows[1].Meaning = fmt.Sprintf("Probability that an item that is %s is ranked above one that is not.", d.Positive)
 	}
 	for _, t := range d.Thresholds {
-		at := " from " + number(evaluate.Number(t.Threshold), 2)
+		at := fmt.Sprintf(" from %.3g", t.Threshold)
 		rows = append(rows,
 			row{Name: "Sensitivity" + at, Value: ranged(t.Sensitivity, 3), Meaning: "Specificity " + ranged(t.Specificity, 3) + "."},
 			row{Name: "PPV" + at, Value: ranged(t.PPV, 3), Meaning: "NPV " + ranged(t.NPV, 3) + "; net benefit " + ranged(t.NetBenefit, 3) + "."})
@@ -154,40 +171,46 @@ func frontDecisions(d *evaluate.Decisions) []row {
 // frontLevels is the maximum number of levels of a column on the first page.
 const frontLevels = 6
 
-// subgroups returns the table of subgroups: AUC if there is one, and the dispersion ratio by the levels of columns.
+// subgroups returns the table of subgroups by the levels of columns: the dispersion ratio and, if decisions are scored,
+// the AUC. Levels are those of decisions if there are any: the ratio needs items with two votes.
 func subgroups(r *evaluate.Result) (rows []subgroup, score, note string) {
 	var tests []string
-	auc := map[[2]string]string{}
-	if r.Decisions != nil {
-		score = "AUC"
-		for _, c := range r.Decisions.By {
-			for _, l := range c.Levels {
-				auc[[2]string{c.Column, l.Name}] = ranged(l.AUC, 3)
+	ratios := map[[2]string]string{}
+	cut := false
+	add := func(column string, i int, row subgroup) {
+		if cut = cut || i == frontLevels; i < frontLevels {
+			if i == 0 {
+				row.Column = column
 			}
-			for _, h := range c.Heterogeneity {
-				if h.Score == "auc" && h.PValue.Known() {
-					tests = append(tests, fmt.Sprintf("equal AUC for all levels of %s: p-value %s", c.Column, pValue(h.PValue)))
-				}
-			}
+			rows = append(rows, row)
 		}
 	}
-	cut := false
 	for _, c := range r.DispersionBy {
 		if c.Column == "spread" {
 			continue
 		}
 		for i, l := range c.Levels {
-			if cut = cut || i == frontLevels; i < frontLevels {
-				rows = append(rows, subgroup{c.Column, l.Name, count(float64(l.Items)), cmp.Or(auc[[2]string{c.Column, l.Name}], dash), ranged(l.Ratio, 2)})
+			ratios[[2]string{c.Column, l.Name}] = ranged(l.Ratio, 2)
+			if r.Decisions == nil {
+				add(c.Column, i, subgroup{Name: l.Name, Items: count(float64(l.Items)), Ratio: ranged(l.Ratio, 2)})
 			}
 		}
 		if len(c.Levels) > 1 {
 			tests = append(tests, fmt.Sprintf("equal ratios for all levels of %s: p-value %s", c.Column, pValue(c.PValue)))
 		}
 	}
-	for i := len(rows) - 1; i > 0; i-- {
-		if rows[i].Column == rows[i-1].Column {
-			rows[i].Column = ""
+	if r.Decisions != nil {
+		score = "AUC"
+		for _, c := range r.Decisions.By {
+			for i, l := range c.Levels {
+				ratio := cmp.Or(ratios[[2]string{c.Column, l.Name}], dash)
+				add(c.Column, i, subgroup{Name: l.Name, Items: count(float64(l.Items)), Score: ranged(l.AUC, 3), Ratio: ratio})
+			}
+			for _, h := range c.Heterogeneity {
+				if h.Score == "auc" && h.PValue.Known() {
+					tests = append(tests, fmt.Sprintf("equal AUC for all levels of %s: p-value %s", c.Column, pValue(h.PValue)))
+				}
+			}
 		}
 	}
 	note = sentence(strings.Join(tests, "; "))

@@ -25,12 +25,12 @@ func TestClinical(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, err := os.ReadFile("../../examples/clinical/card.yaml")
+	card, err := os.ReadFile("../../docs/clinical/card.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/clinical")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../../docs/clinical")); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)

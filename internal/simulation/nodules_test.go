@@ -7,11 +7,11 @@ import (
 	"credence/internal/golden"
 )
 
-// TestNodules writes the spreadsheet of examples/clinical again.
+// TestNodules writes the spreadsheet of docs/clinical again.
 func TestNodules(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteNodules(&b, 600, 1); err != nil {
 		t.Fatal(err)
 	}
-	golden.Compare(t, "../../examples/clinical/nodules.csv", b.Bytes())
+	golden.Compare(t, "../../docs/clinical/nodules.csv", b.Bytes())
 }
