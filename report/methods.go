@@ -23,6 +23,7 @@ type methods struct {
 	output, predictions, measures, errors   string
 	groups, heterogeneity, performance      string
 	software, hashes, specification, update string
+	reporting                               string
 
 	references []string // cited by their numbers
 }
@@ -37,7 +38,7 @@ func (m *methods) Paragraphs() []string {
 		join(m.predictors, m.preparation, m.missing),
 		join(m.model, m.fitting, m.imbalance, m.calibration, m.update),
 		join(m.output, m.measures, m.groups, m.errors),
-		join(m.software, m.hashes, m.predictions),
+		join(m.software, m.hashes, m.predictions, m.reporting),
 	}, func(s string) bool { return s == "" })
 }
 
@@ -97,6 +98,9 @@ func (m *methods) data(in *Input) {
 			m.split = fmt.Sprintf("Items were divided at random into %d folds, and each network held one of them out, on which its training was stopped.", s.Folds)
 		case s.HeldOut > 0:
 			m.split = fmt.Sprintf("Training was stopped on %s that were held out.", words.Plural(s.HeldOut, "item"))
+		}
+		if in.Study.Part == "test" {
+			m.split = strings.TrimSpace("A test part was set aside before training. " + m.split)
 		}
 		if m.split != "" && in.Study.Group != "" {
 			m.split += fmt.Sprintf(" Items of one %s were kept together.", in.Study.Group)
@@ -190,8 +194,9 @@ func (m *methods) fit(in *Input, o *train.Options) {
 		m.model = fmt.Sprintf("%s was fitted by the method %s (%s parameters in all).", article, in.Method.Name(), count(float64(in.Parameters)))
 	}
 	if o.Optimizer != "" {
+		name := map[string]string{"adamw": "AdamW", "adam": "Adam", "sgd": "stochastic gradient descent"}[o.Optimizer]
 		m.fitting = fmt.Sprintf("The optimizer was %s (learning rate %g, batches of %s, weight decay %g, dropout %g), for at most %s",
-			o.Optimizer, o.Rate, words.Plural(o.Batch, "item"), max(0, o.WeightDecay), max(0, o.Dropout), words.Plural(o.Epochs, "epoch"))
+			cmp.Or(name, o.Optimizer), o.Rate, words.Plural(o.Batch, "item"), max(0, o.WeightDecay), max(0, o.Dropout), words.Plural(o.Epochs, "epoch"))
 		if o.Patience > 0 {
 			m.fitting += fmt.Sprintf(", stopped after %s without a smaller loss on held-out items; the weights with the smallest were kept", words.Plural(o.Patience, "epoch"))
 		}
@@ -317,6 +322,6 @@ func (m *methods) program(in *Input) {
 		m.predictions = "Predictions were computed by the same program from the stored model, which includes the preprocessing of the predictors."
 	}
 	if in.Study.checklist() {
-		m.predictions = strings.TrimSpace(m.predictions + " Reporting follows TRIPOD+AI " + m.cite(tripodReference) + ".")
+		m.reporting = "Reporting follows TRIPOD+AI " + m.cite(tripodReference) + "."
 	}
 }

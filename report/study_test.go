@@ -91,9 +91,9 @@ func TestChecklist(t *testing.T) {
 		"5b":  `[]||`,
 		"8a":  `[A vote is the opinion of one radiologist. The outcome was the class that a rater chose for an item: benign or malignant.]||`,
 		"11":  `[A missing number was replaced by the mean, with an indicator where numbers were missing in training; a missing or unknown category was a level of its own.]||Section 2`,
-		"12a": `[Items were divided at random into 5 folds, and each network held one of them out, on which its training was stopped. Items of one Patient were kept together.]||Section 2, Figure 1`,
+		"12a": `[A test part was set aside before training. Items were divided at random into 5 folds, and each network held one of them out, on which its training was stopped. Items of one Patient were kept together.]||Section 2, Figure 1`,
 		"13":  `[No method for class imbalance was used.]||Section 2`,
-		"14":  `[Results are also given by Site. Heterogeneity was assessed by random-effects models [4].]|the rationale|Section 1`,
+		"14":  `[Results are also given by Site. Heterogeneity was assessed by random-effects models [4].]|approaches to fairness, and their rationale|Section 1`,
 		"20b": `[Table 1 of the paper.]||`,
 		"24":  `[The model was not updated after its evaluation.]||Section 2`,
 	} {

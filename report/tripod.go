@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/internal/words"
@@ -132,14 +133,16 @@ func (p *page) ChecklistNote() string {
 
 // where names sections and figures: "Sections 2 and 5, Figures 3–8".
 func (p *page) where(sections []string, figures []*figure) string {
-	var parts, numbers []string
+	var parts []string
+	var numbers []int
 	for _, id := range sections {
 		if n := p.sections[id]; n > 0 {
-			numbers = append(numbers, fmt.Sprint(n))
+			numbers = append(numbers, n)
 		}
 	}
+	slices.Sort(numbers)
 	if len(numbers) > 0 {
-		parts = append(parts, plural("Section", len(numbers))+" "+words.List(numbers, "and"))
+		parts = append(parts, plural("Section", len(numbers))+" "+words.List(words.Each(numbers, strconv.Itoa), "and"))
 	}
 	figures = drawn(slices.Clone(figures))
 	if n := len(figures); n > 0 {
@@ -183,7 +186,7 @@ func (p *page) answers() map[string]answer {
 		"11":  {text: m.missing, sections: methods},
 		"12a": {text: m.split, sections: methods, figures: []*figure{p.Flow}},
 		"12b": {text: m.preparation, sections: methods},
-		"12c": {text: m.model, sections: append(methods, "training", "reproduce")},
+		"12c": {text: strings.Join(nonEmpty(m.model, m.fitting, m.calibration), " "), sections: append(methods, "training", "reproduce")},
 		"12e": {text: m.measures, sections: append(methods, "scores", "calibration", "decisions"), figures: performance},
 		"12g": {text: m.predictions, sections: []string{"reproduce"}},
 		"13":  {text: m.imbalance, sections: methods},
@@ -194,6 +197,14 @@ func (p *page) answers() map[string]answer {
 		"22":  {text: m.specification, missing: "who may have it", sections: []string{"reproduce"}},
 		"23a": {text: m.performance, sections: []string{"front", "scores", "calibration", "decisions"}, figures: performance},
 		"26":  {text: strings.Join(p.Warnings, " "), missing: "other limitations", sections: []string{"warnings"}},
+	}
+	if m.missing != "" {
+		known["27a"] = answer{text: "In predictions as in training: " + strings.ToLower(m.missing[:1]) + m.missing[1:], missing: "how poor inputs are recognized", sections: methods}
+	}
+	if decisions(in) != nil {
+		a := known["15"]
+		a.missing = "how the threshold was chosen"
+		known["15"] = a
 	}
 	if in.Title != "" {
 		known["1"] = answer{text: in.Title}
@@ -207,7 +218,7 @@ func (p *page) answers() map[string]answer {
 	if m.groups != "" {
 		known["12d"] = answer{text: m.groups, sections: append(methods, "front")}
 		known["23b"] = answer{text: m.heterogeneity, sections: []string{"front", "calibration", "decisions"}}
-		known["14"] = answer{text: m.groups, missing: "the rationale", sections: []string{"front"}}
+		known["14"] = answer{text: m.groups, missing: "approaches to fairness, and their rationale", sections: []string{"front"}}
 	}
 	return known
 }
