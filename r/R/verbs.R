@@ -698,9 +698,19 @@ verb_demo <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
 #' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
 #'   age,size+shape.
 #' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
@@ -740,7 +750,7 @@ verb_demo <- function(
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
 #' @param metrics Add the scores of a competition: lewidi.
-#' @param report Also write an HTML report to this file, .html.
+#' @param report Also write a report to this file, .html or .pdf.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table, md, csv or json.
@@ -762,8 +772,14 @@ verb_evaluate <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
   importance = NULL,
   more_votes = FALSE,
   abstain_by = NULL,
@@ -813,8 +829,14 @@ verb_evaluate <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
     `importance` = importance,
     `more-votes` = more_votes,
     `abstain-by` = abstain_by,
@@ -1170,8 +1192,11 @@ verb_init <- function(
 #' @param ... RUN: paths.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
-#' @param format Output format, whatever the extension: table or json.
+#' @param format Output format, whatever the extension: table, json or md.
 #' @param json Same as `--format` json: one object on one line.
+#' @param card Write a model card for the Hugging Face Hub: Markdown, or JSON with `--json`.
+#' @param card_text YAML file with intended use, limits and more, as of credence report `--card`; implies
+#'   `--card`.
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1183,6 +1208,8 @@ verb_inspect <- function(
   overwrite = FALSE,
   format = NULL,
   json = FALSE,
+  card = FALSE,
+  card_text = NULL,
   kernel = NULL
 ) {
   run_verb("inspect", list(...), list(
@@ -1190,6 +1217,8 @@ verb_inspect <- function(
     `overwrite` = overwrite,
     `format` = format,
     `json` = json,
+    `card` = card,
+    `card-text` = card_text,
     `kernel` = kernel
   ))
 }
@@ -2033,11 +2062,11 @@ verb_recalibrate <- function(
 
 #' The verb report
 #'
-#' Write a report on a model and its predictions as an HTML page. Works on files, as on the command line;
-#'   [credence()] and its methods work on data frames.
+#' Write a report on a model and its predictions, as an HTML page or PDF. Works on files, as on the command
+#'   line; [credence()] and its methods work on data frames.
 #'
 #' @param ... RUN DATA...: paths.
-#' @param output File to write, .html; - for standard output (default report.html).
+#' @param output File to write, .html or .pdf; - for HTML on standard output (default report.html).
 #' @param overwrite Replace an existing output.
 #' @param truth File of true probabilities, with a column per class.
 #' @param level Levels of the intervals; widths are reported for the first (default 0.95).
@@ -2047,9 +2076,19 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
 #' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
 #'   age,size+shape.
 #' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
@@ -2104,8 +2143,14 @@ verb_report <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
   importance = NULL,
   more_votes = FALSE,
   abstain_by = NULL,
@@ -2149,8 +2194,14 @@ verb_report <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
     `importance` = importance,
     `more-votes` = more_votes,
     `abstain-by` = abstain_by,

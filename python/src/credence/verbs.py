@@ -982,8 +982,14 @@ def evaluate(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
     importance: str | None = None,
     more_votes: bool = False,
     abstain_by: str | None = None,
@@ -1046,11 +1052,28 @@ def evaluate(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
     importance : str | None
         Permute features to see what each contributes to mean, spread and loss; columns as
         age,size+shape.
@@ -1123,7 +1146,7 @@ def evaluate(
     metrics : Sequence[str] | str | None
         Add the scores of a competition: lewidi.
     report : str | None
-        Also write an HTML report to this file, .html.
+        Also write a report to this file, .html or .pdf.
     output : Path | None
         File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
@@ -1156,8 +1179,14 @@ def evaluate(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
             "importance": importance,
             "more-votes": more_votes,
             "abstain-by": abstain_by,
@@ -1612,6 +1641,8 @@ def inspect(
     overwrite: bool = False,
     format: str | None = None,
     json: bool = False,
+    card: bool = False,
+    card_text: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Show a model: method, data, scores, provenance.
@@ -1625,9 +1656,14 @@ def inspect(
     overwrite : bool
         Replace an existing output.
     format : str | None
-        Output format, whatever the extension: table or json.
+        Output format, whatever the extension: table, json or md.
     json : bool
         Same as --format json: one object on one line.
+    card : bool
+        Write a model card for the Hugging Face Hub: Markdown, or JSON with --json.
+    card_text : str | None
+        YAML file with intended use, limits and more, as of credence report --card; implies
+        --card.
     kernel : str | None
         Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -1645,6 +1681,8 @@ def inspect(
             "overwrite": overwrite,
             "format": format,
             "json": json,
+            "card": card,
+            "card-text": card_text,
             "kernel": kernel,
         },
     )
@@ -2782,8 +2820,14 @@ def report(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
     importance: str | None = None,
     more_votes: bool = False,
     abstain_by: str | None = None,
@@ -2816,14 +2860,14 @@ def report(
     resolution: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write a report on a model and its predictions as an HTML page.
+    """Write a report on a model and its predictions, as an HTML page or PDF.
 
     Parameters
     ----------
     *arguments : str or path
         RUN DATA....
     output : Path | None
-        File to write, .html; - for standard output (default report.html).
+        File to write, .html or .pdf; - for HTML on standard output (default report.html).
     overwrite : bool
         Replace an existing output.
     truth : str | None
@@ -2842,11 +2886,28 @@ def report(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
     importance : str | None
         Permute features to see what each contributes to mean, spread and loss; columns as
         age,size+shape.
@@ -2937,8 +2998,14 @@ def report(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
             "importance": importance,
             "more-votes": more_votes,
             "abstain-by": abstain_by,
