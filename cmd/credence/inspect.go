@@ -32,6 +32,14 @@ func newInspect() *cobra.Command {
 	o.out.declare(f, "table", "json", "md")
 	f.BoolVar(&o.card, "card", false, "write a model card for the Hugging Face Hub: Markdown, or JSON with --json")
 	f.StringVar(&o.texts, "card-text", "", "YAML `file` with intended use, limits and more, as of credence report --card; implies --card")
+	takesRun := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := takesRun(cmd, args)
+		if err != nil && o.card && len(args) == 2 {
+			return withHint(err, "the texts of a card are given with --card-text "+shellQuote(args[1]))
+		}
+		return err
+	}
 	return cmd
 }
 
