@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,30 +16,26 @@ const leastRival = 10
 // RaterRivals returns the raters of ds as rivals, those with most votes first. Items on which a rater voted more than once are
 // left out.
 func RaterRivals(ds *dataset.Dataset) []Rival {
-	list, votes := make([]Rival, len(ds.Raters)), make([]int, len(ds.Raters))
+	list := make([]Rival, len(ds.Raters))
 	for r, name := range ds.Raters {
-		list[r] = Rival{Name: name, Labels: slices.Repeat([]int32{-1}, ds.Len())}
+		list[r].Name = name
 	}
-	const twice = -2
 	for _, v := range ds.Ratings {
-		votes[v.Rater]++
-		label := &list[v.Rater].Labels[v.Item]
-		if *label == -1 {
-			*label = v.Class
-		} else {
-			*label = twice
+		list[v.Rater].Labels = append(list[v.Rater].Labels, RivalLabel{v.Item, v.Class})
+	}
+	for r := range list {
+		labels := list[r].Labels
+		slices.SortStableFunc(labels, func(a, b RivalLabel) int { return cmp.Compare(a.Item, b.Item) })
+		var once []RivalLabel
+		for i, l := range labels {
+			if (i == 0 || labels[i-1].Item != l.Item) && (i+1 == len(labels) || labels[i+1].Item != l.Item) {
+				once = append(once, l)
+			}
 		}
+		list[r].Labels = once
 	}
-	order := make([]int, len(list))
-	for r := range order {
-		order[r] = r
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return votes[b] - votes[a] })
-	sorted := make([]Rival, len(list))
-	for i, r := range order {
-		sorted[i] = list[r]
-	}
-	return sorted
+	slices.SortStableFunc(list, func(a, b Rival) int { return cmp.Compare(len(b.Labels), len(a.Labels)) })
+	return list
 }
 
 // WithPseudonyms returns a copy in which the names of raters are replaced; see [Pseudonyms].
@@ -54,22 +51,22 @@ func (d *Decisions) WithPseudonyms(seed uint64) *Decisions {
 	return &c
 }
 
-// comparisons compares the predictions with all rivals.
-func (s *sample) comparisons(r *Result, o DecisionOptions, positive int) (list []Comparison, err error) {
+// comparisons compares the predictions with all rivals, given the reference of each item.
+func (s *sample) comparisons(r *Result, o DecisionOptions, ref func(j int) []float64) (list []Comparison, err error) {
 	few := 0
 	for _, rival := range s.Rivals {
-		pair, err := s.pair(rival, o.Reference, positive)
+		pair, err := s.pair(rival, o, ref)
 		if err != nil {
 			return nil, fmt.Errorf("comparing with %s: %w", rival.Name, err)
 		}
-		if rival.Labels != nil && len(pair.model.ref) < leastRival {
+		if rival.Means == nil && len(pair.model.ref) < leastRival {
 			few++
 			continue
 		}
 		list = append(list, pair.compare(rival, o))
 	}
 	if few > 0 {
-		r.Warnings.add("%d raters are not compared: fewer than %d of their items have another reference", few, leastRival)
+		r.Warnings.add("%s not compared: fewer than %d of their items have another reference", words.Plural(few, "rater"), leastRival)
 	}
 	return list, nil
 }
@@ -78,41 +75,47 @@ func (s *sample) comparisons(r *Result, o DecisionOptions, positive int) (list [
 type paired struct{ model, rival *decided }
 
 // pair returns the items on which both decide.
-func (s *sample) pair(rival Rival, reference string, positive int) (p paired, err error) {
-	if n := max(len(rival.Means), len(rival.Labels)); n != s.n {
-		return p, fmt.Errorf("expected decisions on %d items, found %d", s.n, n)
-	}
-	ref := s.references(reference)
-	scores, y := make([]float64, s.n), make([]float64, s.n)
+func (s *sample) pair(rival Rival, o DecisionOptions, ref func(j int) []float64) (p paired, err error) {
+	positive := slices.Index(s.Classes, o.Positive)
 	var items []int
-	for j := range s.n {
-		of := ref(j)
-		if rival.Means != nil {
-			if len(rival.Means[j]) == 0 {
-				continue
-			}
-			if err := checkProbabilities(rival.Means[j], s.d); err != nil {
-				return p, fmt.Errorf("item %d: %w", j, err)
-			}
-			scores[j] = rival.Means[j][positive]
-		} else {
-			if rival.Labels[j] < 0 {
-				continue
-			}
-			if scores[j] = 0; int(rival.Labels[j]) == positive {
-				scores[j] = 1
-			}
-			if reference != ReferenceGold {
-				of = s.withoutVote(j, int(rival.Labels[j]), reference)
-			}
-		}
+	var scores, y []float64
+	add := func(j int, score float64, of []float64) {
 		if of != nil {
-			y[j] = of[positive]
-			items = append(items, j)
+			items, scores, y = append(items, j), append(scores, score), append(y, of[positive])
 		}
 	}
-	p.model = s.decided(items, func(j int) (float64, float64) { return s.means(j)[positive], y[j] })
-	p.rival = s.decided(items, func(j int) (float64, float64) { return scores[j], y[j] })
+	if rival.Means != nil && len(rival.Means) != s.n {
+		return p, fmt.Errorf("expected decisions on %d items, found %d", s.n, len(rival.Means))
+	}
+	for j, mean := range rival.Means {
+		if len(mean) == 0 {
+			continue
+		}
+		if err := checkProbabilities(mean, s.d); err != nil {
+			return p, fmt.Errorf("item %d: %w", j, err)
+		}
+		add(j, mean[positive], ref(j))
+	}
+	for _, l := range rival.Labels {
+		j, class := int(l.Item), int(l.Class)
+		if j < 0 || j >= s.n || class < 0 || class >= s.d {
+			return p, fmt.Errorf("expected votes on %d items for %d classes, found one on item %d for class %d", s.n, s.d, j, class)
+		}
+		of, score := ref(j), 0.0
+		if o.Reference != ReferenceGold {
+			of = s.withoutVote(j, class, o.Reference)
+		}
+		if class == positive {
+			score = 1
+		}
+		add(j, score, of)
+	}
+	p.model, p.rival = s.decided(items), s.decided(items)
+	for i, j := range items {
+		p.model.score[i], p.rival.score[i] = s.means(j)[positive], scores[i]
+	}
+	copy(p.model.ref, y)
+	copy(p.rival.ref, y)
 	return p, nil
 }
 
@@ -128,7 +131,7 @@ func (s *sample) withoutVote(j, class int, reference string) []float64 {
 
 // compare returns the differences of the scores.
 func (p paired) compare(rival Rival, o DecisionOptions) Comparison {
-	c := Comparison{Rival: rival.Name, Rater: rival.Labels != nil, Items: len(p.model.ref), Units: p.model.units}
+	c := Comparison{Rival: rival.Name, Rater: rival.Means == nil, Items: len(p.model.ref), Units: p.model.units}
 	add := func(score string, threshold, margin Number, a, b influence) {
 		e := p.model.plain(a.minus(b))
 		d := PairedDifference{Score: score, Threshold: threshold, Model: Number(a.value), Rival: Number(b.value), Margin: margin,

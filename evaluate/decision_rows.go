@@ -59,4 +59,5 @@ func (d *Decisions) Properties() string {
 }
 
 // SmallSample states the bias of the distances from the calibration curve.
-const SmallSample = "ICI is corrected for sampling noise. E50, E90 and Emax are not: with few items they are too large, because noise alone moves the curve away from the prediction."
+const SmallSample = "ICI is corrected for sampling noise. E50, E90 and Emax are not: " +
+	"with few items they are too large, because noise alone moves the curve away from the prediction."

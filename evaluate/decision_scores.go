@@ -13,10 +13,8 @@ func (s *sample) decisions(r *Result, opt Options) (*Decisions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Reference == ReferenceGold {
-		if len(s.Gold) != s.n {
-			return nil, fmt.Errorf("expected gold labels of %d items, found %d", s.n, len(s.Gold))
-		}
+	if o.Reference == ReferenceGold && len(s.Gold) != s.n {
+		return nil, fmt.Errorf("expected gold labels of %d items, found %d", s.n, len(s.Gold))
 	}
 	positive := slices.Index(s.Classes, o.Positive)
 	ref := s.references(o.Reference)
@@ -25,7 +23,10 @@ func (s *sample) decisions(r *Result, opt Options) (*Decisions, error) {
 		return nil, errors.New("decisions: no item has a reference")
 	}
 	d := &Decisions{Positive: o.Positive, Reference: o.Reference, Column: o.Column, Classes: s.Classes}
-	all := s.decided(items, func(j int) (score, y float64) { return s.means(j)[positive], ref(j)[positive] })
+	all := s.decided(items)
+	for i, j := range items {
+		all.score[i], all.ref[i] = s.means(j)[positive], ref(j)[positive]
+	}
 	d.DecisionSummary = all.summary(o.Thresholds)
 	all.curves(opt.Bootstrap, d)
 	d.Smooth = all.smooth()
@@ -34,7 +35,7 @@ func (s *sample) decisions(r *Result, opt Options) (*Decisions, error) {
 	if d.By, err = s.decisionsBy(items, all, o); err != nil {
 		return nil, err
 	}
-	if d.Comparisons, err = s.comparisons(r, o, positive); err != nil {
+	if d.Comparisons, err = s.comparisons(r, o, ref); err != nil {
 		return nil, err
 	}
 	s.warnDecisions(r, d, all)
@@ -69,12 +70,11 @@ func referenceOf(kind string, votes []float64) []float64 {
 	return y
 }
 
-// decided returns the given items, with units numbered among them.
-func (s *sample) decided(items []int, of func(j int) (score, y float64)) *decided {
+// decided returns the given items, with units numbered among them. The caller sets scores and references.
+func (s *sample) decided(items []int) *decided {
 	d := &decided{score: make([]float64, len(items)), ref: make([]float64, len(items))}
 	groups := make([]int, len(items))
 	for i, j := range items {
-		d.score[i], d.ref[i] = of(j)
 		groups[i] = s.unit[j]
 	}
 	d.unit, d.units, _ = unitsOf(len(items), groups)
@@ -148,7 +148,10 @@ func (s *sample) decisionsBy(items []int, all *decided, o DecisionOptions) (list
 		}
 		x := DecisionColumn{Column: c.Name}
 		for _, l := range levels {
-			part := s.decided(l.items, func(j int) (score, y float64) { return all.score[place[j]], all.ref[place[j]] })
+			part := s.decided(l.items)
+			for i, j := range l.items {
+				part.score[i], part.ref[i] = all.score[place[j]], all.ref[place[j]]
+			}
 			x.Levels = append(x.Levels, DecisionLevel{l.name, part.summary(o.Thresholds)})
 		}
 		x.compare(o.Thresholds)

@@ -194,10 +194,13 @@ type Rival struct {
 	Name string
 	// Means, [N], are the class probabilities of another model; an empty row means that it has none.
 	Means [][]float64
-	// Labels, [N], are the classes that a rater voted for, −1 for none; Means is then nil. Against votes and majority
+	// Labels are the votes of a rater, at most one per item; Means is then nil. Against votes and majority
 	// an item's reference excludes the rater's own vote, for model and rater alike.
-	Labels []int32
+	Labels []RivalLabel
 }
+
+// RivalLabel is the class that a rater voted for on an item.
+type RivalLabel struct{ Item, Class int32 }
 
 // Comparison are the paired differences between a model and a rival on the items that both decide on.
 type Comparison struct {

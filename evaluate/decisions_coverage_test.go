@@ -70,7 +70,7 @@ func (p paired) intervals(threshold float64) map[string]IntervalEstimate {
 	list := map[string]IntervalEstimate{"prevalence": s.Prevalence, "AUC": s.AUC, "sensitivity": t.Sensitivity, "specificity": t.Specificity,
 		"PPV": t.PPV, "NPV": t.NPV, "LR+": t.LRPositive, "LR−": t.LRNegative, "net benefit": t.NetBenefit, "treat all": all.plain(all.netBenefit(threshold)),
 		"intercept": s.Intercept, "slope": s.Slope, "joint intercept": s.JointIntercept, "O:E": s.OE}
-	for _, d := range p.compare(Rival{}, DecisionOptions{Thresholds: []float64{threshold}}).Differences {
+	for _, d := range p.compare(Rival{Means: [][]float64{}}, DecisionOptions{Thresholds: []float64{threshold}}).Differences {
 		list["difference in "+d.Score] = d.IntervalEstimate
 	}
 	return list

@@ -208,7 +208,8 @@ func (g *gallery) roc(d *evaluate.Decisions) *figure {
 			raters.Points = append(raters.Points, [2]float64{1 - specificity, sensitivity})
 		}
 	}
-	help := "The farther the curve is from the dashed line, the better positive items are distinguished from negative ones. The band holds at one false positive rate at a time."
+	help := "The farther the curve is from the dashed line, the better positive items are distinguished from negative ones. " +
+		"The band holds at one false positive rate at a time."
 	f.Marks = []plot.BandMarks{thresholds}
 	if raters.Points != nil {
 		f.Marks = append(f.Marks, raters)
@@ -222,7 +223,8 @@ func (g *gallery) precisionRecall(d *evaluate.Decisions) *figure {
 		return nil
 	}
 	prevalence := float64(d.Prevalence.Value)
-	return g.draw(plot.Bands{Title: fmt.Sprintf("Precision and recall for %s", d.Positive), XLabel: "recall (sensitivity)", YLabel: "precision (PPV)", Unit: true, BandLabel: bandLabel,
+	return g.draw(plot.Bands{Title: fmt.Sprintf("Precision and recall for %s", d.Positive), XLabel: "recall (sensitivity)", YLabel: "precision (PPV)",
+		Unit: true, BandLabel: bandLabel,
 		Series: []plot.BandSeries{bandSeries("model", d.PR), {Label: "prevalence", X: []float64{0, 1}, Y: []float64{prevalence, prevalence}}}},
 		"Precision at the highest threshold that reaches a recall. A model without information stays at the prevalence.")
 }
@@ -231,8 +233,8 @@ func (g *gallery) smoothCalibration(d *evaluate.Decisions) *figure {
 	if len(d.Smooth.Curve) < 2 {
 		return nil
 	}
-	return g.draw(plot.Bands{Title: fmt.Sprintf("Calibration curve for %s", d.Positive), XLabel: "predicted probability of " + d.Positive, YLabel: "reference", Unit: true,
-		Equal: "calibrated", BandLabel: bandLabel, Series: []plot.BandSeries{bandSeries("smoothed", d.Smooth.Curve)}},
+	return g.draw(plot.Bands{Title: fmt.Sprintf("Calibration curve for %s", d.Positive), XLabel: "predicted probability of " + d.Positive,
+		YLabel: "reference", Unit: true, Equal: "calibrated", BandLabel: bandLabel, Series: []plot.BandSeries{bandSeries("smoothed", d.Smooth.Curve)}},
 		"Above the dashed line predictions are too low, below too high. Smoother: "+d.Smooth.Smoother+"; the band is for sampling error, not for the bias of smoothing.")
 }
 

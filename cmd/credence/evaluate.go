@@ -76,34 +76,9 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
-	runs, files, err := splitRuns(args)
+	m, path, files, err := o.open(cmd, args)
 	if err != nil {
 		return err
-	}
-	path := runs[0]
-	o.decisions.rivals = runs[1:]
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth, o.page.card})
-	for _, path := range runs {
-		inputs = append(inputs, runFiles(path)...)
-	}
-	outputs := []string{o.out.file, o.report}
-	err = cmp.Or(o.check(), o.decisions.check(cmd.Flags()), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
-	if err != nil {
-		return err
-	}
-	m, err := loadModel(cmd.ErrOrStderr(), path)
-	if err != nil {
-		return err
-	}
-	needed := []string{"truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "abstain-by", "accuracy"}
-	if o.decisions.positive == "" { // else columns are those of decisions, too
-		needed = append(needed, "by", "bins")
-	}
-	if err := refuseIntervals(m, cmd.Flags(), needed...); err != nil {
-		return err
-	}
-	if !m.Traits().Joint && o.pageOnly {
-		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
 	}
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
@@ -134,16 +109,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	against.warn(cmd.ErrOrStderr())
 	in, r, err := o.score(path, m, ds, columns, against)
-	if err == nil && o.curve {
-		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
-	}
-	if err == nil && o.importance != "" {
-		r.Importance, err = run.Importance(cmd.Context(), m, ds, in, o.importanceOptions())
-	}
-	if err == nil && o.moreVotes {
-		r.Allocation, err = allocation(cmd, path, m, ds, in)
+	if err == nil {
+		err = o.addScores(cmd, path, m, ds, in, r)
 	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(slices.Concat(files, load.Votes), ", "), err)
@@ -170,6 +138,55 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	page := &evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}
 	return o.out.write(cmd, r, page.print, rows)
+}
+
+// open checks the command line and loads the model; files are those of the data.
+func (o *evaluateOptions) open(cmd *cobra.Command, args []string) (m *model.Model, path string, files []string, err error) {
+	runs, files, err := splitRuns(args)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	path = runs[0]
+	o.decisions.rivals = runs[1:]
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth, o.page.card})
+	for _, path := range runs {
+		inputs = append(inputs, runFiles(path)...)
+	}
+	outputs := []string{o.out.file, o.report}
+	err = cmp.Or(o.check(), o.decisions.check(cmd.Flags()), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
+	if err == nil {
+		m, err = loadModel(cmd.ErrOrStderr(), path)
+	}
+	if err == nil {
+		err = o.refuse(m, cmd.Flags())
+	}
+	if err == nil && !m.Traits().Joint && o.pageOnly {
+		err = withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
+	}
+	return m, path, files, err
+}
+
+// addScores adds the results that take longer, where they are requested.
+func (o *evaluateOptions) addScores(cmd *cobra.Command, path string, m *model.Model, ds *dataset.Dataset, in *evaluate.Input, r *evaluate.Result) (err error) {
+	if o.curve {
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
+	}
+	if err == nil && o.importance != "" {
+		r.Importance, err = run.Importance(cmd.Context(), m, ds, in, o.importanceOptions())
+	}
+	if err == nil && o.moreVotes {
+		r.Allocation, err = allocation(cmd, path, m, ds, in)
+	}
+	return err
+}
+
+// refuse returns an error if flags need distributions, which m does not predict.
+func (o *evaluateOptions) refuse(m *model.Model, f *pflag.FlagSet) error {
+	names := []string{"truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "abstain-by", "accuracy"}
+	if o.decisions.positive == "" { // else columns are those of decisions, too
+		names = append(names, "by", "bins")
+	}
+	return refuseIntervals(m, f, names...)
 }
 
 // check validates the flags before any file is read.
@@ -223,7 +240,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 		return nil, nil, err
 	}
 	in.Columns = columns
-	against.add(in)
+	in.Gold, in.Rivals = against.gold, against.rivals
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {
 		return nil, nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,8 @@ type decisionFlags struct {
 func (o *decisionFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.positive, "positive", "", "add scores for decisions on this `class`: AUC, sensitivity, specificity, calibration, net benefit")
 	f.StringVar(&o.reference, "reference", evaluate.ReferenceVote, "compare decisions with each `vote`, the majority, or a column of DATA with labels")
-	f.StringSliceVar(&o.thresholds, "threshold", nil, "decide for the positive class from these `probabilities`, or by cost: 1:9 if a false negative costs nine times a false positive (default 0.5)")
+	f.StringSliceVar(&o.thresholds, "threshold", nil,
+		"decide for the positive class from these `probabilities`, or by cost: 1:9 if a false negative costs nine times a false positive (default 0.5)")
 	f.Float64Var(&o.margin, "margin", 0, "noninferiority `margin` of comparisons, as a difference of AUC, sensitivity, …")
 	f.BoolVar(&o.raters, "compare-raters", false, "compare decisions with those of each rater, on the same items")
 	notZero(f, "margin")
@@ -133,7 +133,8 @@ func sameModel(a, b string) bool {
 }
 
 // readValues returns the values of columns of DATA for the items of ds, which are a subset of all.
-func readValues(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions, all, ds *dataset.Dataset, names []string) ([][]string, error) {
+func readValues(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions,
+	all, ds *dataset.Dataset, names []string) ([][]string, error) {
 	values, err := run.FolderOf(path).ReadColumns(ctx, m, all, load, names)
 	if err != nil {
 		return nil, err
@@ -156,15 +157,15 @@ func placesOf(items []string) map[string]int {
 	return place
 }
 
-// decisionData is what decisions are compared with: gold labels and rivals, and warnings about them.
+// decisionData is what decisions are compared with.
 type decisionData struct {
-	gold     []int
-	rivals   []evaluate.Rival
-	warnings []string
+	gold   []int
+	rivals []evaluate.Rival
 }
 
 // read reads the gold labels and the predictions of further runs for the items of ds, a subset of all.
-func (o *decisionFlags) read(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model, load dataset.LoadOptions, all, ds *dataset.Dataset) (d decisionData, err error) {
+func (o *decisionFlags) read(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model,
+	load dataset.LoadOptions, all, ds *dataset.Dataset) (d decisionData, err error) {
 	if o.positive == "" {
 		return d, nil
 	}
@@ -177,18 +178,16 @@ func (o *decisionFlags) read(cmd *cobra.Command, settings *config.Settings, path
 		}
 	}
 	for _, rival := range o.rivals {
-		x, warning, err := readRival(cmd, settings, rival, m, load, ds)
+		x, err := readRival(cmd, settings, rival, m, load, ds)
 		if err != nil {
 			return d, fmt.Errorf("comparing with %s: %w", rival, err)
 		}
 		d.rivals = append(d.rivals, x)
-		if warning != "" {
-			d.warnings = append(d.warnings, warning)
-		}
 	}
 	if o.raters {
 		if ds.Ratings == nil {
-			return d, withHint(usagef("--compare-raters: expected votes with raters, found none"), "a file of votes has a column that names the rater; of votes in columns, each column is a rater")
+			return d, withHint(usagef("--compare-raters: expected votes with raters, found none"),
+				"a file of votes has a column that names the rater; of votes in columns, each column is a rater")
 		}
 		d.rivals = append(d.rivals, evaluate.RaterRivals(ds)...)
 	}
@@ -196,7 +195,8 @@ func (o *decisionFlags) read(cmd *cobra.Command, settings *config.Settings, path
 }
 
 // readGold returns the classes that the reference column gives, −1 for empty cells.
-func (o *decisionFlags) readGold(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions, all, ds *dataset.Dataset) ([]int, error) {
+func (o *decisionFlags) readGold(ctx context.Context, path string, m *model.Model,
+	load dataset.LoadOptions, all, ds *dataset.Dataset) ([]int, error) {
 	name := o.options.Column
 	if slices.ContainsFunc(m.Transform.Schema(), func(f dataset.Feature) bool { return f.Name == name }) {
 		return nil, fmt.Errorf("--reference %s: expected a column that the model does not use, found one of its features", name)
@@ -215,37 +215,38 @@ func (o *decisionFlags) readGold(ctx context.Context, path string, m *model.Mode
 }
 
 // readRival returns the predictions of another run for the items of ds, with its probabilities in the order of the classes of m.
-func readRival(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model, load dataset.LoadOptions, ds *dataset.Dataset) (r evaluate.Rival, warning string, err error) {
+func readRival(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model,
+	load dataset.LoadOptions, ds *dataset.Dataset) (r evaluate.Rival, err error) {
 	other, err := loadModel(cmd.ErrOrStderr(), path)
 	if err != nil {
-		return r, "", err
+		return r, err
 	}
 	to := make([]int, len(m.Classes))
 	for c, name := range m.Classes {
 		to[c] = slices.Index(other.Classes, name)
 	}
 	if len(other.Classes) != len(m.Classes) || slices.Contains(to, -1) {
-		return r, "", fmt.Errorf("expected a model of the classes %s, found %s", words.Few(m.Classes), words.Few(other.Classes))
+		return r, fmt.Errorf("expected a model of the classes %s, found %s", words.Few(m.Classes), words.Few(other.Classes))
 	}
 	reportAs(other, settings)
 	all, err := run.FolderOf(path).ReadData(cmd.Context(), other, load)
 	if err != nil {
-		return r, "", withFeatureHint(err)
+		return r, withFeatureHint(err)
 	}
 	defer all.Close()
 	if all.Rows == nil {
-		return r, "", errNoItems(other)
+		return r, errNoItems(other)
 	}
 	predictions, err := other.Predict(cmd.Context(), all, model.PredictOptions{})
 	if err != nil {
-		return r, "", err
+		return r, err
 	}
 	place := placesOf(all.Items)
 	r = evaluate.Rival{Name: path, Means: make([][]float64, ds.Len())}
 	for j, id := range ds.Items {
 		i, ok := place[id]
 		if !ok {
-			return r, "", fmt.Errorf("item %s: expected a prediction of both runs, found none of this", id)
+			return r, fmt.Errorf("item %s: expected a prediction of both runs, found none of this", id)
 		}
 		for _, c := range to {
 			r.Means[j] = append(r.Means[j], predictions[i].Mean[c])
@@ -253,17 +254,7 @@ func readRival(cmd *cobra.Command, settings *config.Settings, path string, m *mo
 	}
 	n, equal, err := run.FolderOf(path).Seen(other, ds)
 	if n > 0 || equal {
-		warning = fmt.Sprintf("%s was trained on some of these items, or all: its scores are optimistic", path)
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s was trained on some of these items, or all: its scores are optimistic\n", path)
 	}
-	return r, warning, err
-}
-
-// add adds the data to the input of an evaluation.
-func (d *decisionData) add(in *evaluate.Input) { in.Gold, in.Rivals = d.gold, d.rivals }
-
-// warn prints the warnings.
-func (d *decisionData) warn(w io.Writer) {
-	for _, text := range d.warnings {
-		fmt.Fprintf(w, "credence: warning: %s\n", text)
-	}
+	return r, err
 }

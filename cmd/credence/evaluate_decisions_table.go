@@ -14,10 +14,15 @@ import (
 
 // decisions prints the scores of decisions on the positive class.
 func (r *evaluateReport) decisions(w *printout.Page) {
-	d := r.result.Decisions
-	if d == nil {
-		return
+	if d := r.result.Decisions; d != nil {
+		part := func(print func(w *printout.Page, d *evaluate.Decisions)) func(w *printout.Page) {
+			return func(w *printout.Page) { print(w, d) }
+		}
+		w.Sections(part(decisionScores), part(decisionThresholds), part(decisionLevels), part(decisionComparisons))
 	}
+}
+
+func decisionScores(w *printout.Page, d *evaluate.Decisions) {
 	w.Heading("Decisions on %s, with 95%% intervals", d.Positive)
 	w.Paragraph("", "Compared with "+d.Basis()+". "+d.Properties())
 	t := printout.NewTable(0, 1, 2).Bare()
@@ -37,12 +42,8 @@ func (r *evaluateReport) decisions(w *printout.Page) {
 	w.Paragraph("", "Calibration curve: "+c.Smoother+". "+evaluate.SmallSample)
 }
 
-// thresholds prints the scores at each threshold, and the confusion matrix.
-func (r *evaluateReport) thresholds(w *printout.Page) {
-	d := r.result.Decisions
-	if d == nil {
-		return
-	}
+// decisionThresholds prints the scores at each threshold, and the confusion matrix.
+func decisionThresholds(w *printout.Page, d *evaluate.Decisions) {
 	for list := range slices.Chunk(d.Thresholds, 3) {
 		t := w.NewTable(fmt.Sprintf("Decisions for %s from a probability on", d.Positive), 0)
 		add := func(name string, of func(x *evaluate.DecisionThreshold) string) {
@@ -76,9 +77,8 @@ func (r *evaluateReport) thresholds(w *printout.Page) {
 }
 
 // decisionLevels prints the scores by the levels of columns.
-func (r *evaluateReport) decisionLevels(w *printout.Page) {
-	d := r.result.Decisions
-	if d == nil || len(d.By) == 0 {
+func decisionLevels(w *printout.Page, d *evaluate.Decisions) {
+	if len(d.By) == 0 {
 		return
 	}
 	t := w.NewTable(fmt.Sprintf("Decisions on %s by level, at the threshold %.4g", d.Positive, d.Thresholds[0].Threshold), 0)
@@ -89,7 +89,8 @@ func (r *evaluateReport) decisionLevels(w *printout.Page) {
 		for i := range c.Levels {
 			l := &c.Levels[i]
 			at := &l.Thresholds[0]
-			t.Add("    "+printout.Ellipsis(l.Name, 24), words.Thousands(l.Items), inside(l.AUC, 2), inside(l.OE, 2), inside(at.Sensitivity, 2), inside(at.Specificity, 2))
+			t.Add("    "+printout.Ellipsis(l.Name, 24), words.Thousands(l.Items), inside(l.AUC, 2),
+				inside(l.OE, 2), inside(at.Sensitivity, 2), inside(at.Specificity, 2))
 		}
 		if len(c.Levels) < 2 {
 			continue
@@ -103,20 +104,24 @@ func (r *evaluateReport) decisionLevels(w *printout.Page) {
 		t.Add(tau...)
 	}
 	w.Table(t)
-	w.Paragraph("", "I² is the share of the variance between levels that is not chance, τ their standard deviation on the scale of logits (of logarithms for observed / expected).")
+	w.Paragraph("", "I² is the share of the variance between levels that is not chance, τ their standard deviation on the scale of logits "+
+		"(of logarithms for observed / expected).")
 }
 
 // shownRivals is the maximum number of comparisons in the table.
 const shownRivals = 10
 
-// comparisons prints the paired differences from other models and raters.
-func (r *evaluateReport) comparisons(w *printout.Page) {
-	d := r.result.Decisions
-	if d == nil || len(d.Comparisons) == 0 {
+// decisionComparisons prints the paired differences from other models and raters.
+func decisionComparisons(w *printout.Page, d *evaluate.Decisions) {
+	if len(d.Comparisons) == 0 {
 		return
 	}
 	t := w.NewTable("Paired differences on the same items: this model minus the other", 0)
-	t.Add("", "threshold", "this", "other", "difference, 95% interval", "p-value", "noninferior")
+	head := []string{"", "threshold", "this", "other", "difference, 95% interval", "p-value"}
+	if d.Comparisons[0].Differences[0].Margin.Known() {
+		head = append(head, "noninferior")
+	}
+	t.Add(head...)
 	for _, c := range d.Comparisons[:min(shownRivals, len(d.Comparisons))] {
 		name := c.Rival
 		if c.Rater {
