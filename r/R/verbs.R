@@ -879,6 +879,32 @@ verb_evaluate <- function(
   ))
 }
 
+#' The verb export
+#'
+#' Write a model as an ONNX file, for other programs. Works on files, as on the command line; [credence()]
+#'   and its methods work on data frames.
+#'
+#' @param ... RUN: paths.
+#' @param output ONNX file to write, .onnx (default model.onnx).
+#' @param overwrite Replace an existing output.
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_export <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  kernel = NULL
+) {
+  run_verb("export", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb health
 #'
 #' Ask a server whether it is ready. Works on files, as on the command line; [credence()] and its methods

@@ -29,6 +29,7 @@ __all__ = [
     "data_mnist",
     "demo",
     "evaluate",
+    "export",
     "health",
     "init",
     "inspect",
@@ -1225,6 +1226,42 @@ def evaluate(
             "format": format,
             "digits": digits,
             "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
+def export(
+    *arguments: Path,
+    output: Path | None = None,
+    overwrite: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Write a model as an ONNX file, for other programs.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN.
+    output : Path | None
+        ONNX file to write, .onnx (default model.onnx).
+    overwrite : bool
+        Replace an existing output.
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["export"],
+        arguments,
+        {
+            "output": output,
+            "overwrite": overwrite,
             "kernel": kernel,
         },
     )
