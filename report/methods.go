@@ -60,8 +60,9 @@ const (
 		"International Conference on Machine Learning (ICML), 2019."
 	tripodReference = "Collins GS, Moons KGM, Dhiman P, et al. TRIPOD+AI statement: updated guidance for reporting clinical prediction models " +
 		"that use regression or machine learning methods. BMJ 2024;385:e078378."
-	vickersReference = "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating prediction models. Med Decis Making 2006;26:565–574."
-	austinReference  = "Austin PC, Steyerberg EW. The Integrated Calibration Index (ICI) and related metrics for quantifying the calibration of " +
+	vickersReference = "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating prediction models. Med Decis Making " +
+		"2006;26:565–574."
+	austinReference = "Austin PC, Steyerberg EW. The Integrated Calibration Index (ICI) and related metrics for quantifying the calibration of " +
 		"logistic regression models. Stat Med 2019;38:4051–4065."
 	lairdReference = "DerSimonian R, Laird N. Meta-analysis in clinical trials. Control Clin Trials 1986;7:177–188."
 )
@@ -95,7 +96,8 @@ func (m *methods) data(in *Input) {
 		sizes = append(sizes, text+".")
 		switch {
 		case s.Folds > 0:
-			m.split = fmt.Sprintf("Items were divided at random into %d folds, and each network held one of them out, on which its training was stopped.", s.Folds)
+			m.split = fmt.Sprintf("Items were divided at random into %d folds, and each network held one of them out, on which its training was stopped.",
+				s.Folds)
 		case s.HeldOut > 0:
 			m.split = fmt.Sprintf("Training was stopped on %s that were held out.", words.Plural(s.HeldOut, "item"))
 		}
@@ -158,8 +160,10 @@ func (m *methods) features(list []dataset.Feature) {
 	}
 	add(dataset.Numeric, "numeric variable", "numeric variables were standardized by the mean and standard deviation of the training items",
 		"a missing number was replaced by the mean, with an indicator where numbers were missing in training")
-	add(dataset.Categorical, "categorical variable", "categories were coded by indicators, or by integer codes where there are many levels", "a missing or unknown category was a level of its own")
-	add(dataset.Text, "text", "texts were reduced to class scores by ridge logistic regression on hashed words and characters, fitted by folds", "a missing text was empty")
+	add(dataset.Categorical, "categorical variable", "categories were coded by indicators, or by integer codes where there are many levels",
+		"a missing or unknown category was a level of its own")
+	add(dataset.Text, "text", "texts were reduced to class scores by ridge logistic regression on hashed words and characters, fitted by folds",
+		"a missing text was empty")
 	add(dataset.Tensor, "array of values", "arrays of values were standardized", "missing values of an array were replaced by the mean")
 	m.predictors = fmt.Sprintf("Predictors were %s.", words.List(kinds, "and"))
 	if judges {
@@ -187,8 +191,8 @@ func (m *methods) fit(in *Input, o *train.Options) {
 		article = fmt.Sprintf("An ensemble of %d networks, each a %s,", in.Members, network)
 	}
 	if x, ok := in.Method.(head.Mixture); ok {
-		m.model = fmt.Sprintf("%s was fitted as a deep Dirichlet mixture network %s: from the predictors of an item it computes a mixture of %s of the class probabilities "+
-			"(%s parameters in all), and it was trained by the exact likelihood of all votes on an item together.", article, m.cite(wuReference),
+		m.model = fmt.Sprintf("%s was fitted as a deep Dirichlet mixture network %s: from the predictors of an item it computes a mixture of %s of "+
+			"the class probabilities (%s parameters in all), and it was trained by the exact likelihood of all votes on an item together.", article, m.cite(wuReference),
 			words.Plural(x.Components, "Dirichlet distribution"), count(float64(in.Parameters)))
 	} else {
 		m.model = fmt.Sprintf("%s was fitted by the method %s (%s parameters in all).", article, in.Method.Name(), count(float64(in.Parameters)))
@@ -198,17 +202,20 @@ func (m *methods) fit(in *Input, o *train.Options) {
 		m.fitting = fmt.Sprintf("The optimizer was %s (learning rate %g, batches of %s, weight decay %g, dropout %g), for at most %s",
 			cmp.Or(name, o.Optimizer), o.Rate, words.Plural(o.Batch, "item"), max(0, o.WeightDecay), max(0, o.Dropout), words.Plural(o.Epochs, "epoch"))
 		if o.Patience > 0 {
-			m.fitting += fmt.Sprintf(", stopped after %s without a smaller loss on held-out items; the weights with the smallest were kept", words.Plural(o.Patience, "epoch"))
+			m.fitting += fmt.Sprintf(", stopped after %s without a smaller loss on held-out items; the weights with the smallest were kept",
+				words.Plural(o.Patience, "epoch"))
 		}
 		m.fitting += "."
 	}
 	m.imbalance = "No method for class imbalance was used."
 	if o.ClassWeights != nil {
-		m.imbalance = fmt.Sprintf("Votes were weighted by class (%s).", strings.Join(words.Each(o.ClassWeights, func(x float64) string { return fmt.Sprintf("%g", x) }), ", "))
+		m.imbalance = fmt.Sprintf("Votes were weighted by class (%s).",
+			strings.Join(words.Each(o.ClassWeights, func(x float64) string { return fmt.Sprintf("%g", x) }), ", "))
 	}
 	if p := in.Provenance; p != nil && p.Raters != nil {
 		if p.Raters.Known {
-			m.raters = strings.TrimSpace(m.raters + " The bias and guess rate of each rater were estimated with the model, and probabilities are those of an average rater.")
+			m.raters = strings.TrimSpace(m.raters + " The bias and guess rate of each rater were estimated with the model, and probabilities are those " +
+				"of an average rater.")
 		} else {
 			m.raters = strings.TrimSpace(m.raters + " All votes had equal weight.")
 		}
@@ -228,9 +235,11 @@ func (m *methods) evaluation(in *Input) {
 	if r == nil {
 		return
 	}
-	m.output = fmt.Sprintf("For each item the model gives a distribution of the probability of each class, of which we report the mean and %s credible intervals.", percent(r.Level))
-	measures := "We report the negative log-likelihood per vote next to that of simpler models, accuracy, the Brier score, calibration curves, the expected calibration error after removing " +
-		"sampling noise, and the dispersion ratio: the variance of the true probabilities about the predicted means, estimated from pairs of votes, over the predicted variance."
+	m.output = fmt.Sprintf("For each item the model gives a distribution of the probability of each class, of which we report the mean and %s "+
+		"credible intervals.", percent(r.Level))
+	measures := "We report the negative log-likelihood per vote next to that of simpler models, accuracy, the Brier score, calibration curves, " +
+		"the expected calibration error after removing sampling noise, and the dispersion ratio: the variance of the true probabilities about " +
+		"the predicted means, estimated from pairs of votes, over the predicted variance."
 	m.errors = fmt.Sprintf("Intervals are at 95%%; standard errors are from %s of %s (seed %d), with the model held fixed.",
 		words.Plural(r.Replicates, "bootstrap sample"), words.Plural(r.Units, unitNoun(in)), r.Seed)
 	m.performance = performance(r)
@@ -270,9 +279,9 @@ func (m *methods) decisions(d *evaluate.Decisions) {
 
 // decisionMeasures describes the scores of decisions and the reference standard.
 func (m *methods) decisionMeasures(d *evaluate.Decisions) string {
-	return fmt.Sprintf("Decisions on %s were compared with %s. Discrimination was assessed by the area under the ROC curve, decisions by sensitivity, specificity, "+
-		"predictive values and likelihood ratios, calibration by intercept, slope, the ratio of observed to expected and the integrated calibration index %s, and "+
-		"clinical utility by net benefit %s. Their standard errors follow from the influence of items, summed within groups of items that belong together.",
+	return fmt.Sprintf("Decisions on %s were compared with %s. Discrimination was assessed by the area under the ROC curve, decisions by "+
+		"sensitivity, specificity, predictive values and likelihood ratios, calibration by intercept, slope, the ratio of observed to expected "+
+		"and the integrated calibration index %s, and clinical utility by net benefit %s. Their standard errors follow from the influence of items, summed within groups of items that belong together.",
 		d.Positive, d.Basis(), m.cite(austinReference), m.cite(vickersReference))
 }
 
@@ -300,7 +309,8 @@ func (m *methods) program(in *Input) {
 	if p != nil && p.Version != "" {
 		version = " " + p.Version
 	}
-	m.software = fmt.Sprintf("All computations were done with Credence%s %s", version, m.cite(fmt.Sprintf("Credence%s: class probabilities with credible intervals from several votes per item.", version)))
+	software := fmt.Sprintf("Credence%s: class probabilities with credible intervals from several votes per item.", version)
+	m.software = fmt.Sprintf("All computations were done with Credence%s %s", version, m.cite(software))
 	if p != nil {
 		m.software += fmt.Sprintf(" (instruction set %s, training seed %d)", p.Kernel, p.Seed)
 	}
@@ -318,7 +328,8 @@ func (m *methods) program(in *Input) {
 		m.hashes = fmt.Sprintf("SHA-256 sums: %s.", strings.Join(sums, ", "))
 	}
 	if in.Study.Model != "" {
-		m.specification = fmt.Sprintf("The model file (safetensors, SHA-256 %s) has all %s parameters and the preprocessing.", in.Study.Model, count(float64(in.Parameters)))
+		m.specification = fmt.Sprintf("The model file (safetensors, SHA-256 %s) has all %s parameters and the preprocessing.",
+			in.Study.Model, count(float64(in.Parameters)))
 		m.predictions = "Predictions were computed by the same program from the stored model, which includes the preprocessing of the predictors."
 	}
 	if in.Study.checklist() {

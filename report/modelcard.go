@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"credence/dataset"
@@ -85,7 +86,8 @@ func NewModelCard(in Input) (*ModelCard, error) {
 		c.Metadata.Index = cardIndex(&in, c.Name, pipeline)
 	}
 	c.use(&in)
-	c.add(CardSection{Title: "Training data", Text: append(card.paragraphs("data"), nonEmpty(m.sizes, m.outcome, m.raters, m.predictors, m.preparation, m.missing)...)})
+	c.add(CardSection{Title: "Training data", Text: slices.Concat(card.paragraphs("data"),
+		nonEmpty(m.sizes, m.outcome, m.raters, m.predictors, m.preparation, m.missing))})
 	c.add(CardSection{Title: "Training procedure", Text: nonEmpty(m.split, m.model, m.fitting, m.imbalance, m.calibration, m.update)})
 	c.results(&in)
 	c.add(CardSection{Title: "How to use it", Code: "credence predict model.credence items.csv --level 0.95 -o predictions.csv"})

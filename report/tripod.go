@@ -199,7 +199,8 @@ func (p *page) answers() map[string]answer {
 		"26":  {text: strings.Join(p.Warnings, " "), missing: "other limitations", sections: []string{"warnings"}},
 	}
 	if m.missing != "" {
-		known["27a"] = answer{text: "In predictions as in training: " + strings.ToLower(m.missing[:1]) + m.missing[1:], missing: "how poor inputs are recognized", sections: methods}
+		text := "In predictions as in training: " + strings.ToLower(m.missing[:1]) + m.missing[1:]
+		known["27a"] = answer{text: text, missing: "how poor inputs are recognized", sections: methods}
 	}
 	if decisions(in) != nil {
 		a := known["15"]

@@ -97,7 +97,8 @@ func (o *evaluateOptions) checkPage() (err error) {
 		return nil
 	case ext == ".pdf":
 		if o.page.browser, err = browser.Find(); err != nil {
-			return withHint(fmt.Errorf("%s %s: %w", flag, path, err), fmt.Sprintf("install one, name it in $%s, or write .html and print that from a browser elsewhere", browser.Variable))
+			return withHint(fmt.Errorf("%s %s: %w", flag, path, err), fmt.Sprintf("install one, name it in $%s, or write .html and print that from a "+
+				"browser elsewhere", browser.Variable))
 		}
 		return nil
 	}
@@ -147,11 +148,13 @@ func (o *evaluateOptions) printPage(cmd *cobra.Command, page report.Input) error
 		return err
 	}
 	if !browser.NumbersPages(cmd.Context(), o.page.browser) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s is too old to number the pages: expected version %d or later\n", o.page.browser, browser.NumberingVersion)
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s is too old to number the pages: expected version %d or "+
+			"later\n", o.page.browser, browser.NumberingVersion)
 	}
 	pdf, err := browser.PDF(cmd.Context(), o.page.browser, html.Bytes())
 	if err != nil {
-		return withHint(fmt.Errorf("printing %s: %w", o.report, err), fmt.Sprintf("name another browser in $%s, or write .html and print that", browser.Variable))
+		return withHint(fmt.Errorf("printing %s: %w", o.report, err), fmt.Sprintf("name another browser in $%s, or write .html and print "+
+			"that", browser.Variable))
 	}
 	return writeFile(cmd, o.report, func(w io.Writer) error {
 		_, err := w.Write(pdf)
