@@ -698,6 +698,8 @@ verb_demo <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -748,7 +750,7 @@ verb_demo <- function(
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
 #' @param metrics Add the scores of a competition: lewidi.
-#' @param report Also write an HTML report to this file, .html.
+#' @param report Also write a report to this file, .html or .pdf.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table, md, csv or json.
@@ -770,6 +772,7 @@ verb_evaluate <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -826,6 +829,7 @@ verb_evaluate <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,
@@ -1214,8 +1218,11 @@ verb_init <- function(
 #' @param ... RUN: paths.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
-#' @param format Output format, whatever the extension: table or json.
+#' @param format Output format, whatever the extension: table, json or md.
 #' @param json Same as `--format` json: one object on one line.
+#' @param card Write a model card for the Hugging Face Hub: Markdown, or JSON with `--json`.
+#' @param card_text YAML file with intended use, limits and more, as of credence report `--card`; implies
+#'   `--card`.
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1227,6 +1234,8 @@ verb_inspect <- function(
   overwrite = FALSE,
   format = NULL,
   json = FALSE,
+  card = FALSE,
+  card_text = NULL,
   kernel = NULL
 ) {
   run_verb("inspect", list(...), list(
@@ -1234,6 +1243,8 @@ verb_inspect <- function(
     `overwrite` = overwrite,
     `format` = format,
     `json` = json,
+    `card` = card,
+    `card-text` = card_text,
     `kernel` = kernel
   ))
 }
@@ -2077,11 +2088,11 @@ verb_recalibrate <- function(
 
 #' The verb report
 #'
-#' Write a report on a model and its predictions as an HTML page. Works on files, as on the command line;
-#'   [credence()] and its methods work on data frames.
+#' Write a report on a model and its predictions, as an HTML page or PDF. Works on files, as on the command
+#'   line; [credence()] and its methods work on data frames.
 #'
 #' @param ... RUN DATA...: paths.
-#' @param output File to write, .html; - for standard output (default report.html).
+#' @param output File to write, .html or .pdf; - for HTML on standard output (default report.html).
 #' @param overwrite Replace an existing output.
 #' @param truth File of true probabilities, with a column per class.
 #' @param level Levels of the intervals; widths are reported for the first (default 0.95).
@@ -2091,6 +2102,8 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -2156,6 +2169,7 @@ verb_report <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -2206,6 +2220,7 @@ verb_report <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,

@@ -983,6 +983,7 @@ def evaluate(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -1052,6 +1053,9 @@ def evaluate(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -1143,7 +1147,7 @@ def evaluate(
     metrics : Sequence[str] | str | None
         Add the scores of a competition: lewidi.
     report : str | None
-        Also write an HTML report to this file, .html.
+        Also write a report to this file, .html or .pdf.
     output : Path | None
         File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
@@ -1176,6 +1180,7 @@ def evaluate(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
@@ -1673,6 +1678,8 @@ def inspect(
     overwrite: bool = False,
     format: str | None = None,
     json: bool = False,
+    card: bool = False,
+    card_text: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Show a model: method, data, scores, provenance.
@@ -1686,9 +1693,14 @@ def inspect(
     overwrite : bool
         Replace an existing output.
     format : str | None
-        Output format, whatever the extension: table or json.
+        Output format, whatever the extension: table, json or md.
     json : bool
         Same as --format json: one object on one line.
+    card : bool
+        Write a model card for the Hugging Face Hub: Markdown, or JSON with --json.
+    card_text : str | None
+        YAML file with intended use, limits and more, as of credence report --card; implies
+        --card.
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
         the fastest).
@@ -1706,6 +1718,8 @@ def inspect(
             "overwrite": overwrite,
             "format": format,
             "json": json,
+            "card": card,
+            "card-text": card_text,
             "kernel": kernel,
         },
     )
@@ -2843,6 +2857,7 @@ def report(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -2882,14 +2897,14 @@ def report(
     resolution: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write a report on a model and its predictions as an HTML page.
+    """Write a report on a model and its predictions, as an HTML page or PDF.
 
     Parameters
     ----------
     *arguments : str or path
         RUN DATA....
     output : Path | None
-        File to write, .html; - for standard output (default report.html).
+        File to write, .html or .pdf; - for HTML on standard output (default report.html).
     overwrite : bool
         Replace an existing output.
     truth : str | None
@@ -2908,6 +2923,9 @@ def report(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -3017,6 +3035,7 @@ def report(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
