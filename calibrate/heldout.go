@@ -207,8 +207,12 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	return d, err
 }
 
+// guardNats is the loss of log-likelihood, over all votes, below which a narrower distribution counts as no less likely:
+// it is within chance, as for one parameter at two standard errors.
+const guardNats = 2
+
 // likely returns the share t ≤ 1 of the way from 1 to a ratio by which distributions can be rescaled without
-// making the votes less likely. Where the family of distributions does not fit, pairs of votes and likelihood
+// making the votes less likely, by more than guardNats. Where the family of distributions does not fit, pairs of votes and likelihood
 // disagree: on five ordered classes with few votes, pairs showed hardly any spread, and distributions as
 // narrow as that predicted votes worse than those of the networks.
 func (h *HeldOut) likely(ratio float64) (float64, error) {
@@ -230,6 +234,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	raw += guardNats
 	if l, err := loss(1); err != nil || l <= raw {
 		return 1, err
 	}

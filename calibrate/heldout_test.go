@@ -153,7 +153,7 @@ func TestCalibrationLikely(t *testing.T) {
 		b, _ := reported.LogVotes(h.votes[k])
 		raw, scaled = raw-a, scaled-b
 	}
-	if scaled > raw+1e-9 {
+	if scaled > raw+guardNats+1e-9 {
 		t.Errorf("loss %v, as the networks give it %v", scaled, raw)
 	}
 }
