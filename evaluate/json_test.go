@@ -63,7 +63,7 @@ func fullCheck() *evaluate.CheckResult {
 			Groups: []evaluate.RaterGroup{{Raters: 2, Names: []string{"Ann", "Bob"}, Items: 3, Votes: 6, Modelled: true}}, BiasSE: 0.5, BiasSEMost: 0.75,
 			Modelled: 2, Left: &evaluate.LeftRaters{Raters: 1, Votes: 1, First: []evaluate.RaterVotes{{Name: "Cy", Votes: 1}}},
 			Constant: []evaluate.ConstantRater{{Rater: 1, Name: "Bob", Votes: 2, Class: "ill", Chance: 0.25}}, Separable: true, Reasons: []evaluate.Message{{Kind: "few"}}},
-		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, Reasons: evaluate.Messages{{Kind: "few"}}},
+		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, RatioSEHigh: 0.5, Reasons: evaluate.Messages{{Kind: "few"}}},
 		Designs:   []evaluate.Design{{Items: 6, Votes: 2, RatioSE: 0.25, Needed: 6, Loss: 0.5, LossSE: 0.0625, Intervals: "yes"}},
 		Warnings:  evaluate.Messages{{Kind: "few"}},
 		Contested: []evaluate.ContestedItem{{Item: "a", Agreement: 0.25, Votes: []float64{2, 2}}},
