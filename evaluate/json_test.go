@@ -25,7 +25,7 @@ func full() *evaluate.Result {
 	return &evaluate.Result{
 		Items: 4, VotedItems: 3, Votes: 10, Units: 2, Replicates: 1000, Seed: 7,
 		NLL: evaluate.Estimate{Value: 0.5, SE: 0.25}, FloorNLL: evaluate.Estimate{Value: evaluate.Number(math.NaN()), SE: evaluate.Number(math.Inf(1))},
-		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference,
+		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference, LessCommon: difference,
 		DispersionRatio: between(1.5, 0.5, 0.5, 3), DispersionP: 0.25,
 		DispersionBins: []evaluate.Dispersion{dispersion}, DispersionClasses: []evaluate.Dispersion{dispersion},
 		DispersionBy: []evaluate.DispersionColumn{{Column: "Site", Levels: []evaluate.DispersionLevel{{Dispersion: dispersion, Shrunk: evaluate.Estimate{Value: 1.25, SE: 0.25}}},
