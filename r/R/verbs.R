@@ -341,6 +341,8 @@ verb_config_schema <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -431,6 +433,7 @@ verb_config_show <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -514,6 +517,7 @@ verb_config_show <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -992,6 +996,8 @@ verb_health <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -1081,6 +1087,7 @@ verb_init <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -1163,6 +1170,7 @@ verb_init <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -2566,6 +2574,8 @@ verb_suspects <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -2661,6 +2671,7 @@ verb_train <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -2748,6 +2759,7 @@ verb_train <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
