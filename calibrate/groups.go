@@ -9,7 +9,7 @@ import (
 
 // Groups lets the scale depend on the group of an item, a level of a categorical feature such as the site. With R_g the
 // ratio of each group for the distributions that are reported, se_g its standard error over items, and R̄ the ratio of all
-// items, the scale of a group is that of all items times R̃_g/R̄,
+// items, the scale of a group is R̃_g, as far as the likelihood of the votes lets ratios be trusted,
 //
 //	R̃_g = R̄ + A/(A + se_g²) (R_g − R̄) + ½√(A se_g²/(A + se_g²)),
 //
@@ -33,6 +33,8 @@ type GroupRatio struct {
 	TooFew bool    `json:"too_few,omitempty"` // votes do not determine the ratio
 	// Factor multiplies the scale of all items.
 	Factor float64 `json:"factor"`
+
+	shrunk float64 // R̃_g
 }
 
 const (
@@ -93,8 +95,8 @@ func (g *Groups) check() error {
 func (h *HeldOut) GroupBy(feature string, levels []string) { h.feature, h.levels = feature, levels }
 
 // groups returns the ratios of groups found from the items of all folds but one, −1 meaning all, for an ensemble with
-// the share q of its variance within networks and the given ratio; nil if groups were not asked for.
-func (h *HeldOut) groups(fold int, q, all float64) *Groups {
+// the calibration c of all items; nil if groups were not asked for.
+func (h *HeldOut) groups(fold int, c *Calibration) *Groups {
 	if h.feature == "" {
 		return nil
 	}
@@ -111,9 +113,14 @@ func (h *HeldOut) groups(fold int, q, all float64) *Groups {
 		}
 	}
 	for k, list := range of {
-		g.Levels = append(g.Levels, h.newGroupRatio(h.levels[k], list, q, shown/claimed))
+		g.Levels = append(g.Levels, h.newGroupRatio(h.levels[k], list, c.Within, shown/claimed))
 	}
-	g.shrink(all)
+	g.shrink(c.Ratio)
+	for k := range g.Levels {
+		if x := &g.Levels[k]; g.Differ() && !x.TooFew {
+			x.Factor = max(h.trusted(x.shrunk), leastScale) / c.Scale
+		}
+	}
 	return g
 }
 
@@ -135,7 +142,7 @@ func (h *HeldOut) newGroupRatio(level string, list []pairError, q, all float64) 
 	return x
 }
 
-// shrink sets Q, A and the factors, for the given ratio of all items.
+// shrink sets Q, A and the shrunk ratios, for the given ratio of all items.
 func (g *Groups) shrink(all float64) {
 	var used []*GroupRatio
 	var y, v []float64
@@ -154,6 +161,6 @@ func (g *Groups) shrink(all float64) {
 	g.Between = e.Tau2
 	for k, x := range used {
 		share := g.Between / (g.Between + v[k])
-		x.Factor = max(all+share*(y[k]-all)+math.Sqrt(share*v[k])/2, leastScale) / max(all, leastScale)
+		x.shrunk = all + share*(y[k]-all) + math.Sqrt(share*v[k])/2
 	}
 }

@@ -297,7 +297,7 @@ func (h *HeldOut) Without(fold int, w *Within) (Calibration, error) {
 	c.Shape = Concentrate
 	h.scale(&c, reported)
 	if !c.Leak {
-		c.Groups = h.groups(fold, c.Within, c.Ratio)
+		c.Groups = h.groups(fold, &c)
 	}
 	if c.ScaleSE == 0 && !c.Leak {
 		c.Place, err = h.placeWithout(fold, w.Members())
