@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
@@ -215,41 +214,4 @@ func (c modelCard) features() string {
 		text += " (" + strings.Join(shapes, ", ") + ")"
 	}
 	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
-}
-
-// calibrationText describes how intervals are calibrated.
-func calibrationText(c *calibrate.Calibration, classes []string) string {
-	text := "variances as the networks predict them"
-	if c.Items > 0 {
-		ratio := evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Ratio), SE: evaluate.Number(c.RatioSE)})
-		text = fmt.Sprintf("variances times %.2f: the squared error is %s times the predicted\nvariance, by pairs of votes on %s",
-			c.Scale, inside(ratio, 2), words.Plural(c.Items, "held-out item"))
-		if len(classes) > 2 && len(c.Classes) == len(classes) { // two classes share one ratio
-			var list []string
-			for i, name := range classes {
-				list = append(list, fmt.Sprintf("%s %.2f", printout.Ellipsis(name, 20), c.Classes[i]))
-			}
-			text += "\nby class: " + strings.Join(list, ", ")
-		}
-		for _, step := range []struct {
-			taken bool
-			text  string
-		}{
-			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %s; %.0f%% of the variance of the ensemble is within networks",
-				inside(evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Network), SE: evaluate.Number(c.NetworkSE)}), 2), 100*c.Within)},
-			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
-			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
-			{c.Place != nil, "the scale depends on the features and the predicted spread of an item"},
-			{c.Leak, "not narrowed: the features seem to contain the votes"},
-			{c.Uncertain(), "uncertain: these votes hardly determine the width of intervals"},
-		} {
-			if step.taken {
-				text += "\n" + step.text
-			}
-		}
-	}
-	if c.Resolution == 0 {
-		return text + "\ninterval ends are not moved to 0 or 1"
-	}
-	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 are moved there, and their tail to the other end", text, c.Resolution)
 }

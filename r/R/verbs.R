@@ -341,6 +341,8 @@ verb_config_schema <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -431,6 +433,7 @@ verb_config_show <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -514,6 +517,7 @@ verb_config_show <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -1014,6 +1018,8 @@ verb_health <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -1103,6 +1109,7 @@ verb_init <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -1185,6 +1192,7 @@ verb_init <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -2617,6 +2625,8 @@ verb_suspects <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -2712,6 +2722,7 @@ verb_train <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -2799,6 +2810,7 @@ verb_train <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,

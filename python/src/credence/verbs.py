@@ -467,6 +467,7 @@ def config_show(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -627,6 +628,8 @@ def config_show(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -746,6 +749,7 @@ def config_show(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -1370,6 +1374,7 @@ def init(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -1528,6 +1533,8 @@ def init(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -1646,6 +1653,7 @@ def init(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -3511,6 +3519,7 @@ def train(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -3673,6 +3682,8 @@ def train(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -3803,6 +3814,7 @@ def train(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
