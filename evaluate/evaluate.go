@@ -30,6 +30,8 @@ type Options struct {
 	Levels []float64
 	// LeWiDi adds the scores of the LeWiDi tasks.
 	LeWiDi bool
+	// PerRater compares predictions of each rater's vote with the mean.
+	PerRater bool
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -91,6 +93,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	tallyOrdered(t, s, r)
 	if opt.LeWiDi {
 		if err := tallyLeWiDi(t, s, r); err != nil {
+			return nil, err
+		}
+	}
+	if opt.PerRater {
+		if err := tallyPerRater(t, s, r); err != nil {
 			return nil, err
 		}
 	}

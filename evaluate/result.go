@@ -90,6 +90,8 @@ type Result struct {
 
 	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
 	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
+	// PerRater is nil unless it is requested and raters are modelled.
+	PerRater *PerRater `json:"per_rater,omitempty"`
 
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
