@@ -15,7 +15,7 @@ type RaterPosterior struct {
 // Posterior returns what votes show about a rater; for a rater without votes, −1, it is the prior.
 func (c *RaterModel) Posterior(rater int) RaterPosterior {
 	switch {
-	case c.Bias == nil:
+	case !c.HasBias():
 		return RaterPosterior{Rater: rater}
 	case rater < 0:
 		return RaterPosterior{Rater: rater, BiasSD: c.BiasSD}
@@ -50,7 +50,7 @@ func (c *RaterModel) As(raters ...RaterPosterior) (*mixture.AverageRater, error)
 			continue
 		case k >= 0:
 			weight, guess = c.Votes[k], c.Guess[k]
-			if c.Taste != nil {
+			if c.Classes > 2 {
 				taste = c.Taste[k*c.Classes:][:c.Classes]
 			}
 			if c.Ordered {
@@ -67,7 +67,7 @@ func (c *RaterModel) As(raters ...RaterPosterior) (*mixture.AverageRater, error)
 
 // usualGuess returns the mean guess rate of all raters, and the distribution of their guesses for more than two classes.
 func (c *RaterModel) usualGuess() (guess float64, taste []float64) {
-	if c.Taste != nil {
+	if c.Classes > 2 {
 		taste = make([]float64, c.Classes)
 	}
 	votes := 0.0
@@ -83,3 +83,6 @@ func (c *RaterModel) usualGuess() (guess float64, taste []float64) {
 	}
 	return guess / votes, taste
 }
+
+// HasBias reports whether raters have biases: for two classes, and for ordered ones.
+func (c *RaterModel) HasBias() bool { return len(c.Bias) > 0 }

@@ -31,7 +31,7 @@ const maxRaterFeatures = 200
 
 // Regress fits the regression on features [R, K] of the model's raters. A nil row means that a rater has none.
 func (c *RaterModel) Regress(features [][]float64) (*RaterRegression, error) {
-	if c.Bias == nil {
+	if !c.HasBias() {
 		return nil, fmt.Errorf("features of raters explain biases: expected two or ordered classes, found %d without order", c.Classes)
 	}
 	if len(features) != len(c.Votes) {

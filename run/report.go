@@ -199,7 +199,7 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
 	}
 	r := evaluate.DescribeRaters(nil, m.RaterModel, m.Raters)
-	if len(m.RaterModel.Bias) > 0 {
+	if m.RaterModel.HasBias() {
 		r.Class = m.Classes[len(m.Classes)-1]
 	}
 	if p := m.Provenance.Raters; p != nil {
