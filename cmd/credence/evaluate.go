@@ -220,6 +220,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	if err != nil {
 		return nil, nil, err
 	}
+	warnSelected(m, r)
 	n, equal, err := run.FolderOf(path).Seen(m, ds)
 	if err != nil {
 		return nil, nil, err

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/printout"
 	"credence/internal/words"
+	"credence/model"
 )
 
 // shownRaters is the number of raters that are listed; JSON has all.
@@ -53,5 +55,14 @@ func perRaterScores(p *evaluate.PerRater) []evaluate.ScoreRow {
 	return []evaluate.ScoreRow{
 		{Key: "rater_error_rate", Estimate: p.ErrorRate}, {Key: "rater_mean_error_rate", Estimate: p.MeanErrorRate}, {Key: "rater_gain", Estimate: p.Gain.Estimate},
 		{Key: "rater_nll_per_vote", Estimate: p.Loss}, {Key: "rater_mean_nll_per_vote", Estimate: p.MeanLoss}, {Key: "rater_nll_gain", Estimate: p.LossGain.Estimate},
+	}
+}
+
+// warnSelected warns where people voted on some of the judged items only: often those on which judges disagree.
+func warnSelected(m *model.Model, r *evaluate.Result) {
+	if r.VotedItems < r.Items && len(dataset.JudgesOf(m.Transform.Schema())) > 0 {
+		r.Warnings = append(r.Warnings, evaluate.Message{Kind: "%s", Args: []any{fmt.Sprintf(
+			"for selected items: people voted on %s of %s items; where these were not drawn at random, dispersion, agreement and scores describe them alone",
+			words.Thousands(r.VotedItems), words.Thousands(r.Items))}})
 	}
 }
