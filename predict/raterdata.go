@@ -17,6 +17,9 @@ import (
 
 // RaterData is a table of raters: a row for each, with their features.
 type RaterData struct {
+	// LeftOut are columns with too many different texts to be features.
+	LeftOut []string
+
 	sheet *table.Sheet
 	rater int            // column of names
 	at    map[string]int // row of each rater
@@ -107,6 +110,7 @@ func (d *RaterData) column(c int) [][]float64 {
 		return [][]float64{numbers}
 	}
 	if len(levels) > maxRaterLevels {
+		d.LeftOut = append(d.LeftOut, d.sheet.Header[c])
 		return nil
 	}
 	lists := make([][]float64, len(levels))
@@ -138,6 +142,9 @@ func NewAs(m *model.Model, who string, data *RaterData) (*As, error) {
 	}
 	know := raterKnowledge{m: m, data: data}
 	if data != nil && m.RaterModel.HasBias() {
+		if err := data.checkCase(m.Raters); err != nil {
+			return nil, err
+		}
 		rows := make([][]float64, len(m.Raters))
 		for r, name := range m.Raters {
 			if i, ok := data.at[name]; ok {
@@ -158,6 +165,21 @@ func NewAs(m *model.Model, who string, data *RaterData) (*As, error) {
 	}
 	average, err := m.RaterModel.As(raters...)
 	return &As{average, about}, err
+}
+
+// checkCase returns an error for a rater of the table whose name differs from one of the model only in case.
+func (d *RaterData) checkCase(names []string) error {
+	folded := map[string]string{}
+	for _, name := range names {
+		folded[strings.ToLower(name)] = name
+	}
+	for i, row := range d.sheet.Rows {
+		name := row[d.rater]
+		if near, ok := folded[strings.ToLower(name)]; ok && !slices.Contains(names, name) {
+			return d.sheet.Errorf(i, d.rater, "expected the rater %q of the model, found %q, which differs in case", near, name)
+		}
+	}
+	return nil
 }
 
 // ErrNoRaterModel means that a model was trained without a rater model.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"credence/internal/words"
 	"credence/model"
 	"credence/predict"
 )
@@ -38,6 +39,9 @@ func (o *predictOptions) as(ctx context.Context, cmd *cobra.Command, m *model.Mo
 		if data, err = predict.ReadRaterData(ctx, o.raters); err != nil {
 			return nil, err
 		}
+	}
+	if data != nil && len(data.LeftOut) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s: columns with more than 20 different texts are no features: %s\n", o.raters, words.Few(data.LeftOut))
 	}
 	as, err := predict.NewAs(m, o.who, data)
 	if errors.Is(err, predict.ErrNoRaterModel) {
