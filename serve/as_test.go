@@ -11,7 +11,7 @@ import (
 
 // TestAs: requests may ask for the votes of a rater; the names of other raters are not shown.
 func TestAs(t *testing.T) {
-	m := *fitted()[0]
+	m := fit(3)
 	m.Raters = []string{"ann", "bob"}
 	m.RaterModel = &head.RaterModel{Classes: 2, Votes: []float64{50, 50}, Bias: []float64{1.5, -1.5}, BiasSE: []float64{0.1, 0.1}, BiasSD: 1,
 		GuessLogit: []float64{-7, -7}, GuessLogitSE: []float64{1, 1}}
@@ -19,7 +19,7 @@ func TestAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "first")
-	save(t, &m, path)
+	save(t, m, path)
 	_, url := start(t, Options{Path: path})
 	const item = `{"items":[{"age":30,"sex":"f"}]}`
 	yes := func(query string) string {
@@ -32,7 +32,7 @@ func TestAs(t *testing.T) {
 	if average, ann, bob := yes(""), yes("&as=ann"), yes("&as=bob"); ann == bob || ann == average {
 		t.Errorf("votes of ann %s, of bob %s, of an average rater %s", ann, bob, average)
 	}
-	as, err := predict.NewAs(&m, "ann", nil)
+	as, err := predict.NewAs(m, "ann", nil)
 	if err != nil || !strings.HasPrefix(as.About, "votes of rater ann, with 50 votes in training: bias +1.50 ± 0.10") {
 		t.Errorf("%+v, %v", as, err)
 	}
