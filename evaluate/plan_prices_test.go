@@ -43,8 +43,10 @@ func TestPlanPriced(t *testing.T) {
 	}
 	dists := []*mixture.Dirichlet{narrow, wide, wide}
 	o := PriceOptions{Budget: 2.75, Person: 1, Judges: []float64{0.1, 0.2, 0}, Most: 2, MostJudges: 2,
-		Has:      func(item, judge int) bool { return item == 2 && judge == 0 },
-		Outcomes: func(item int, judges []int) ([]JudgedOutcome, error) { return asPerson(t, dists[item], len(judges)), nil }}
+		Has: func(item, judge int) bool { return item == 2 && judge == 0 },
+		Outcomes: func(item int, judges []int) ([]JudgedOutcome, error) {
+			return asPerson(t, dists[item], len(judges)), nil
+		}}
 	plan, err := PlanPriced(context.Background(), len(dists), o)
 	if err != nil {
 		t.Fatal(err)
