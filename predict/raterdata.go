@@ -250,7 +250,8 @@ func (k *raterKnowledge) withoutVotes(name string, row int) ([]head.RaterPosteri
 		return nil, fmt.Sprintf("rater %s has no votes in training, %s: predictions are those of an average rater", name, why), nil
 	}
 	p := k.regression.Posterior(-1, x)
-	return []head.RaterPosterior{p}, fmt.Sprintf("votes of rater %s, without votes in training: bias %+.2f ± %.2f by the features of raters", name, p.Bias, p.BiasSD), nil
+	return []head.RaterPosterior{p}, fmt.Sprintf("votes of rater %s, without votes in training: bias %+.2f ± %.2f by the features of raters",
+		name, p.Bias, p.BiasSD), nil
 }
 
 // group returns the raters of training with a value in a column of the table.
@@ -277,7 +278,9 @@ func (k *raterKnowledge) group(column, value string) (raters []head.RaterPosteri
 	}
 	if raters == nil {
 		slices.Sort(levels)
-		return nil, "", t.Errorf(-1, -1, "expected a value of the column %q that a rater of training has, [%s], found %q", t.Header[c], words.Few(slices.Compact(levels)), value)
+		return nil, "", t.Errorf(-1, -1, "expected a value of the column %q that a rater of training has, [%s], found %q",
+			t.Header[c], words.Few(slices.Compact(levels)), value)
 	}
-	return raters, fmt.Sprintf("votes of %s of training with %s=%s, who cast %s votes", words.Plural(len(raters), "rater"), t.Header[c], value, words.Thousands(int(votes))), nil
+	return raters, fmt.Sprintf("votes of %s of training with %s=%s, who cast %s votes",
+		words.Plural(len(raters), "rater"), t.Header[c], value, words.Thousands(int(votes))), nil
 }

@@ -89,7 +89,8 @@ type judgedLoss struct {
 
 // Measure implements [Study].
 func (s *Judges) Measure(ctx context.Context, f *Folder) (Results, error) {
-	r := &judgesResult{Study: s, simulated: make([]judgesOutcome, len(judgesCases)*len(s.Seeds)), losses: make([]judgedLoss, len(s.sets)*len(judgesSizes)*len(s.SetSeeds))}
+	r := &judgesResult{Study: s, simulated: make([]judgesOutcome, len(judgesCases)*len(s.Seeds)),
+		losses: make([]judgedLoss, len(s.sets)*len(judgesSizes)*len(s.SetSeeds))}
 	err := each(len(r.simulated), par.Threads(), func(i int) (err error) {
 		c, seed := judgesCases[i/len(s.Seeds)], s.Seeds[i%len(s.Seeds)]
 		r.simulated[i], err = piece(ctx, f, fmt.Sprintf("%d items, tau %v, seed %d", c.items, c.tau, seed),
