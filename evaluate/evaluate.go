@@ -32,6 +32,8 @@ type Options struct {
 	LeWiDi bool
 	// PerRater compares predictions of each rater's vote with the mean.
 	PerRater bool
+	// Decisions adds scores of decisions on one class.
+	Decisions DecisionOptions
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -84,6 +86,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		return nil, err
 	}
 	r = s.newResult(opt)
+	if opt.Decisions.Positive != "" {
+		if r.Decisions, err = s.decisions(r, opt); err != nil {
+			return nil, err
+		}
+	}
 	t := newTally(s.units)
 	joint, err := s.likelihoods(t, r)
 	if err != nil {

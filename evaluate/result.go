@@ -93,6 +93,9 @@ type Result struct {
 	// PerRater is nil unless it is requested and raters are modelled.
 	PerRater *PerRater `json:"per_rater,omitempty"`
 
+	// Decisions are scores of decisions on one class, nil unless requested.
+	Decisions *Decisions `json:"decisions,omitempty"`
+
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
 	// Importance is that of the features, if [NewImportance] was called.
