@@ -30,6 +30,8 @@ type Options struct {
 	Levels []float64
 	// LeWiDi adds the scores of the LeWiDi tasks.
 	LeWiDi bool
+	// PerRater compares predictions of each rater's vote with the mean.
+	PerRater bool
 	// Decisions adds scores of decisions on one class.
 	Decisions DecisionOptions
 }
@@ -98,6 +100,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	tallyOrdered(t, s, r)
 	if opt.LeWiDi {
 		if err := tallyLeWiDi(t, s, r); err != nil {
+			return nil, err
+		}
+	}
+	if opt.PerRater {
+		if err := tallyPerRater(t, s, r); err != nil {
 			return nil, err
 		}
 	}

@@ -94,6 +94,8 @@ type Result struct {
 
 	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
 	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
+	// PerRater is nil unless it is requested and raters are modelled.
+	PerRater *PerRater `json:"per_rater,omitempty"`
 
 	// Decisions are scores of decisions on one class, nil unless requested.
 	Decisions *Decisions `json:"decisions,omitempty"`

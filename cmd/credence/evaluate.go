@@ -48,7 +48,7 @@ func newEvaluate() *cobra.Command {
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
-	f.StringSliceVar(&o.metrics, "metrics", nil, "add the scores of a competition: `lewidi`")
+	f.StringSliceVar(&o.metrics, "metrics", nil, "add scores: those of the `lewidi` competitions, or raters, how well the votes of each rater are predicted")
 	f.StringVar(&o.report, "report", "", "also write a report to this `file`, .html or .pdf")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
@@ -193,10 +193,14 @@ func (o *evaluateOptions) refuse(m *model.Model, f *pflag.FlagSet) error {
 func (o *evaluateOptions) check() error {
 	by, accuracy := o.scoring.AbstainBy, o.scoring.Accuracy
 	for _, name := range o.metrics {
-		if name != "lewidi" {
-			return usagef("--metrics %q: expected lewidi", name)
+		switch name {
+		case "lewidi":
+			o.scoring.LeWiDi = true
+		case "raters":
+			o.scoring.PerRater = true
+		default:
+			return usagef("--metrics %q: expected lewidi or raters", name)
 		}
-		o.scoring.LeWiDi = true
 	}
 	err := cmp.Or(
 		checkLevels(o.levels.values),
@@ -245,6 +249,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	if err != nil {
 		return nil, nil, err
 	}
+	warnSelected(m, r)
 	n, equal, err := run.FolderOf(path).Seen(m, ds)
 	if err != nil {
 		return nil, nil, err

@@ -753,7 +753,8 @@ verb_demo <- function(
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
-#' @param metrics Add the scores of a competition: lewidi.
+#' @param metrics Add scores: those of the lewidi competitions, or raters, how well the votes of each rater
+#'   are predicted.
 #' @param report Also write a report to this file, .html or .pdf.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
@@ -1637,6 +1638,8 @@ verb_monitor <- function(
 #' @param budget Votes to allocate to the items (default 0).
 #' @param raters File with columns rater and cost, to also choose raters; the budget is then in the unit of
 #'   costs.
+#' @param price Prices of votes by people and judges, such as human=1,gpt=0.01, to also choose judges; the
+#'   budget is then in the unit of prices.
 #' @param max_votes Maximum further votes per item (default 10; fewer with many classes, 3 where the width of
 #'   intervals is uncertain).
 #' @param order Order of the items: rank or input (default rank).
@@ -1688,6 +1691,7 @@ verb_next <- function(
   ...,
   budget = NULL,
   raters = NULL,
+  price = NULL,
   max_votes = NULL,
   order = NULL,
   all = FALSE,
@@ -1728,6 +1732,7 @@ verb_next <- function(
   run_verb("next", list(...), list(
     `budget` = budget,
     `raters` = raters,
+    `price` = price,
     `max-votes` = max_votes,
     `order` = order,
     `all` = all,
@@ -1789,6 +1794,9 @@ verb_next <- function(
 #'   mean.
 #' @param votes_expected Votes per item that the point is compared with, 0 for the probabilities themselves
 #'   (default: their mean number in training).
+#' @param as Predict the votes of this rater of training or, with `--rater-data`, of a group of raters:
+#'   column=value.
+#' @param rater_data File with a column rater and features of raters, for `--as`.
 #' @param max_width Abstain if the interval of the predicted class is wider than this width (default 0).
 #' @param min_top Abstain if p\_top of the predicted class is below this probability (default 0).
 #' @param wide Write one row per item, with columns such as mean\_CLASS, or .pred\_CLASS with `--names`
@@ -1851,6 +1859,8 @@ verb_predict <- function(
   top = NULL,
   point = NULL,
   votes_expected = NULL,
+  as = NULL,
+  rater_data = NULL,
   max_width = NULL,
   min_top = NULL,
   wide = FALSE,
@@ -1901,6 +1911,8 @@ verb_predict <- function(
     `top` = top,
     `point` = point,
     `votes-expected` = votes_expected,
+    `as` = as,
+    `rater-data` = rater_data,
     `max-width` = max_width,
     `min-top` = min_top,
     `wide` = wide,

@@ -96,7 +96,9 @@ func (s *Strata) measure(ctx context.Context, f *Folder) ([][]strataOutcome, err
 
 // fit trains on the items of a seed and judges the model on fresh ones.
 func (s *Strata) fit(ctx context.Context, c *strataCase, seed uint64) (strataOutcome, error) {
-	res, err := train.Fit(ctx, c.drawSample(c.items, seed, "").dataset(c.classes), c.options(seed))
+	learn := c.drawSample(c.items, seed, "").dataset(c.classes)
+	learn.Ordered = c.ordered
+	res, err := train.Fit(ctx, learn, c.options(seed))
 	if err != nil {
 		return strataOutcome{}, err
 	}

@@ -1149,7 +1149,8 @@ def evaluate(
     curve : bool
         Add results with fewer votes per item and fewer items.
     metrics : Sequence[str] | str | None
-        Add the scores of a competition: lewidi.
+        Add scores: those of the lewidi competitions, or raters, how well the votes of each
+        rater are predicted.
     report : str | None
         Also write a report to this file, .html or .pdf.
     output : Path | None
@@ -2239,6 +2240,7 @@ def next(
     *arguments: Path,
     budget: int | None = None,
     raters: str | None = None,
+    price: Sequence[str] | str | None = None,
     max_votes: int | None = None,
     order: str | None = None,
     all: bool = False,
@@ -2287,6 +2289,9 @@ def next(
     raters : str | None
         File with columns rater and cost, to also choose raters; the budget is then in the unit
         of costs.
+    price : Sequence[str] | str | None
+        Prices of votes by people and judges, such as human=1,gpt=0.01, to also choose judges;
+        the budget is then in the unit of prices.
     max_votes : int | None
         Maximum further votes per item (default 10; fewer with many classes, 3 where the width
         of intervals is uncertain).
@@ -2379,6 +2384,7 @@ def next(
         {
             "budget": budget,
             "raters": raters,
+            "price": price,
             "max-votes": max_votes,
             "order": order,
             "all": all,
@@ -2433,6 +2439,8 @@ def predict(
     top: str | None = None,
     point: str | None = None,
     votes_expected: int | None = None,
+    as_: str | None = None,
+    rater_data: str | None = None,
     max_width: float | None = None,
     min_top: float | None = None,
     wide: bool = False,
@@ -2504,6 +2512,11 @@ def predict(
     votes_expected : int | None
         Votes per item that the point is compared with, 0 for the probabilities themselves
         (default: their mean number in training).
+    as_ : str | None
+        Predict the votes of this rater of training or, with --rater-data, of a group of raters:
+        column=value.
+    rater_data : str | None
+        File with a column rater and features of raters, for --as.
     max_width : float | None
         Abstain if the interval of the predicted class is wider than this width (default 0).
     min_top : float | None
@@ -2607,6 +2620,8 @@ def predict(
             "top": top,
             "point": point,
             "votes-expected": votes_expected,
+            "as": as_,
+            "rater-data": rater_data,
             "max-width": max_width,
             "min-top": min_top,
             "wide": wide,
