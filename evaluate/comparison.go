@@ -10,23 +10,23 @@ import (
 	"credence/internal/words"
 )
 
-// leastRival is the number of items below which a rater is not compared.
-const leastRival = 10
+// leastComparator is the number of items below which a rater is not compared.
+const leastComparator = 10
 
-// RaterRivals returns the raters of ds as rivals, those with most votes first. Items on which a rater voted more than once are
+// RaterComparators returns the raters of ds as comparators, those with most votes first. Items on which a rater voted more than once are
 // left out.
-func RaterRivals(ds *dataset.Dataset) []Rival {
-	list := make([]Rival, len(ds.Raters))
+func RaterComparators(ds *dataset.Dataset) []Comparator {
+	list := make([]Comparator, len(ds.Raters))
 	for r, name := range ds.Raters {
 		list[r].Name = name
 	}
 	for _, v := range ds.Ratings {
-		list[v.Rater].Labels = append(list[v.Rater].Labels, RivalLabel{v.Item, v.Class})
+		list[v.Rater].Labels = append(list[v.Rater].Labels, ComparatorLabel{v.Item, v.Class})
 	}
 	for r := range list {
 		labels := list[r].Labels
-		slices.SortStableFunc(labels, func(a, b RivalLabel) int { return cmp.Compare(a.Item, b.Item) })
-		var once []RivalLabel
+		slices.SortStableFunc(labels, func(a, b ComparatorLabel) int { return cmp.Compare(a.Item, b.Item) })
+		var once []ComparatorLabel
 		for i, l := range labels {
 			if (i == 0 || labels[i-1].Item != l.Item) && (i+1 == len(labels) || labels[i+1].Item != l.Item) {
 				once = append(once, l)
@@ -34,7 +34,7 @@ func RaterRivals(ds *dataset.Dataset) []Rival {
 		}
 		list[r].Labels = once
 	}
-	slices.SortStableFunc(list, func(a, b Rival) int { return cmp.Compare(len(b.Labels), len(a.Labels)) })
+	slices.SortStableFunc(list, func(a, b Comparator) int { return cmp.Compare(len(b.Labels), len(a.Labels)) })
 	return list
 }
 
@@ -42,40 +42,40 @@ func RaterRivals(ds *dataset.Dataset) []Rival {
 func (d *Decisions) WithPseudonyms(seed uint64) *Decisions {
 	c := *d
 	c.Comparisons, c.Pseudonymous = slices.Clone(d.Comparisons), true
-	names := Pseudonyms(words.Each(c.Comparisons, func(x Comparison) string { return x.Rival }), seed)
+	names := Pseudonyms(words.Each(c.Comparisons, func(x Comparison) string { return x.Comparator }), seed)
 	for i := range c.Comparisons {
 		if c.Comparisons[i].Rater {
-			c.Comparisons[i].Rival = names[i]
+			c.Comparisons[i].Comparator = names[i]
 		}
 	}
 	return &c
 }
 
-// comparisons compares the predictions with all rivals, given the reference of each item.
+// comparisons compares the predictions with all comparators, given the reference of each item.
 func (s *sample) comparisons(r *Result, o DecisionOptions, ref func(j int) []float64) (list []Comparison, err error) {
 	few := 0
-	for _, rival := range s.Rivals {
-		pair, err := s.pair(rival, o, ref)
+	for _, comparator := range s.Comparators {
+		pair, err := s.pair(comparator, o, ref)
 		if err != nil {
-			return nil, fmt.Errorf("comparing with %s: %w", rival.Name, err)
+			return nil, fmt.Errorf("comparing with %s: %w", comparator.Name, err)
 		}
-		if rival.Means == nil && len(pair.model.ref) < leastRival {
+		if comparator.Means == nil && len(pair.model.ref) < leastComparator {
 			few++
 			continue
 		}
-		list = append(list, pair.compare(rival, o))
+		list = append(list, pair.compare(comparator, o))
 	}
 	if few > 0 {
-		r.Warnings.add("%s not compared: fewer than %d of their items have another reference", words.Plural(few, "rater"), leastRival)
+		r.Warnings.add("%s not compared: fewer than %d of their items have another reference", words.Plural(few, "rater"), leastComparator)
 	}
 	return list, nil
 }
 
-// paired are the decisions of a model and of a rival on the same items.
-type paired struct{ model, rival *decided }
+// paired are the decisions of a model and of a comparator on the same items.
+type paired struct{ model, comparator *decided }
 
 // pair returns the items on which both decide.
-func (s *sample) pair(rival Rival, o DecisionOptions, ref func(j int) []float64) (p paired, err error) {
+func (s *sample) pair(comparator Comparator, o DecisionOptions, ref func(j int) []float64) (p paired, err error) {
 	positive := slices.Index(s.Classes, o.Positive)
 	var items []int
 	var scores, y []float64
@@ -84,10 +84,10 @@ func (s *sample) pair(rival Rival, o DecisionOptions, ref func(j int) []float64)
 			items, scores, y = append(items, j), append(scores, score), append(y, of[positive])
 		}
 	}
-	if rival.Means != nil && len(rival.Means) != s.n {
-		return p, fmt.Errorf("expected decisions on %d items, found %d", s.n, len(rival.Means))
+	if comparator.Means != nil && len(comparator.Means) != s.n {
+		return p, fmt.Errorf("expected decisions on %d items, found %d", s.n, len(comparator.Means))
 	}
-	for j, mean := range rival.Means {
+	for j, mean := range comparator.Means {
 		if len(mean) == 0 {
 			continue
 		}
@@ -96,7 +96,7 @@ func (s *sample) pair(rival Rival, o DecisionOptions, ref func(j int) []float64)
 		}
 		add(j, mean[positive], ref(j))
 	}
-	for _, l := range rival.Labels {
+	for _, l := range comparator.Labels {
 		j, class := int(l.Item), int(l.Class)
 		if j < 0 || j >= s.n || class < 0 || class >= s.d {
 			return p, fmt.Errorf("expected votes on %d items for %d classes, found one on item %d for class %d", s.n, s.d, j, class)
@@ -110,12 +110,12 @@ func (s *sample) pair(rival Rival, o DecisionOptions, ref func(j int) []float64)
 		}
 		add(j, score, of)
 	}
-	p.model, p.rival = s.decided(items), s.decided(items)
+	p.model, p.comparator = s.decided(items), s.decided(items)
 	for i, j := range items {
-		p.model.score[i], p.rival.score[i] = s.means(j)[positive], scores[i]
+		p.model.score[i], p.comparator.score[i] = s.means(j)[positive], scores[i]
 	}
 	copy(p.model.ref, y)
-	copy(p.rival.ref, y)
+	copy(p.comparator.ref, y)
 	return p, nil
 }
 
@@ -130,11 +130,11 @@ func (s *sample) withoutVote(j, class int, reference string) []float64 {
 }
 
 // compare returns the differences of the scores.
-func (p paired) compare(rival Rival, o DecisionOptions) Comparison {
-	c := Comparison{Rival: rival.Name, Rater: rival.Means == nil, Items: len(p.model.ref), Units: p.model.units}
+func (p paired) compare(comparator Comparator, o DecisionOptions) Comparison {
+	c := Comparison{Comparator: comparator.Name, Rater: comparator.Means == nil, Items: len(p.model.ref), Units: p.model.units}
 	add := func(score string, threshold, margin Number, a, b influence) {
 		e := p.model.plain(a.minus(b))
-		d := PairedDifference{Score: score, Threshold: threshold, Model: Number(a.value), Rival: Number(b.value), Margin: margin,
+		d := PairedDifference{Score: score, Threshold: threshold, Model: Number(a.value), Comparator: Number(b.value), Margin: margin,
 			Difference: Difference{e, Number(normalP(2, math.Abs(float64(e.Value)), float64(e.SE)))}, NoninferiorP: unknown}
 		if margin.Known() {
 			d.NoninferiorP = Number(normalP(1, float64(e.Value+margin), float64(e.SE)))
@@ -146,10 +146,10 @@ func (p paired) compare(rival Rival, o DecisionOptions) Comparison {
 		margin = Number(o.Margin)
 	}
 	if !c.Rater { // a rater ranks no items
-		add("auc", unknown, margin, p.model.auc(), p.rival.auc())
+		add("auc", unknown, margin, p.model.auc(), p.comparator.auc())
 	}
 	for _, t := range o.Thresholds {
-		a, b := p.model.at(t), p.rival.at(t)
+		a, b := p.model.at(t), p.comparator.at(t)
 		add("sensitivity", Number(t), margin, a.sensitivity, b.sensitivity)
 		add("specificity", Number(t), margin, a.specificity, b.specificity)
 		add("ppv", Number(t), margin, a.ppv, b.ppv)

@@ -27,7 +27,7 @@ type DecisionOptions struct {
 	// threshold at which the expected costs of both decisions are equal is c₊/(c₊ + c₋), c₊ the cost of a false
 	// positive and c₋ that of a false negative.
 	Thresholds []float64
-	// Margin, if positive, is the noninferiority margin of comparisons ([Input.Rivals]).
+	// Margin, if positive, is the noninferiority margin of comparisons ([Input.Comparators]).
 	Margin float64
 }
 
@@ -189,34 +189,34 @@ type Heterogeneity struct {
 	PValue    Number           `json:"p_value"`
 }
 
-// Rival is what a model is compared with on the same items: another model or a rater.
-type Rival struct {
+// Comparator is what a model is compared with on the same items: another model or a rater.
+type Comparator struct {
 	Name string
 	// Means, [N], are the class probabilities of another model; an empty row means that it has none.
 	Means [][]float64
 	// Labels are the votes of a rater, at most one per item; Means is then nil. Against votes and majority
 	// an item's reference excludes the rater's own vote, for model and rater alike.
-	Labels []RivalLabel
+	Labels []ComparatorLabel
 }
 
-// RivalLabel is the class that a rater voted for on an item.
-type RivalLabel struct{ Item, Class int32 }
+// ComparatorLabel is the class that a rater voted for on an item.
+type ComparatorLabel struct{ Item, Class int32 }
 
-// Comparison are the paired differences between a model and a rival on the items that both decide on.
+// Comparison are the paired differences between a model and a comparator on the items that both decide on.
 type Comparison struct {
-	Rival       string             `json:"rival"`
-	Rater       bool               `json:"rater"` // the rival is a rater
+	Comparator  string             `json:"comparator"`
+	Rater       bool               `json:"rater"` // the comparator is a rater
 	Items       int                `json:"items"`
 	Units       int                `json:"units"`
 	Differences []PairedDifference `json:"differences"`
 }
 
-// PairedDifference is the difference of a score between model and rival: positive if the model's is higher.
+// PairedDifference is the difference of a score between model and comparator: positive if the model's is higher.
 type PairedDifference struct {
-	Score     string `json:"score"`     // its key: auc, sensitivity, …
-	Threshold Number `json:"threshold"` // unknown if the score has none
-	Model     Number `json:"model"`
-	Rival     Number `json:"rival"`
+	Score      string `json:"score"`     // its key: auc, sensitivity, …
+	Threshold  Number `json:"threshold"` // unknown if the score has none
+	Model      Number `json:"model"`
+	Comparator Number `json:"comparator"`
 	Difference
 	// Margin is the noninferiority margin, unknown if there is none; NoninferiorP is the one-sided p-value that the
 	// model is worse by the margin or more. The model is not inferior at the level 2.5% if Lo > −Margin.

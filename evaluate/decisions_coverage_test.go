@@ -29,10 +29,10 @@ var decisionDesigns = []decisionDesign{
 	{"rare class", 600, 1, 0, -3.6, func(*rand.Rand) int { return 3 }, 0.1},
 }
 
-// draw returns the items of a number of groups, as a model and a rival see them. The reference is the share of votes or, for the truth, the
+// draw returns the items of a number of groups, as a model and a comparator see them. The reference is the share of votes or, for the truth, the
 // probability of a vote.
 func (d decisionDesign) draw(r *rand.Rand, groups int, truth bool) paired {
-	model, rival := &decided{units: groups}, &decided{units: groups}
+	model, comparator := &decided{units: groups}, &decided{units: groups}
 	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	for g := range groups {
 		shared, sharedNoise := r.NormFloat64(), r.NormFloat64()
@@ -54,12 +54,12 @@ func (d decisionDesign) draw(r *rand.Rand, groups int, truth bool) paired {
 				y = float64(n) / float64(m)
 			}
 			model.score = append(model.score, logistic(d.base+0.2+1.4*x))
-			rival.score = append(rival.score, logistic(d.base+0.8*x+0.6*r.NormFloat64()))
-			model.ref, rival.ref = append(model.ref, y), append(rival.ref, y)
-			model.unit, rival.unit = append(model.unit, g), append(rival.unit, g)
+			comparator.score = append(comparator.score, logistic(d.base+0.8*x+0.6*r.NormFloat64()))
+			model.ref, comparator.ref = append(model.ref, y), append(comparator.ref, y)
+			model.unit, comparator.unit = append(model.unit, g), append(comparator.unit, g)
 		}
 	}
-	return paired{model, rival}
+	return paired{model, comparator}
 }
 
 // intervals returns all intervals by name.
@@ -70,7 +70,7 @@ func (p paired) intervals(threshold float64) map[string]IntervalEstimate {
 	list := map[string]IntervalEstimate{"prevalence": s.Prevalence, "AUC": s.AUC, "sensitivity": t.Sensitivity, "specificity": t.Specificity,
 		"PPV": t.PPV, "NPV": t.NPV, "LR+": t.LRPositive, "LR−": t.LRNegative, "net benefit": t.NetBenefit, "treat all": all.plain(all.netBenefit(threshold)),
 		"intercept": s.Intercept, "slope": s.Slope, "joint intercept": s.JointIntercept, "O:E": s.OE}
-	for _, d := range p.compare(Rival{Means: [][]float64{}}, DecisionOptions{Thresholds: []float64{threshold}}).Differences {
+	for _, d := range p.compare(Comparator{Means: [][]float64{}}, DecisionOptions{Thresholds: []float64{threshold}}).Differences {
 		list["difference in "+d.Score] = d.IntervalEstimate
 	}
 	return list

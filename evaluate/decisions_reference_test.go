@@ -132,14 +132,14 @@ func TestPairedReference(t *testing.T) {
 	for j, y := range ref.Y {
 		gold[j], means[j] = int(y), []float64{1 - ref.Q[j], ref.Q[j]}
 	}
-	r, err := Evaluate(Input{Predictions: binaryMeans(ref.P), Votes: Votes{2, make([]float64, 2*len(ref.P))}, Gold: gold, Rivals: []Rival{{Name: "other", Means: means}}},
+	r, err := Evaluate(Input{Predictions: binaryMeans(ref.P), Votes: Votes{2, make([]float64, 2*len(ref.P))}, Gold: gold, Comparators: []Comparator{{Name: "other", Means: means}}},
 		Options{Bootstrap: Bootstrap{Replicates: 2}, Decisions: DecisionOptions{Positive: "1", Reference: ReferenceGold, Margin: 0.05}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := r.Decisions.Comparisons[0].Differences[0]
 	close10(t, "first AUC", d.Model, ref.AUC[0])
-	close10(t, "second AUC", d.Rival, ref.AUC[1])
+	close10(t, "second AUC", d.Comparator, ref.AUC[1])
 	close10(t, "z", d.Value/d.SE, ref.Z)
 	close10(t, "p-value", d.PValue, ref.PValue)
 	if !d.Noninferior() || !(d.NoninferiorP < d.PValue/2) {

@@ -166,20 +166,20 @@ func TestDecisionDegenerate(t *testing.T) {
 }
 
 // A rater is compared with the votes of the others, and so is the model.
-func TestRaterRivals(t *testing.T) {
+func TestRaterComparators(t *testing.T) {
 	ds := &dataset.Dataset{Items: []string{"a", "b", "c"}, Classes: []string{"no", "yes"}, Raters: []string{"Ann", "Bob"},
 		Ratings: []dataset.Rating{{Item: 0, Rater: 1, Class: 1}, {Item: 0, Rater: 0, Class: 0}, {Item: 1, Rater: 1, Class: 0}, {Item: 2, Rater: 1, Class: 1}, {Item: 2, Rater: 1, Class: 0}}}
-	rivals := RaterRivals(ds)
-	if rivals[0].Name != "Bob" || !slices.Equal(rivals[0].Labels, []RivalLabel{{0, 1}, {1, 0}}) || !slices.Equal(rivals[1].Labels, []RivalLabel{{0, 0}}) {
-		t.Errorf("%+v", rivals)
+	comparators := RaterComparators(ds)
+	if comparators[0].Name != "Bob" || !slices.Equal(comparators[0].Labels, []ComparatorLabel{{0, 1}, {1, 0}}) || !slices.Equal(comparators[1].Labels, []ComparatorLabel{{0, 0}}) {
+		t.Errorf("%+v", comparators)
 	}
-	s, err := newSample(context.Background(), Input{Predictions: binaryMeans([]float64{0.9, 0.2, 0.5}), Votes: Votes{2, []float64{1, 1, 1, 0, 1, 1}}, Rivals: rivals})
+	s, err := newSample(context.Background(), Input{Predictions: binaryMeans([]float64{0.9, 0.2, 0.5}), Votes: Votes{2, []float64{1, 1, 1, 0, 1, 1}}, Comparators: comparators})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.pair(rivals[0], DecisionOptions{Positive: "1", Reference: ReferenceVote}, s.references(ReferenceVote))
-	if err != nil || !slices.Equal(p.rival.score, []float64{1}) || !slices.Equal(p.rival.ref, []float64{0}) || !slices.Equal(p.model.score, []float64{0.9}) {
-		t.Errorf("%+v %+v %v", p.model, p.rival, err)
+	p, err := s.pair(comparators[0], DecisionOptions{Positive: "1", Reference: ReferenceVote}, s.references(ReferenceVote))
+	if err != nil || !slices.Equal(p.comparator.score, []float64{1}) || !slices.Equal(p.comparator.ref, []float64{0}) || !slices.Equal(p.model.score, []float64{0.9}) {
+		t.Errorf("%+v %+v %v", p.model, p.comparator, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestDecisionErrors(t *testing.T) {
 	} {
 		in := Input{Predictions: binaryMeans([]float64{0.3, 0.6}), Votes: Votes{2, []float64{1, 1, 0, 1}}}
 		if strings.HasPrefix(want, "comparing") {
-			in.Rivals = []Rival{{Name: "other", Means: make([][]float64, 1)}}
+			in.Comparators = []Comparator{{Name: "other", Means: make([][]float64, 1)}}
 		}
 		if _, err := Evaluate(in, Options{Bootstrap: Bootstrap{Replicates: 2}, Decisions: o}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)

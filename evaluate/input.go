@@ -43,8 +43,8 @@ type Input struct {
 	Columns []Column
 	// Gold, [N], are the classes that a reference standard gives for the items, −1 for none.
 	Gold []int
-	// Rivals are compared with the predictions if scores of decisions are requested.
-	Rivals []Rival
+	// Comparators are compared with the predictions if scores of decisions are requested.
+	Comparators []Comparator
 	// Features and Rows, [N], are the features of the items: dispersion is reported on both sides of the
 	// median of each numeric one.
 	Features []dataset.Feature

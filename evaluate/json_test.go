@@ -60,8 +60,8 @@ func fullDecisions(e evaluate.IntervalEstimate) *evaluate.Decisions {
 		Benefit: []evaluate.BenefitPoint{{Threshold: 0.25, Model: e, TreatAll: e}}, Classes: []string{"ill", "well"}, Confusion: [][]evaluate.Number{{1, 0.5}, {0.5, 1}},
 		By: []evaluate.DecisionColumn{{Column: "Site", Levels: []evaluate.DecisionLevel{{Name: "A", DecisionSummary: summary}},
 			Heterogeneity: []evaluate.Heterogeneity{{Score: "auc", Threshold: evaluate.Number(math.NaN()), Scale: "logit", Levels: 2, Common: e, Tau: 0.25, I2: 0.5, PValue: 0.125}}}},
-		Comparisons: []evaluate.Comparison{{Rival: "Ann", Rater: true, Items: 3, Units: 2, Differences: []evaluate.PairedDifference{{Score: "sensitivity", Threshold: 0.5,
-			Model: 0.75, Rival: 0.5, Difference: evaluate.Difference{IntervalEstimate: e, PValue: 0.25}, Margin: 0.0625, NoninferiorP: 0.125}}}},
+		Comparisons: []evaluate.Comparison{{Comparator: "Ann", Rater: true, Items: 3, Units: 2, Differences: []evaluate.PairedDifference{{Score: "sensitivity", Threshold: 0.5,
+			Model: 0.75, Comparator: 0.5, Difference: evaluate.Difference{IntervalEstimate: e, PValue: 0.25}, Margin: 0.0625, NoninferiorP: 0.125}}}},
 	}
 }
 

@@ -118,15 +118,15 @@ func scoreName(key string) string {
 	return strings.ReplaceAll(key, "_", " ")
 }
 
-// shownRivals is the maximum number of comparisons in the table.
-const shownRivals = 12
+// shownComparators is the maximum number of comparisons in the table.
+const shownComparators = 12
 
 // comparisonGrid has the paired differences, and a note on how to read them.
 func comparisonGrid(d *evaluate.Decisions) (t grid, note string) {
 	margin, raters := math.NaN(), false
-	shown := d.Comparisons[:min(shownRivals, len(d.Comparisons))]
+	shown := d.Comparisons[:min(shownComparators, len(d.Comparisons))]
 	for _, c := range shown {
-		name := c.Rival
+		name := c.Comparator
 		if c.Rater {
 			raters = true
 			name = "rater " + name
@@ -139,7 +139,7 @@ func comparisonGrid(d *evaluate.Decisions) (t grid, note string) {
 			if x.Threshold.Known() {
 				score += " at " + fmt.Sprintf("%.4g", x.Threshold)
 			}
-			cells := []string{name + ": " + score, number(x.Model, 3), number(x.Rival, 3), ranged(x.IntervalEstimate, 3), pValue(x.PValue)}
+			cells := []string{name + ": " + score, number(x.Model, 3), number(x.Comparator, 3), ranged(x.IntervalEstimate, 3), pValue(x.PValue)}
 			if x.Margin.Known() {
 				margin = float64(x.Margin)
 				cells = append(cells, map[bool]string{true: "yes", false: "no"}[x.Noninferior()])
@@ -199,9 +199,9 @@ func (g *gallery) roc(d *evaluate.Decisions) *figure {
 		for _, x := range c.Differences {
 			switch {
 			case c.Rater && x.Score == "sensitivity":
-				sensitivity = float64(x.Rival)
+				sensitivity = float64(x.Comparator)
 			case c.Rater && x.Score == "specificity":
-				specificity = float64(x.Rival)
+				specificity = float64(x.Comparator)
 			}
 		}
 		if !math.IsNaN(sensitivity + specificity) {

@@ -15,12 +15,12 @@ func withDecisions(t *testing.T, in *Input) {
 	t.Helper()
 	n, d := len(in.Predictions), len(in.Classes)
 	e := evaluate.Input{Predictions: in.Predictions, Votes: in.Votes, Classes: in.Classes,
-		Rivals:  []evaluate.Rival{{Name: "runs/other", Means: make([][]float64, n)}, {Name: "Ann"}},
-		Columns: []evaluate.Column{{Name: "Site", Values: make([]string, n)}, {Name: "Sex", Values: make([]string, n)}}}
+		Comparators: []evaluate.Comparator{{Name: "runs/other", Means: make([][]float64, n)}, {Name: "Ann"}},
+		Columns:     []evaluate.Column{{Name: "Site", Values: make([]string, n)}, {Name: "Sex", Values: make([]string, n)}}}
 	for j := range n {
 		e.Columns[0].Values[j], e.Columns[1].Values[j] = fmt.Sprintf("<%d>", j%3), []string{"f", "m"}[j/3%2]
-		e.Rivals[0].Means[j] = in.Predictions[(j+1)%n].Mean
-		e.Rivals[1].Labels = append(e.Rivals[1].Labels, evaluate.RivalLabel{Item: int32(j), Class: int32(j % d)})
+		e.Comparators[0].Means[j] = in.Predictions[(j+1)%n].Mean
+		e.Comparators[1].Labels = append(e.Comparators[1].Labels, evaluate.ComparatorLabel{Item: int32(j), Class: int32(j % d)})
 	}
 	r, err := evaluate.Evaluate(e, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 50},
 		Decisions: evaluate.DecisionOptions{Positive: in.Classes[d-1], Thresholds: []float64{0.3, 0.5}, Margin: 0.1}})

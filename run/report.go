@@ -163,8 +163,8 @@ func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	return folder.writeJSON(RatersFile, " ", t.raters)
 }
 
-// HideRivals replaces the names of raters that a page compares the model with by pseudonyms.
-func HideRivals(page *report.Input) {
+// HideComparators replaces the names of raters that a page compares the model with by pseudonyms.
+func HideComparators(page *report.Input) {
 	if r := page.Result; r != nil && r.Decisions != nil {
 		shown := *r
 		shown.Decisions = r.Decisions.WithPseudonyms(DefaultPseudonyms)

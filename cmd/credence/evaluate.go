@@ -147,7 +147,7 @@ func (o *evaluateOptions) open(cmd *cobra.Command, args []string) (m *model.Mode
 		return nil, "", nil, err
 	}
 	path = runs[0]
-	o.decisions.rivals = runs[1:]
+	o.decisions.comparators = runs[1:]
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth, o.page.card})
 	for _, path := range runs {
 		inputs = append(inputs, runFiles(path)...)
@@ -244,7 +244,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 		return nil, nil, err
 	}
 	in.Columns = columns
-	in.Gold, in.Rivals = against.gold, against.rivals
+	in.Gold, in.Comparators = against.gold, against.comparators
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {
 		return nil, nil, err

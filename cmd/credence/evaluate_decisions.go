@@ -22,13 +22,13 @@ import (
 
 // decisionFlags are the flags for scores of decisions on one class.
 type decisionFlags struct {
-	positive   string
-	reference  string
-	thresholds []string
-	margin     float64
-	raters     bool
-	options    evaluate.DecisionOptions // from the flags
-	rivals     []string                 // further runs
+	positive    string
+	reference   string
+	thresholds  []string
+	margin      float64
+	raters      bool
+	options     evaluate.DecisionOptions // from the flags
+	comparators []string                 // further runs
 }
 
 func (o *decisionFlags) declare(f *pflag.FlagSet) {
@@ -50,7 +50,7 @@ func (o *decisionFlags) check(f *pflag.FlagSet) error {
 			}
 		}
 		return cmp.Or(expect(!f.Changed("positive"), "--positive: expected a class, found none"),
-			expect(len(o.rivals) == 0, "comparing runs: expected --positive CLASS with them"))
+			expect(len(o.comparators) == 0, "comparing runs: expected --positive CLASS with them"))
 	}
 	o.options = evaluate.DecisionOptions{Positive: o.positive, Reference: o.reference, Margin: o.margin}
 	if o.reference != evaluate.ReferenceVote && o.reference != evaluate.ReferenceMajority {
@@ -68,7 +68,7 @@ func (o *decisionFlags) check(f *pflag.FlagSet) error {
 	return cmp.Or(expect(!f.Changed("threshold") || len(o.thresholds) > 0, "--threshold: expected a probability, found none"),
 		expect(o.reference != "", "--reference: expected vote, majority or the name of a column"),
 		expect(o.margin >= 0 && o.margin < 1, "--margin %v: expected a difference between 0 and 1", o.margin),
-		expect(o.margin == 0 || o.raters || len(o.rivals) > 0, "--margin: expected several runs or --compare-raters, which it is for"))
+		expect(o.margin == 0 || o.raters || len(o.comparators) > 0, "--margin: expected several runs or --compare-raters, which it is for"))
 }
 
 // parseThreshold reads a probability, or the costs of a false positive and a false negative: the threshold at which the
@@ -159,8 +159,8 @@ func placesOf(items []string) map[string]int {
 
 // decisionData is what decisions are compared with.
 type decisionData struct {
-	gold   []int
-	rivals []evaluate.Rival
+	gold        []int
+	comparators []evaluate.Comparator
 }
 
 // read reads the gold labels and the predictions of further runs for the items of ds, a subset of all.
@@ -177,19 +177,19 @@ func (o *decisionFlags) read(cmd *cobra.Command, settings *config.Settings, path
 			return d, err
 		}
 	}
-	for _, rival := range o.rivals {
-		x, err := readRival(cmd, settings, rival, m, load, ds)
+	for _, comparator := range o.comparators {
+		x, err := readComparator(cmd, settings, comparator, m, load, ds)
 		if err != nil {
-			return d, fmt.Errorf("comparing with %s: %w", rival, err)
+			return d, fmt.Errorf("comparing with %s: %w", comparator, err)
 		}
-		d.rivals = append(d.rivals, x)
+		d.comparators = append(d.comparators, x)
 	}
 	if o.raters {
 		if ds.Ratings == nil {
 			return d, withHint(usagef("--compare-raters: expected votes with raters, found none"),
 				"a file of votes has a column that names the rater; of votes in columns, each column is a rater")
 		}
-		d.rivals = append(d.rivals, evaluate.RaterRivals(ds)...)
+		d.comparators = append(d.comparators, evaluate.RaterComparators(ds)...)
 	}
 	return d, nil
 }
@@ -214,9 +214,9 @@ func (o *decisionFlags) readGold(ctx context.Context, path string, m *model.Mode
 	return gold, nil
 }
 
-// readRival returns the predictions of another run for the items of ds, with its probabilities in the order of the classes of m.
-func readRival(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model,
-	load dataset.LoadOptions, ds *dataset.Dataset) (r evaluate.Rival, err error) {
+// readComparator returns the predictions of another run for the items of ds, with its probabilities in the order of the classes of m.
+func readComparator(cmd *cobra.Command, settings *config.Settings, path string, m *model.Model,
+	load dataset.LoadOptions, ds *dataset.Dataset) (r evaluate.Comparator, err error) {
 	other, err := loadModel(cmd.ErrOrStderr(), path)
 	if err != nil {
 		return r, err
@@ -242,7 +242,7 @@ func readRival(cmd *cobra.Command, settings *config.Settings, path string, m *mo
 		return r, err
 	}
 	place := placesOf(all.Items)
-	r = evaluate.Rival{Name: path, Means: make([][]float64, ds.Len())}
+	r = evaluate.Comparator{Name: path, Means: make([][]float64, ds.Len())}
 	for j, id := range ds.Items {
 		i, ok := place[id]
 		if !ok {

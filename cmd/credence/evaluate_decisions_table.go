@@ -108,8 +108,8 @@ func decisionLevels(w *printout.Page, d *evaluate.Decisions) {
 		"(of logarithms for observed / expected).")
 }
 
-// shownRivals is the maximum number of comparisons in the table.
-const shownRivals = 10
+// shownComparators is the maximum number of comparisons in the table.
+const shownComparators = 10
 
 // decisionComparisons prints the paired differences from other models and raters.
 func decisionComparisons(w *printout.Page, d *evaluate.Decisions) {
@@ -122,8 +122,8 @@ func decisionComparisons(w *printout.Page, d *evaluate.Decisions) {
 		head = append(head, "noninferior")
 	}
 	t.Add(head...)
-	for _, c := range d.Comparisons[:min(shownRivals, len(d.Comparisons))] {
-		name := c.Rival
+	for _, c := range d.Comparisons[:min(shownComparators, len(d.Comparisons))] {
+		name := c.Comparator
 		if c.Rater {
 			name = "rater " + name
 		}
@@ -139,12 +139,12 @@ func decisionComparisons(w *printout.Page, d *evaluate.Decisions) {
 			if x.Margin.Known() && x.Lo.Known() {
 				verdict = map[bool]string{true: "yes", false: "no"}[x.Noninferior()] + ", p " + pValue(x.NoninferiorP)
 			}
-			t.Add("    "+strings.ReplaceAll(x.Score, "_", " "), threshold, decimal(x.Model, 3), decimal(x.Rival, 3), inside(x.IntervalEstimate, 3), pValue(x.PValue), verdict)
+			t.Add("    "+strings.ReplaceAll(x.Score, "_", " "), threshold, decimal(x.Model, 3), decimal(x.Comparator, 3), inside(x.IntervalEstimate, 3), pValue(x.PValue), verdict)
 		}
 	}
 	w.Table(t)
 	var notes []string
-	if n := len(d.Comparisons) - shownRivals; n > 0 {
+	if n := len(d.Comparisons) - shownComparators; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more comparisons are in CSV and JSON.", n))
 	}
 	if slices.ContainsFunc(d.Comparisons, func(c evaluate.Comparison) bool { return c.Rater }) && d.Reference != evaluate.ReferenceGold {
@@ -208,7 +208,7 @@ func writeDecisions(c *csv.Writer, digits predict.Digits, d *evaluate.Decisions)
 	}
 	for _, x := range d.Comparisons {
 		for _, y := range x.Differences {
-			row(y.Score+"_difference", []string{x.Rival, at(y.Threshold)}, y.IntervalEstimate)
+			row(y.Score+"_difference", []string{x.Comparator, at(y.Threshold)}, y.IntervalEstimate)
 		}
 	}
 }

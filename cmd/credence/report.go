@@ -133,7 +133,7 @@ func (o *evaluateOptions) writePage(cmd *cobra.Command, path string, files []str
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
 	if o.pseudonyms {
-		run.HideRivals(&page)
+		run.HideComparators(&page)
 	}
 	if o.page.browser == "" {
 		return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
