@@ -77,7 +77,13 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var v *votes
+	if err := opts.FeatureOptions.Backbone.check(); err != nil {
+		return nil, err
+	}
 	fo := newReading(opts.FeatureOptions)
+	if fo.Backbone.Shared == nil {
+		defer fo.embed.Close()
+	}
 	if len(opts.Ignore) > 0 {
 		fo.absent = absent{}
 	}
@@ -103,6 +109,11 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	f, err := readJoined(ctx, opts.Data, fo)
 	if err != nil {
 		return nil, err
+	}
+	if fo.Schema == nil {
+		if err := fo.Backbone.unused(f.Features); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
 	var ds *Dataset
 	// Each column to ignore must be in a file, but the long form of votes has none that could be left out.

@@ -40,7 +40,11 @@ type trainOptions struct {
 	repeat bool // ignore the environment, to repeat a run from its configuration
 }
 
-func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.New()} }
+func newTrainOptions() *trainOptions {
+	o := &trainOptions{Settings: *config.New()}
+	o.Load.FeatureOptions.Backbone.Worker = workerCommand()
+	return o
+}
 
 func newTrain() *cobra.Command {
 	o := newTrainOptions()

@@ -1,18 +1,24 @@
 package onnxruntime
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
-// find returns the path of the library: the given one, or else that of the package onnxruntime of Python in the
-// active environment, for the python3 of the search path, for the user or for the system, or else the name by which the
-// dynamic loader knows a library that is installed.
+// LibraryEnv is the environment variable with the path of the library.
+const LibraryEnv = "CREDENCE_ONNXRUNTIME"
+
+// bareName is the name by which the dynamic loader knows a library that is installed.
+const bareName = "libonnxruntime.so.1"
+
+// find returns the path of the library: the given one, or that of the environment, or else that of the package onnxruntime of Python in the
+// active environment, for the python3 of the search path, for the user or for the system, or else
+// bareName.
 func find(given string) (string, error) {
-	if given != "" {
+	if given = cmp.Or(given, os.Getenv(LibraryEnv)); given != "" {
 		if info, err := os.Stat(given); err != nil || info.IsDir() {
 			return "", fmt.Errorf("expected the library of ONNX Runtime, such as libonnxruntime.so, found no file %s", given)
 		}
@@ -38,12 +44,12 @@ func find(given string) (string, error) {
 			}
 		}
 	}
-	return "libonnxruntime.so.1", nil
+	return bareName, nil
 }
 
 // notFound returns the error of a library that cannot be loaded.
 func notFound(path string, err error) error {
-	if !strings.Contains(path, string(filepath.Separator)) {
+	if path == bareName {
 		return fmt.Errorf("%w: none is installed: %w", ErrNoLibrary, err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrNoLibrary, path, err)

@@ -63,6 +63,9 @@ func Start(command []string, library string, model []byte, memory int64) (*Worke
 	if err != nil {
 		return nil, err
 	}
+	if library == bareName { // which is no path that could be given
+		library = ""
+	}
 	w := &Worker{stderr: &tail{}}
 	w.cmd = &exec.Cmd{Path: command[0], Args: append(os.Args[:1:1], command[1:]...), Stderr: w.stderr}
 	w.in, err = w.cmd.StdinPipe()
@@ -84,7 +87,7 @@ func Start(command []string, library string, model []byte, memory int64) (*Worke
 	case o.External:
 		err = ErrExternal
 	case o.Missing:
-		err = fmt.Errorf("%w: %s", ErrNoLibrary, o.Err)
+		err = &missing{o.Err}
 	case o.Err != "":
 		err = errors.New(o.Err)
 	}
@@ -92,6 +95,8 @@ func Start(command []string, library string, model []byte, memory int64) (*Worke
 		return nil, errors.Join(err, w.Close())
 	}
 	w.graph = o.Graph
+	// A worker that nobody refers to any more ends, as that of a model which a server has replaced.
+	runtime.AddCleanup(w, func(cmd *exec.Cmd) { go end(cmd) }, w.cmd)
 	return w, nil
 }
 
@@ -151,10 +156,20 @@ func (w *Worker) Close() error {
 		return nil
 	}
 	w.dead = errors.New("the backbone is closed")
-	w.in.Close()
-	_ = w.cmd.Process.Kill() // it has nothing to finish
-	_ = w.cmd.Wait()
+	end(w.cmd) // it has nothing to finish
 	return nil
+}
+
+// missing is ErrNoLibrary with the text that a child has sent.
+type missing struct{ text string }
+
+func (e *missing) Error() string { return e.text }
+func (e *missing) Unwrap() error { return ErrNoLibrary }
+
+// end ends a child.
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
 }
 
 // tail keeps the first bytes of the messages of a child.

@@ -134,7 +134,7 @@ def main(folder, *what):
     resnet(os.path.join(folder, "resnet.onnx"), [8, 16, 32], 2)
     resnet(os.path.join(folder, "resnet-nhwc.onnx"), [8, 16], 1, nhwc=32)
     vit(os.path.join(folder, "vit.onnx"))
-    bert(os.path.join(folder, "bert", "model.onnx"), 2000)
+    bert(os.path.join(folder, "bert", "model.onnx"), 4000)
 
 
 main(*sys.argv[1:])
