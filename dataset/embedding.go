@@ -45,7 +45,7 @@ type BackboneOptions struct {
 // Embedding describes how the vectors of a feature were computed. It is stored in a trained model, so that other items are
 // treated in the same way, by the same graph.
 type Embedding struct {
-	Name   string `json:"name"`   // file name of the graph
+	Name   string `json:"name"`   // of the file of the graph, or of its folder
 	SHA256 string `json:"sha256"` // of the file
 	Items  string `json:"items"`  // images or texts
 	Output string `json:"output"`

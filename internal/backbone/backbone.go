@@ -60,7 +60,10 @@ func Open(ctx context.Context, o Options) (*Backbone, error) {
 		return nil, fmt.Errorf("%w: expected %s with SHA-256 %s, found %s with %s", ErrOther, o.Name, o.SHA256, f.path, f.sum)
 	}
 	if o.SHA256 == "" {
-		o.Name, o.SHA256 = filepath.Base(f.path), f.sum
+		o.Name, o.SHA256 = filepath.Base(o.Path), f.sum
+		if path, err := filepath.Abs(o.Path); err == nil { // which may be "."
+			o.Name = filepath.Base(path)
+		}
 	}
 	if err := b.describe(); err != nil {
 		return nil, errors.Join(err, b.Close())

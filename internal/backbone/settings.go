@@ -13,7 +13,7 @@ import (
 // Settings describe how items become vectors. Those of a trained model are complete; in options, zero values stand for
 // what the files next to the graph say, or else for defaults.
 type Settings struct {
-	Name   string // file name of the graph
+	Name   string // of the file, or of its folder
 	SHA256 string // of the file
 	Items  string // Images or Texts
 	Output string // name of the output that is used
