@@ -66,7 +66,8 @@ func (l *library) call(f function, args ...uintptr) error {
 	}
 	text := textAt(invoke(l.at(getErrorMessage), status))
 	invoke(l.at(releaseStatus), status)
-	if strings.Contains(text, "external") && strings.Contains(text, "data") {
+	// A graph in memory needs a file only for weights that it does not contain.
+	if strings.Contains(strings.ToLower(text), "external") || strings.Contains(text, "filesystem error") || strings.Contains(text, "No such file") {
 		return fmt.Errorf("%w: %s", ErrExternal, text)
 	}
 	return errors.New(text)

@@ -87,8 +87,8 @@ func graphs(t *testing.T) (interpreter, folder string) {
 	return interpreter, folder
 }
 
-// Library finds the library of an interpreter.
-func library_(t *testing.T, interpreter string) string {
+// libraryOf returns the library of an interpreter.
+func libraryOf(t *testing.T, interpreter string) string {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(interpreter), "..", "lib", "python3*", "site-packages", "onnxruntime", "capi", "libonnxruntime.so*"))
 	if len(files) == 0 {
@@ -100,7 +100,7 @@ func library_(t *testing.T, interpreter string) string {
 // Sessions and workers give the bits of ONNX Runtime's own Python package.
 func TestSameBits(t *testing.T) {
 	interpreter, folder := graphs(t)
-	lib := library_(t, interpreter)
+	lib := libraryOf(t, interpreter)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
