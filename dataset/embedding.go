@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"credence/internal/backbone"
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -106,9 +108,15 @@ func (o BackboneOptions) set() bool {
 	return !reflect.ValueOf(o).IsZero()
 }
 
-// check returns an error if the options name no backbone, but describe one.
+// check returns an error if the options name a file that does not exist, or no backbone, but describe one.
 func (o BackboneOptions) check() error {
-	if o.Path == "" && o.Shared == nil && o.set() {
+	switch {
+	case o.Shared != nil:
+	case o.Path != "":
+		if _, err := os.Stat(o.Path); err != nil {
+			return fault.Of(o.Path, err)
+		}
+	case o.set():
 		return errors.New("options of a backbone are given, but no backbone")
 	}
 	return nil
@@ -160,7 +168,7 @@ func vectorsOf(p *Feature, file string) error {
 	return fmt.Errorf("%s: the vectors are taken for those of the backbone %s (SHA-256 %.12s…)", cmp.Or(file, "the array"), p.Embedding.Name, p.Embedding.SHA256)
 }
 
-// unusedBackbone returns an error if no feature was made by the backbone that the options name.
+// unused returns an error if no feature was made by the backbone that the options name.
 func (o *BackboneOptions) unused(schema []Feature) error {
 	if o.Path == "" {
 		return nil
@@ -170,5 +178,6 @@ func (o *BackboneOptions) unused(schema []Feature) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the backbone %s has nothing to read: expected images or columns of text, found %s", o.Path, words.Few(words.Each(schema, Feature.String)))
+	return &caused{fmt.Sprintf("the backbone %s has nothing to read: expected images or columns of text, found %s", o.Path, words.Few(words.Each(schema, Feature.String))),
+		&Advice{Settings: []Setting{SetText, SetImages}}}
 }

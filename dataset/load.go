@@ -77,8 +77,10 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var v *votes
-	if err := opts.FeatureOptions.Backbone.check(); err != nil {
-		return nil, err
+	if opts.FeatureOptions.Schema == nil {
+		if err := opts.FeatureOptions.Backbone.check(); err != nil {
+			return nil, err
+		}
 	}
 	fo := newReading(opts.FeatureOptions)
 	if fo.Backbone.Shared == nil {

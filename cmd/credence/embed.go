@@ -25,6 +25,8 @@ type embedOptions struct {
 	data config.Settings
 	run  string
 	out  string
+
+	overwrite bool
 }
 
 func newEmbed() *cobra.Command {
@@ -32,6 +34,7 @@ func newEmbed() *cobra.Command {
 	cmd := newVerb("embed ITEMS...", "Turn images or text into vectors by a pretrained network", "a file or folder of items", o.embed)
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write: .npy, or .npz with the ids of the items")
+	declareOverwrite(f, &o.overwrite)
 	f.StringVar(&o.run, "run", "", "`run` whose backbone and preprocessing to use")
 	declare(f, &o.data, config.Embed)
 	declareThreads(f, 0)
@@ -47,7 +50,7 @@ func (o *embedOptions) embed(cmd *cobra.Command, items []string) error {
 	if err := cmp.Or(
 		expect(ext == ".npy" || ext == ".npz", "expected a file .npy or .npz with --output, found %q", o.out),
 		expect(o.run != "" || fo.Backbone.Path != "", "expected a --backbone, or the --run of one"),
-		refuseInput(cmd.InOrStdin(), o.out, append(items, fo.Backbone.Path)...), checkFolder(o.out)); err != nil {
+		checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, append(slices.Clone(items), fo.Backbone.Path))); err != nil {
 		return err
 	}
 	if fo.Features = slices.Clone(fo.Text); fo.ImageColumn != "" { // other columns need not be readable

@@ -311,7 +311,7 @@ func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) 
 	var err error
 	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
 		return nil, withHint(fmt.Errorf("%s cannot be repeated here: %w", folder, err),
-			"run credence-gpu verify on a machine with such a GPU")
+			"run credence-full verify on a machine with such a GPU")
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

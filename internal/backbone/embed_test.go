@@ -146,3 +146,44 @@ func TestEmbed(t *testing.T) {
 		})
 	}
 }
+
+// realReference runs a network for images of 192×48 pixels.
+const realReference = `
+import sys, numpy, onnxruntime
+from PIL import Image
+a = (numpy.arange(300 * 260 * 3) * 97 % 256).astype(numpy.uint8).reshape(260, 300, 3)
+x = numpy.asarray(Image.fromarray(a).resize((192, 48), 3)).astype(numpy.float64)
+x = ((x * (1 / 255) - 0.5) / 0.5).astype(numpy.float32).transpose(2, 0, 1)
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = options.inter_op_num_threads = 1
+session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+sys.stdout.buffer.write(session.run(None, {session.get_inputs()[0].name: numpy.ascontiguousarray(x[None])})[0].tobytes())
+`
+
+// CREDENCE_REAL_ONNX names a trained network: the classifier of text direction in the package rapidocr-onnxruntime.
+func TestRealGraph(t *testing.T) {
+	path := os.Getenv("CREDENCE_REAL_ONNX")
+	if path == "" {
+		t.Skip("set CREDENCE_REAL_ONNX")
+	}
+	o, interpreter, _ := setup(t)
+	want, err := exec.Command(interpreter, "-c", realReference, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Path = path
+	o.Settings = Settings{Resize: []int{48, 192}, Crop: []int{48, 192}, Filter: "bicubic", Mean: []float64{0.5, 0.5, 0.5}, SD: []float64{0.5, 0.5, 0.5}}
+	b, err := Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	out, errs, err := b.Embed(context.Background(), []Input{b.Image([]byte("x"), func() (Picture, error) { return pattern(300, 260), nil })})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) == 0 || !bytes.Equal(bytesOf(out[0]), want) {
+		t.Errorf("%v differs from the %d bytes of Python", out[0], len(want))
+	}
+	t.Logf("%s: %v", b.Settings.String(), out[0])
+}

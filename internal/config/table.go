@@ -234,7 +234,7 @@ var Options = derive([]*Option{
 		valid: notNegative, Help: "number of `cores` to use (default all); does not affect the result"},
 	{Name: "device", verbs: Train, open: true, at: func(s *Settings) any { return &s.Device },
 		Help: "`device` for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU " +
-			"for images and volumes if there is one; GPUs require the program credence-gpu (default auto)"},
+			"for images and volumes if there is one; GPUs require the program credence-full (default auto)"},
 })
 
 // domain is the range of a number and its description for error messages. The zero value accepts all.
