@@ -93,6 +93,10 @@ type Result struct {
 
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
+	// Importance is that of the features, if [NewImportance] was called.
+	Importance *Importance `json:"importance,omitempty"`
+	// Allocation is the estimated gain of further votes, if [NewAllocation] was called.
+	Allocation *Allocation `json:"allocation,omitempty"`
 
 	// Coverage is present if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`

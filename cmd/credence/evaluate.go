@@ -36,6 +36,8 @@ type evaluateOptions struct {
 	pageOnly   bool // only the HTML report is written
 	split      string
 	curve      bool
+	importance string
+	moreVotes  bool
 	metrics    []string
 	by         byOptions
 	pseudonyms bool
@@ -65,6 +67,9 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.split, "part", "", "evaluate only this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
+	f.StringVar(&o.importance, "importance", "", "permute features to see what each contributes to mean, spread and loss; `columns` as age,size+shape")
+	f.Lookup("importance").NoOptDefVal = allFeatures
+	f.BoolVar(&o.moreVotes, "more-votes", false, "train again on halves of the run's votes to see where 100 more should go: new items or second opinions")
 	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`criterion` for withholding predictions: p_top or width")
 	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which the remaining predictions have this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace rater names in the page with pseudonyms; =false shows them")
@@ -84,7 +89,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "report", "by", "bins", "abstain-by", "accuracy"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "by", "bins", "abstain-by", "accuracy"); err != nil {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
@@ -119,6 +124,12 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err == nil && o.curve {
 		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
 	}
+	if err == nil && o.importance != "" {
+		r.Importance, err = run.Importance(cmd.Context(), m, ds, in, o.importanceOptions())
+	}
+	if err == nil && o.moreVotes {
+		r.Allocation, err = allocation(cmd, path, m, ds, in)
+	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(slices.Concat(files, load.Votes), ", "), err)
 	}
@@ -145,6 +156,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.curve {
 		rows = records(r.Curve)
+	}
+	if o.importance != "" {
+		rows = importanceRows(r.Importance)
 	}
 	page := &evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}
 	return o.out.write(cmd, r, page.print, rows)

@@ -32,7 +32,7 @@ func (r *evaluateReport) print(w *printout.Page) {
 		w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.importance, r.allocation, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {

@@ -701,6 +701,10 @@ verb_demo <- function(
 #' @param by Report the dispersion by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
+#'   age,size+shape.
+#' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
+#'   second opinions.
 #' @param abstain_by Criterion for withholding predictions: p\_top or width (default p\_top).
 #' @param accuracy Find the threshold at which the remaining predictions have this accuracy (default 0).
 #' @param pseudonyms Replace rater names in the page with pseudonyms; =false shows them (default true).
@@ -760,6 +764,8 @@ verb_evaluate <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  importance = NULL,
+  more_votes = FALSE,
   abstain_by = NULL,
   accuracy = NULL,
   pseudonyms = FALSE,
@@ -809,6 +815,8 @@ verb_evaluate <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `importance` = importance,
+    `more-votes` = more_votes,
     `abstain-by` = abstain_by,
     `accuracy` = accuracy,
     `pseudonyms` = pseudonyms,
@@ -845,6 +853,32 @@ verb_evaluate <- function(
     `format` = format,
     `digits` = digits,
     `json` = json,
+    `kernel` = kernel
+  ))
+}
+
+#' The verb export
+#'
+#' Write a model as an ONNX file, for other programs. Works on files, as on the command line; [credence()]
+#'   and its methods work on data frames.
+#'
+#' @param ... RUN: paths.
+#' @param output ONNX file to write, .onnx (default model.onnx).
+#' @param overwrite Replace an existing output.
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_export <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  kernel = NULL
+) {
+  run_verb("export", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
     `kernel` = kernel
   ))
 }
@@ -2042,6 +2076,10 @@ verb_recalibrate <- function(
 #' @param by Report the dispersion by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
+#'   age,size+shape.
+#' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
+#'   second opinions.
 #' @param abstain_by Criterion for withholding predictions: p\_top or width (default p\_top).
 #' @param accuracy Find the threshold at which the remaining predictions have this accuracy (default 0).
 #' @param pseudonyms Replace rater names in the page with pseudonyms; =false shows them (default true).
@@ -2094,6 +2132,8 @@ verb_report <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  importance = NULL,
+  more_votes = FALSE,
   abstain_by = NULL,
   accuracy = NULL,
   pseudonyms = FALSE,
@@ -2137,6 +2177,8 @@ verb_report <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `importance` = importance,
+    `more-votes` = more_votes,
     `abstain-by` = abstain_by,
     `accuracy` = accuracy,
     `pseudonyms` = pseudonyms,

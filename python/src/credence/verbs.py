@@ -29,6 +29,7 @@ __all__ = [
     "data_mnist",
     "demo",
     "evaluate",
+    "export",
     "health",
     "init",
     "inspect",
@@ -984,6 +985,8 @@ def evaluate(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -1049,6 +1052,12 @@ def evaluate(
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -1150,6 +1159,8 @@ def evaluate(
             "date": date,
             "by": by,
             "bins": bins,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
@@ -1186,6 +1197,42 @@ def evaluate(
             "format": format,
             "digits": digits,
             "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
+def export(
+    *arguments: Path,
+    output: Path | None = None,
+    overwrite: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Write a model as an ONNX file, for other programs.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN.
+    output : Path | None
+        ONNX file to write, .onnx (default model.onnx).
+    overwrite : bool
+        Replace an existing output.
+    kernel : str | None
+        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["export"],
+        arguments,
+        {
+            "output": output,
+            "overwrite": overwrite,
             "kernel": kernel,
         },
     )
@@ -2774,6 +2821,8 @@ def report(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -2835,6 +2884,12 @@ def report(
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -2921,6 +2976,8 @@ def report(
             "date": date,
             "by": by,
             "bins": bins,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
