@@ -283,7 +283,9 @@ func imageInput(b *backbone.Backbone, path string, memory *budget.Shared) (in ba
 
 // decodePicture returns the pixels of an image with 8 bits per color, without its transparency.
 func decodePicture(path string, content []byte, b *backbone.Backbone, memory *budget.Shared) (p backbone.Picture, err error) {
-	img, done, err := decodeLimited(path, bytes.NewReader(content), memory, func(c image.Config) int64 { return imageMemory(c, c.Height, c.Width) + b.MemoryOf(c.Width, c.Height) })
+	img, done, err := decodeLimited(path, bytes.NewReader(content), memory, func(c image.Config) int64 {
+		return imageMemory(c, c.Height, c.Width) + b.MemoryOf(c.Width, c.Height)
+	})
 	if err != nil {
 		return p, err
 	}

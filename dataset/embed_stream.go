@@ -64,7 +64,8 @@ func (s *Stream) embed(schema []Feature, m *Memory) error {
 			if err != nil {
 				return err
 			}
-			vectors, err := embedAll(s.ctx, b, len(p.Texts), &FeatureOptions{Memory: s.opts.Memory}, func(i int) (backbone.Input, error) { return backbone.Text(p.Texts[i]), nil })
+			text := func(i int) (backbone.Input, error) { return backbone.Text(p.Texts[i]), nil }
+			vectors, err := embedAll(s.ctx, b, len(p.Texts), &FeatureOptions{Memory: s.opts.Memory}, text)
 			if err != nil {
 				return err
 			}

@@ -159,8 +159,8 @@ func (p Feature) withoutVector() Feature {
 
 // errNoBackbone returns the error if a model needs a backbone that is not given.
 func errNoBackbone(p *Feature) error {
-	return &caused{fmt.Sprintf("feature %q is a vector from the backbone %s with SHA-256 %s: expected that file, or its vectors in an array", p.Name, p.Embedding.Name, p.Embedding.SHA256),
-		&Advice{Settings: []Setting{SetBackbone}}}
+	return &caused{fmt.Sprintf("feature %q is a vector from the backbone %s with SHA-256 %s: expected that file, or its vectors in an array",
+		p.Name, p.Embedding.Name, p.Embedding.SHA256), &Advice{Settings: []Setting{SetBackbone}}}
 }
 
 // vectorsOf is the warning about vectors that were computed elsewhere.
@@ -178,6 +178,6 @@ func (o *BackboneOptions) unused(schema []Feature) error {
 			return nil
 		}
 	}
-	return &caused{fmt.Sprintf("the backbone %s has nothing to read: expected images or columns of text, found %s", o.Path, words.Few(words.Each(schema, Feature.String))),
-		&Advice{Settings: []Setting{SetText, SetImages}}}
+	return &caused{fmt.Sprintf("the backbone %s has nothing to read: expected images or columns of text, found %s",
+		o.Path, words.Few(words.Each(schema, Feature.String))), &Advice{Settings: []Setting{SetText, SetImages}}}
 }

@@ -7,10 +7,6 @@ import (
 	"unsafe"
 )
 
-// apiVersion is the version of the table of functions that is requested: that of ONNX Runtime 1.8. The library returns it
-// whatever its own version, and functions keep their places in it.
-const apiVersion = 8
-
 // function is the place of a function in the table of the C API (struct OrtApi of onnxruntime_c_api.h).
 type function int
 

@@ -9,6 +9,10 @@ import (
 	"github.com/ebitengine/purego"
 )
 
+// apiVersion is the version of the table of functions that is requested: that of ONNX Runtime 1.8. The library returns it
+// whatever its own version, and functions keep their places in it.
+const apiVersion = 8
+
 // load opens the library at path and returns the address of its table of functions and its version.
 func load(path string) (api uintptr, version string, err error) {
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
