@@ -91,6 +91,9 @@ type Result struct {
 	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
 	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
 
+	// Decisions are scores of decisions on one class, nil unless requested.
+	Decisions *Decisions `json:"decisions,omitempty"`
+
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
 	// Importance is that of the features, if [NewImportance] was called.

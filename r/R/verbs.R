@@ -698,9 +698,17 @@ verb_demo <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
 #' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
 #'   age,size+shape.
 #' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
@@ -764,6 +772,11 @@ verb_evaluate <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
   importance = NULL,
   more_votes = FALSE,
   abstain_by = NULL,
@@ -815,6 +828,11 @@ verb_evaluate <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
     `importance` = importance,
     `more-votes` = more_votes,
     `abstain-by` = abstain_by,
@@ -2073,9 +2091,17 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
 #' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
 #'   age,size+shape.
 #' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
@@ -2132,6 +2158,11 @@ verb_report <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
   importance = NULL,
   more_votes = FALSE,
   abstain_by = NULL,
@@ -2177,6 +2208,11 @@ verb_report <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
     `importance` = importance,
     `more-votes` = more_votes,
     `abstain-by` = abstain_by,

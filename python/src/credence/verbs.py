@@ -985,6 +985,11 @@ def evaluate(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
     importance: str | None = None,
     more_votes: bool = False,
     abstain_by: str | None = None,
@@ -1048,10 +1053,24 @@ def evaluate(
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
     importance : str | None
         Permute features to see what each contributes to mean, spread and loss; columns as
         age,size+shape.
@@ -1159,6 +1178,11 @@ def evaluate(
             "date": date,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
             "importance": importance,
             "more-votes": more_votes,
             "abstain-by": abstain_by,
@@ -2821,6 +2845,11 @@ def report(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
     importance: str | None = None,
     more_votes: bool = False,
     abstain_by: str | None = None,
@@ -2880,10 +2909,24 @@ def report(
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
     importance : str | None
         Permute features to see what each contributes to mean, spread and loss; columns as
         age,size+shape.
@@ -2976,6 +3019,11 @@ def report(
             "date": date,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
             "importance": importance,
             "more-votes": more_votes,
             "abstain-by": abstain_by,
