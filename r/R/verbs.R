@@ -110,7 +110,7 @@ verb_bench_serve <- function(
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param json Print one line of JSON.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
-#'   GPUs require the program credence-gpu (default auto).
+#'   GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -295,6 +295,10 @@ verb_config_schema <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -321,9 +325,26 @@ verb_config_schema <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -365,7 +386,7 @@ verb_config_schema <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -394,6 +415,8 @@ verb_config_show <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -416,6 +439,15 @@ verb_config_show <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -477,6 +509,8 @@ verb_config_show <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -499,6 +533,15 @@ verb_config_show <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,
@@ -684,6 +727,112 @@ verb_demo <- function(
   ))
 }
 
+#' The verb embed
+#'
+#' Turn images or text into vectors by a pretrained network. Works on files, as on the command line;
+#'   [credence()] and its methods work on data frames.
+#'
+#' @param ... ITEMS...: paths.
+#' @param output File to write: .npy, or .npz with the ids of the items.
+#' @param overwrite Replace an existing output.
+#' @param run Run whose backbone and preprocessing to use.
+#' @param item Column of item ids (default: detected by name).
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param ignore Columns to ignore.
+#' @param text Columns of text to learn from word by word (default: columns of sentences, unless named by
+#'   `--ignore` or `--categorical`).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
+#' @param threads Number of cores to use, 0 for all (default 0).
+#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_embed <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  run = NULL,
+  item = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  backbone = NULL,
+  onnxruntime = NULL,
+  sheet = NULL,
+  na = NULL,
+  ignore = NULL,
+  text = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
+  memory = NULL,
+  cache = NULL,
+  threads = NULL,
+  kernel = NULL
+) {
+  run_verb("embed", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
+    `run` = run,
+    `item` = item,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
+    `sheet` = sheet,
+    `na` = na,
+    `ignore` = ignore,
+    `text` = text,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
+    `memory` = memory,
+    `cache` = cache,
+    `threads` = threads,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb evaluate
 #'
 #' Evaluate a model on votes that it has not seen. Works on files, as on the command line; [credence()] and
@@ -733,6 +882,10 @@ verb_demo <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -743,6 +896,8 @@ verb_demo <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -797,6 +952,8 @@ verb_evaluate <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -805,6 +962,7 @@ verb_evaluate <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   curve = FALSE,
@@ -853,6 +1011,8 @@ verb_evaluate <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -861,6 +1021,7 @@ verb_evaluate <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `curve` = curve,
@@ -964,6 +1125,10 @@ verb_health <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -990,9 +1155,26 @@ verb_health <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -1034,7 +1216,7 @@ verb_health <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1062,6 +1244,8 @@ verb_init <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1084,6 +1268,15 @@ verb_init <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -1144,6 +1337,8 @@ verb_init <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1166,6 +1361,15 @@ verb_init <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,
@@ -1307,6 +1511,10 @@ verb_join <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1317,6 +1525,8 @@ verb_join <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1352,6 +1562,8 @@ verb_judges <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1360,6 +1572,7 @@ verb_judges <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   kernel = NULL
@@ -1390,6 +1603,8 @@ verb_judges <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1398,6 +1613,7 @@ verb_judges <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `kernel` = kernel
@@ -1499,6 +1715,10 @@ verb_mixture <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1508,6 +1728,8 @@ verb_mixture <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1547,6 +1769,8 @@ verb_monitor <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1554,6 +1778,7 @@ verb_monitor <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   tolerate = NULL,
@@ -1586,6 +1811,8 @@ verb_monitor <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1593,6 +1820,7 @@ verb_monitor <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `tolerate` = tolerate,
@@ -1639,6 +1867,10 @@ verb_monitor <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1648,6 +1880,8 @@ verb_monitor <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1687,6 +1921,8 @@ verb_next <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1694,6 +1930,7 @@ verb_next <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   batch = NULL,
@@ -1727,6 +1964,8 @@ verb_next <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1734,6 +1973,7 @@ verb_next <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `batch` = batch,
@@ -1793,6 +2033,10 @@ verb_next <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1802,6 +2046,8 @@ verb_next <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1812,7 +2058,7 @@ verb_next <- function(
 #'   shards.
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
-#'   GPUs require the program credence-gpu (default auto).
+#'   GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1852,6 +2098,8 @@ verb_predict <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1859,6 +2107,7 @@ verb_predict <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   batch = NULL,
@@ -1902,6 +2151,8 @@ verb_predict <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1909,6 +2160,7 @@ verb_predict <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `batch` = batch,
@@ -1991,6 +2243,10 @@ verb_raters <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2000,6 +2256,8 @@ verb_raters <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2029,6 +2287,8 @@ verb_recalibrate <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2036,6 +2296,7 @@ verb_recalibrate <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   output = NULL,
@@ -2060,6 +2321,8 @@ verb_recalibrate <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2067,6 +2330,7 @@ verb_recalibrate <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `output` = output,
@@ -2126,6 +2390,10 @@ verb_recalibrate <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2136,6 +2404,8 @@ verb_recalibrate <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2183,6 +2453,8 @@ verb_report <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2191,6 +2463,7 @@ verb_report <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   kernel = NULL
@@ -2233,6 +2506,8 @@ verb_report <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2241,6 +2516,7 @@ verb_report <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `kernel` = kernel
@@ -2260,6 +2536,8 @@ verb_report <- function(
 #' @param tls_key File of the TLS key, PEM.
 #' @param host Host names under which the server accepts requests; may be repeated.
 #' @param base_path Path prefix of all routes, such as /credence.
+#' @param backbone ONNX file or folder of the backbone, if it is not where it was in training.
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones.
 #' @param vote_log File to append posted votes to; without it they are rejected.
 #' @param items File of items to browse and vote on; repeat to join features by item.
 #' @param earlier File of earlier votes on the items; may be repeated.
@@ -2313,6 +2591,8 @@ verb_serve <- function(
   tls_key = NULL,
   host = NULL,
   base_path = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   vote_log = NULL,
   items = NULL,
   earlier = NULL,
@@ -2358,6 +2638,8 @@ verb_serve <- function(
     `tls-key` = tls_key,
     `host` = host,
     `base-path` = base_path,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `vote-log` = vote_log,
     `items` = items,
     `earlier` = earlier,
@@ -2423,6 +2705,10 @@ verb_serve <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2433,6 +2719,8 @@ verb_serve <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2468,6 +2756,8 @@ verb_suspects <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2476,6 +2766,7 @@ verb_suspects <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   output = NULL,
@@ -2505,6 +2796,8 @@ verb_suspects <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2513,6 +2806,7 @@ verb_suspects <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `output` = output,
@@ -2556,6 +2850,10 @@ verb_suspects <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2582,9 +2880,26 @@ verb_suspects <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -2626,7 +2941,7 @@ verb_suspects <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param config File of settings, .yaml.
 #' @param resume Continue the run in `--out`.
 #' @param overwrite Replace the run in `--out`.
@@ -2660,6 +2975,8 @@ verb_train <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2682,6 +2999,15 @@ verb_train <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -2747,6 +3073,8 @@ verb_train <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2769,6 +3097,15 @@ verb_train <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,
