@@ -5,6 +5,7 @@ package onnxruntime
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/ebitengine/purego"
 )
@@ -38,4 +39,13 @@ func load(path string) (api uintptr, version string, err error) {
 func invoke(at uintptr, args ...uintptr) uintptr {
 	r, _, _ := purego.SyscallN(at, args...)
 	return r
+}
+
+// limitMemory bounds the memory that this process may allocate from now on.
+func limitMemory(bytes int64) error {
+	if bytes <= 0 {
+		return nil
+	}
+	const data = 2 // RLIMIT_DATA, which counts private memory that can be written to
+	return syscall.Setrlimit(data, &syscall.Rlimit{Cur: uint64(bytes), Max: uint64(bytes)})
 }

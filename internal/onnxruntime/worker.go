@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 )
 
 // The messages between a program and the worker that it starts, in this order: task, then outcome; order and result
@@ -225,15 +224,6 @@ func Serve(r io.Reader, w io.Writer) error {
 			return err
 		}
 	}
-}
-
-// limitMemory bounds the memory that this process may allocate from now on, if the system can.
-func limitMemory(bytes int64) error {
-	if bytes <= 0 {
-		return nil
-	}
-	const data = 2 // RLIMIT_DATA, which counts private memory that can be written to
-	return syscall.Setrlimit(data, &syscall.Rlimit{Cur: uint64(bytes), Max: uint64(bytes)})
 }
 
 // leaveFolder changes to a folder that no longer exists, so that a graph cannot name files as its weights.
