@@ -37,6 +37,7 @@ const RuntimeEnv = onnxruntime.LibraryEnv
 type Backbone struct {
 	opts   BackboneOptions
 	memory int64
+	shared bool                   // by several readers
 	dir    func() (string, error) // of the cache; nil for none
 	mu     sync.Mutex
 	b      *backbone.Backbone
@@ -46,7 +47,7 @@ type Backbone struct {
 // NewBackbone returns a backbone for [BackboneOptions].Shared. It keeps no vectors. memory bounds the bytes that it may take;
 // 0 means 2 GB.
 func NewBackbone(o BackboneOptions, memory int64) *Backbone {
-	return &Backbone{opts: o, memory: memory}
+	return &Backbone{opts: o, memory: memory, shared: true}
 }
 
 // backbone returns the backbone of the options for one reader, or the shared one.
@@ -68,6 +69,14 @@ func (k *Backbone) Open(ctx context.Context, schema []Feature) error {
 		}
 	}
 	return nil
+}
+
+// release closes the backbone of one reader, and leaves a shared one open.
+func (k *Backbone) release() error {
+	if k.shared {
+		return nil
+	}
+	return k.Close()
 }
 
 // Close ends the process that runs the graph, if there is one.
@@ -187,9 +196,7 @@ func (f *features) embedImages(ctx context.Context, paths []string, opts *readin
 	if i := featureNamed(opts.Schema, opts.ImageColumn); i >= 0 && opts.lazy && !opts.several {
 		p := opts.Schema[i]
 		r := &imageVectors{paths: paths, in: &pictures{b: b, p: &p, decoding: opts.decoding}}
-		if opts.Backbone.Shared == nil {
-			f.closers = append(f.closers, opts.embed)
-		}
+		f.closers = append(f.closers, closer(opts.embed.release))
 		f.pictures = r
 		return p, r, nil
 	}
@@ -199,6 +206,12 @@ func (f *features) embedImages(ctx context.Context, paths []string, opts *readin
 	}
 	return embeddedFeature(opts.ImageColumn, Tensor, b, rows.W), rows, nil
 }
+
+// closer is a function that implements [io.Closer].
+type closer func() error
+
+// Close calls the function.
+func (c closer) Close() error { return c() }
 
 // embedTexts makes vectors of the columns of text of f, if there is a backbone for them. The raw values of an item are then
 // the index of its text, and the vector.

@@ -8,14 +8,13 @@ import (
 // streamVectors are the vectors that a backbone makes of the items of a stream, a batch at a time.
 type streamVectors struct {
 	of    *Backbone
-	own   bool      // the stream closes it
 	in    *pictures // of the images that a table names; nil if there are none
 	paths []string  // of the images of the current batch
 }
 
 // newVectors returns the vectors of a stream of items with the given features.
 func (s *Stream) newVectors() {
-	s.vectors = &streamVectors{of: s.opts.backbone(), own: s.opts.Backbone.Shared == nil}
+	s.vectors = &streamVectors{of: s.opts.backbone()}
 }
 
 // pictureOf returns a function that fills in the vector of an image: the one at a path, when its batch has been computed, or
@@ -82,8 +81,8 @@ func (s *Stream) embed(schema []Feature, m *Memory) error {
 
 // Close ends the backbone, if the stream has started it.
 func (v *streamVectors) Close() error {
-	if v == nil || !v.own {
+	if v == nil {
 		return nil
 	}
-	return v.of.Close()
+	return v.of.release()
 }

@@ -108,15 +108,16 @@ func (o BackboneOptions) set() bool {
 	return !reflect.ValueOf(o).IsZero()
 }
 
-// check returns an error if the options name a file that does not exist, or no backbone, but describe one.
-func (o BackboneOptions) check() error {
+// checkBackbone returns an error if the options of training name a file that does not exist, or no backbone, but describe one.
+func (o *FeatureOptions) checkBackbone() error {
+	b := &o.Backbone
 	switch {
-	case o.Shared != nil:
-	case o.Path != "":
-		if _, err := os.Stat(o.Path); err != nil {
-			return fault.Of(o.Path, err)
+	case o.Schema != nil || b.Shared != nil:
+	case b.Path != "":
+		if _, err := os.Stat(b.Path); err != nil {
+			return fault.Of(b.Path, err)
 		}
-	case o.set():
+	case b.set():
 		return errors.New("options of a backbone are given, but no backbone")
 	}
 	return nil
@@ -168,9 +169,9 @@ func vectorsOf(p *Feature, file string) error {
 	return fmt.Errorf("%s: the vectors are taken for those of the backbone %s (SHA-256 %.12s…)", cmp.Or(file, "the array"), p.Embedding.Name, p.Embedding.SHA256)
 }
 
-// unused returns an error if no feature was made by the backbone that the options name.
-func (o *BackboneOptions) unused(schema []Feature) error {
-	if o.Path == "" {
+// unusedBackbone returns an error if no feature was made by the backbone that the options of training name.
+func (o *FeatureOptions) unusedBackbone(schema []Feature) error {
+	if o.Schema != nil || o.Backbone.Path == "" {
 		return nil
 	}
 	for _, p := range schema {
@@ -179,5 +180,5 @@ func (o *BackboneOptions) unused(schema []Feature) error {
 		}
 	}
 	return &caused{fmt.Sprintf("the backbone %s has nothing to read: expected images or columns of text, found %s",
-		o.Path, words.Few(words.Each(schema, Feature.String))), &Advice{Settings: []Setting{SetText, SetImages}}}
+		o.Backbone.Path, words.Few(words.Each(schema, Feature.String))), &Advice{Settings: []Setting{SetText, SetImages}}}
 }

@@ -44,7 +44,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if opts.FeatureOptions.Schema != nil {
 		opts.VotesOptions.Schema = opts.FeatureOptions.Schema
 	}
-	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge()); err != nil {
+	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge(), opts.FeatureOptions.checkBackbone()); err != nil {
 		return nil, err
 	}
 	merged := map[string]bool{}
@@ -77,15 +77,8 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var v *votes
-	if opts.FeatureOptions.Schema == nil {
-		if err := opts.FeatureOptions.Backbone.check(); err != nil {
-			return nil, err
-		}
-	}
 	fo := newReading(opts.FeatureOptions)
-	if fo.Backbone.Shared == nil {
-		defer fo.embed.Close()
-	}
+	defer fo.embed.release()
 	if len(opts.Ignore) > 0 {
 		fo.absent = absent{}
 	}
@@ -111,11 +104,6 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	f, err := readJoined(ctx, opts.Data, fo)
 	if err != nil {
 		return nil, err
-	}
-	if fo.Schema == nil {
-		if err := fo.Backbone.unused(f.Features); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
 	}
 	var ds *Dataset
 	// Each column to ignore must be in a file, but the long form of votes has none that could be left out.

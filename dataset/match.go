@@ -262,9 +262,7 @@ func openJoined(ctx context.Context, path string, t table.Table, schema []Featur
 	joined := newReading(fo.forJoined(item))
 	joined.lazy, joined.several = true, true
 	list, err := readFiles(ctx, opts.Beside, matches[1:], joined, false)
-	if joined.Backbone.Shared == nil {
-		err = errors.Join(err, joined.embed.Close())
-	}
+	err = errors.Join(err, joined.embed.release())
 	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
 		err = closeAll(list, errOnlyIDs(list[0].path))
 	}

@@ -91,7 +91,7 @@ func NewAllocation(ctx context.Context, in Input, trained, votes int, items, opi
 	if err != nil {
 		return nil, err
 	}
-	a.NewItems = s.overRepeats(fresh, z95)
+	a.NewItems = s.overRepeats(fresh, normal975)
 	if len(opinions) == 0 {
 		return a, nil
 	}
@@ -99,21 +99,18 @@ func NewAllocation(ctx context.Context, in Input, trained, votes int, items, opi
 	if err != nil {
 		return nil, err
 	}
-	a.SecondOpinions = s.overRepeats(second, z95)
+	a.SecondOpinions = s.overRepeats(second, normal975)
 	for r := range fresh {
 		for j := range fresh[r] {
 			fresh[r][j] -= second[r][j]
 		}
 	}
-	a.Difference = s.overRepeats(fresh, z95)
+	a.Difference = s.overRepeats(fresh, normal975)
 	return a, nil
 }
 
-// Quantiles of the normal distribution.
-const (
-	z95 = 1.959963984540054
-	z99 = 2.5758293035489004
-)
+// normal995 is the 99.5% quantile of the normal distribution.
+const normal995 = 2.5758293035489004
 
 // overRepeats returns the mean per vote of values [repeats][n], with an interval of ±z standard errors. The error has two
 // parts: that over items or groups, by linearization, and that over repetitions.

@@ -246,7 +246,7 @@ func (p *permuter) importance(group []span) (ColumnImportance, error) {
 			spread += d * d
 		}
 	}
-	c.Mean, c.Spread, c.Loss = s.overRepeats(increase[0], z99), s.overRepeats(increase[1], z99), s.overRepeats(increase[jointPart], z99)
+	c.Mean, c.Spread, c.Loss = s.overRepeats(increase[0], normal995), s.overRepeats(increase[1], normal995), s.overRepeats(increase[jointPart], normal995)
 	n := float64(p.o.Repeats * s.n)
 	c.MeanChange, c.SpreadChange = Number(math.Sqrt(moved/n)), Number(math.Sqrt(spread/n))
 	var err error

@@ -106,13 +106,21 @@ func (o *embedOptions) write(cmd *cobra.Command, ds *dataset.Dataset) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", o.out, err)
 	}
-	for _, p := range ds.Features {
-		if p.Embedding != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", p.Name, p.Embedding)
-		}
+	for _, text := range backbones(ds.Features) {
+		fmt.Fprintln(cmd.ErrOrStderr(), text)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s of %d numbers\n", o.out, words.Plural(ds.Len(), "vector"), arrays[0].Shape[1])
 	return err
+}
+
+// backbones describes how features were computed by backbones, a line for each.
+func backbones(features []dataset.Feature) (list []string) {
+	for _, p := range features {
+		if p.Embedding != nil {
+			list = append(list, fmt.Sprintf("%s: %v: %d numbers per item", p.Name, p.Embedding, p.Shape[0]))
+		}
+	}
+	return list
 }
 
 // vectorsOf returns the vectors of the features that a backbone has made: one is called x, as in an array alone, several by

@@ -61,10 +61,8 @@ func (c modelCard) print(w *printout.Page) {
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
-	for _, p := range c.Features {
-		if p.Embedding != nil {
-			line("backbone", "%s: %v", p.Name, p.Embedding)
-		}
+	for _, text := range backbones(c.Features) {
+		line("backbone", "%s", text)
 	}
 	if c.From != nil {
 		line("from", "sha256 %s\n%s", c.From.Model, changes(c.From))

@@ -141,7 +141,7 @@ func endWithParent() {
 func addKernelFlag(root *cobra.Command) {
 	var name string
 	root.PersistentFlags().StringVar(&name, "kernel", "",
-		"instruction `set` to use: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+		"instruction `set` to use: generic, avx2, avx512 or neon (default $"+kernel.Env+", else the fastest)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("kernel") {
 			return kernel.Err()

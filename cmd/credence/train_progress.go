@@ -44,10 +44,8 @@ func (d *trainDisplay) note(format string, args ...any) {
 // data prints how the data were read.
 func (d *trainDisplay) data(ds *dataset.Dataset) {
 	d.note("votes     %s", ds.Votes)
-	for _, p := range ds.Features {
-		if p.Embedding != nil {
-			d.note("backbone  %s: %v: %d numbers per item", p.Name, p.Embedding, p.Shape[0])
-		}
+	for _, text := range backbones(ds.Features) {
+		d.note("backbone  %s", text)
 	}
 	d.note("classes   %s", printout.Ellipsis(strings.Join(ds.Classes, ", "), 200))
 	if len(ds.Columns) > 0 {

@@ -10,7 +10,7 @@
 #' @param threads Number of cores to use, 0 for all (default 1).
 #' @param seed Seed of the random mixtures (default 1).
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -38,7 +38,7 @@ verb_bench_intervals <- function(
 #'
 #' @param seconds Seconds to measure each kernel (default 1).
 #' @param json Print one line of JSON for each kernel and size.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -69,7 +69,7 @@ verb_bench_kernels <- function(
 #' @param rows Items per batch, 0 to skip batches (default 1000).
 #' @param requests Requests over which to measure the server's memory, 0 to skip it (default 0).
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -111,7 +111,7 @@ verb_bench_serve <- function(
 #' @param json Print one line of JSON.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
 #'   GPUs require the program credence-full (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -173,7 +173,7 @@ verb_bench_train <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -247,7 +247,7 @@ verb_check <- function(
 #'   its methods work on data frames.
 #'
 #' @param verbs Describe all verbs and their flags, as JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -387,7 +387,7 @@ verb_config_schema <- function(
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
 #'   images and volumes if there is one; GPUs require the program credence-full (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -594,7 +594,7 @@ verb_config_show <- function(
 #' @param size Voxels of a volume, XxYxZ: right to left, back to front, up (default 96x96x80).
 #' @param overwrite Replace an existing cohort or picture.
 #' @param montage File for a picture of slices, .png, instead of a folder.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -633,7 +633,7 @@ verb_data_adni_synthetic <- function(
 #' @param item Column of item ids (default: from the rules).
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others.
 #' @param show_rules Print the default rules.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -667,7 +667,7 @@ verb_data_labels <- function(
 #' @param out Folder to copy the files to.
 #' @param overwrite Replace an existing output.
 #' @param mnist Folder to read the files from, plain or compressed, instead of the cache or the network.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -700,7 +700,7 @@ verb_data_mnist <- function(
 #'   demonstration is not trained again.
 #' @param no_open With `--serve`, do not open a browser.
 #' @param addr With `--serve`, address to listen on; another port if it is in use (default 127.0.0.1:8080).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -771,7 +771,7 @@ verb_demo <- function(
 #' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
 #'   cache folder).
 #' @param threads Number of cores to use, 0 for all (default 0).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -910,7 +910,7 @@ verb_embed <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1044,7 +1044,7 @@ verb_evaluate <- function(
 #' @param ... RUN: paths.
 #' @param output ONNX file to write, .onnx (default model.onnx).
 #' @param overwrite Replace an existing output.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1072,7 +1072,7 @@ verb_export <- function(
 #' @param live Ask whether it runs at all, instead of whether it is ready.
 #' @param quiet Print errors only.
 #' @param timeout Maximum time to wait (default 4s).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1217,7 +1217,7 @@ verb_health <- function(
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
 #'   images and volumes if there is one; GPUs require the program credence-full (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1420,7 +1420,7 @@ verb_init <- function(
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table or json.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1453,7 +1453,7 @@ verb_inspect <- function(
 #' @param overwrite Replace an existing run or existing predictions.
 #' @param quiet Print only warnings and errors.
 #' @param json Print events as JSON lines, as credence train does.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1530,7 +1530,7 @@ verb_join <- function(
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1643,7 +1643,7 @@ verb_judges <- function(
 #'   0).
 #' @param run With `--data`, run that predicted the mixtures; sets the resolution and how votes count.
 #' @param digits With `--data`, significant digits of medians and interval ends, or full (default full).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1745,7 +1745,7 @@ verb_mixture <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1894,7 +1894,7 @@ verb_monitor <- function(
 #'   (default 6).
 #' @param csv_safe In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2059,7 +2059,7 @@ verb_next <- function(
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
 #'   GPUs require the program credence-full (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2188,7 +2188,7 @@ verb_predict <- function(
 #' @param plot Also write bias and guess rate with their intervals to this file, .svg.
 #' @param pseudonyms Replace rater names with pseudonyms.
 #' @param seed Seed of the pseudonyms (default 0).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2263,7 +2263,7 @@ verb_raters <- function(
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param output Model file to write, .credence (default recalibrated.credence).
 #' @param overwrite Replace an existing output.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2409,7 +2409,7 @@ verb_recalibrate <- function(
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2577,7 +2577,7 @@ verb_report <- function(
 #' @param log_level Level of the log: debug, info, warn or error (default info).
 #' @param access_log Log every request: client, route, status, bytes, milliseconds.
 #' @param threads Number of cores to use, 0 for all (default 0).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2731,7 +2731,7 @@ verb_serve <- function(
 #'   (default 6).
 #' @param csv_safe In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2949,7 +2949,7 @@ verb_suspects <- function(
 #' @param json Print events as JSON lines.
 #' @param member Train only network I/M, with I from 0, for credence join; auto or auto/M reads I from the
 #'   environment.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -3160,7 +3160,7 @@ verb_train <- function(
 #' @param ... RUN: paths.
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param quiet Print no progress.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -3184,7 +3184,7 @@ verb_verify <- function(
 #'   its methods work on data frames.
 #'
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal

@@ -72,8 +72,8 @@ def bench_intervals(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -108,8 +108,8 @@ def bench_kernels(
     json : bool
         Print one line of JSON for each kernel and size.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -162,8 +162,8 @@ def bench_serve(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -213,8 +213,8 @@ def bench_train(
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
         CPU; GPUs require the program credence-full (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -333,8 +333,8 @@ def check(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -389,8 +389,8 @@ def config_schema(
     verbs : bool
         Describe all verbs and their flags, as JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -718,8 +718,8 @@ def config_show(
         for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -856,8 +856,8 @@ def data_adni_synthetic(
     montage : str | None
         File for a picture of slices, .png, instead of a folder.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -909,8 +909,8 @@ def data_labels(
     show_rules : bool
         Print the default rules.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -950,8 +950,8 @@ def data_mnist(
     mnist : str | None
         Folder to read the files from, plain or compressed, instead of the cache or the network.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1003,8 +1003,8 @@ def demo(
         With --serve, address to listen on; another port if it is in use (default
         127.0.0.1:8080).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1123,8 +1123,8 @@ def embed(
     threads : int | None
         Number of cores to use, 0 for all (default 0).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1359,8 +1359,8 @@ def evaluate(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1449,8 +1449,8 @@ def export(
     overwrite : bool
         Replace an existing output.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1490,8 +1490,8 @@ def health(
     timeout : str | None
         Maximum time to wait (default 4s).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1819,8 +1819,8 @@ def init(
         for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1949,8 +1949,8 @@ def inspect(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1996,8 +1996,8 @@ def join(
     json : bool
         Print events as JSON lines, as credence train does.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2153,8 +2153,8 @@ def judges(
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2270,8 +2270,8 @@ def mixture(
     digits : str | None
         With --data, significant digits of medians and interval ends, or full (default full).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
     tell : Sequence[str] | str | None
         Deprecated: use `fields`.
 
@@ -2446,8 +2446,8 @@ def monitor(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2644,8 +2644,8 @@ def next(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2877,8 +2877,8 @@ def predict(
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
         CPU; GPUs require the program credence-full (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2980,8 +2980,8 @@ def raters(
     seed : int | None
         Seed of the pseudonyms (default 0).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3117,8 +3117,8 @@ def recalibrate(
     overwrite : bool
         Replace an existing output.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3341,8 +3341,8 @@ def report(
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3555,8 +3555,8 @@ def serve(
     threads : int | None
         Number of cores to use, 0 for all (default 0).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
     votes : Path | None
         Deprecated: use `vote_log`.
 
@@ -3751,8 +3751,8 @@ def suspects(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -4129,8 +4129,8 @@ def train(
         Train only network I/M, with I from 0, for credence join; auto or auto/M reads I from
         the environment.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -4258,8 +4258,8 @@ def verify(
     quiet : bool
         Print no progress.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -4289,8 +4289,8 @@ def version(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
