@@ -70,13 +70,13 @@ func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []s
 	}
 }
 
-// recalibratedVersion is the version of recalibrated models: programs that do not know them refuse the file instead of
-// predicting without the adjustment.
+// recalibratedVersion is the version of models that are recalibrated, or calibrated by group: programs that do not know
+// this refuse the file instead of predicting without it.
 const recalibratedVersion = version + 1
 
 // version returns the version of the format that the model needs.
 func (m *Model) version() int {
-	if m.Recalibration != nil {
+	if m.Recalibration != nil || m.Calibration != nil && m.Calibration.Groups != nil {
 		return recalibratedVersion
 	}
 	return version
@@ -203,8 +203,8 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if recalibrated := f.Metadata[keyRecalibration] != ""; v > version && !(v == recalibratedVersion && recalibrated) {
-		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
+	if v > recalibratedVersion {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, recalibratedVersion)
 	}
 	m, err := fromContent(f, k)
 	if err != nil {

@@ -91,7 +91,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, `found "item,lab"`},
 		{"other program", altered(t, func(f *safetensors.File) { f.Metadata = map[string]string{"format": "pt"} }), ErrForeign, "not a Credence model"},
 		{"checkpoint", meta(keyFormat, `"credence-checkpoint"`), ErrForeign, "not a Credence model"},
-		{"newer", meta(keyVersion, "3"), ErrNewer, "version 3, this program reads up to 2"},
+		{"newer", meta(keyVersion, "4"), ErrNewer, "version 4, this program reads up to 3"},
 		{"older", meta(keyVersion, "1"), ErrOlder, "version 1, this program reads version 2"},
 		{"no version", meta(keyVersion, "x"), ErrCorrupt, "format version"},
 		{"transform", meta(keyTransform, `{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`), ErrCorrupt, "transform"},

@@ -69,6 +69,8 @@ func (r *evaluateReport) losses(w *printout.Page) {
 	if r.model.Traits().Joint {
 		t.Add("an item's votes together", "", "model minus this, 95% interval")
 		add("model", res.NLL, nil)
+		add("common", res.CommonNLL, res.LessCommon)
+		t.Rows[len(t.Rows)-1][0] += " (its means, one concentration)"
 		add("logistic_dm", res.LogisticDMNLL, res.LessLogisticDM)
 		add("constant_dm", res.ConstantDMNLL, res.LessConstantDM)
 		t.Add("votes one by one")

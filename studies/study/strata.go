@@ -139,7 +139,12 @@ func (c *strataCase) judge(fresh *strataSample, reported, raw []head.Decoded) []
 	par.For(len(reported), func(j int) {
 		for i := range classes {
 			one := fresh.items[j]
-			x, y := one.p[i], 1-one.p[i]
+			x, y := one.p[i], 0.0 // 1 − x would have lost the digits of y
+			for k, p := range one.p {
+				if k != i {
+					y += p
+				}
+			}
 			q := &judged[j*classes+i]
 			q.x, q.class, q.mean = one.x, i, reported[j].Mean[i]
 			r := evaluate.NewCovered(reported[j].Reported(), i, x, y)
