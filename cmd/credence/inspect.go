@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/internal/printout"
 	"credence/internal/words"

@@ -33,6 +33,7 @@ option_types <- c(
   `held-out` = "number",
   `raters` = "string",
   `calibrate` = "string",
+  `group-calibration` = "string",
   `resolution` = "string",
   `optimizer` = "string",
   `rate` = "number",
@@ -109,6 +110,8 @@ option_types <- c(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -167,6 +170,7 @@ credence_options <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -220,6 +224,7 @@ credence_options <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,

@@ -362,6 +362,8 @@ verb_config_schema <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -463,6 +465,7 @@ verb_config_show <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -557,6 +560,7 @@ verb_config_show <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -847,6 +851,8 @@ verb_embed <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -903,7 +909,7 @@ verb_embed <- function(
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
 #' @param metrics Add the scores of a competition: lewidi.
-#' @param report Also write an HTML report to this file, .html.
+#' @param report Also write a report to this file, .html or .pdf.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table, md, csv or json.
@@ -925,6 +931,7 @@ verb_evaluate <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -984,6 +991,7 @@ verb_evaluate <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,
@@ -1192,6 +1200,8 @@ verb_health <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -1292,6 +1302,7 @@ verb_init <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -1385,6 +1396,7 @@ verb_init <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -1418,8 +1430,11 @@ verb_init <- function(
 #' @param ... RUN: paths.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
-#' @param format Output format, whatever the extension: table or json.
+#' @param format Output format, whatever the extension: table, json or md.
 #' @param json Same as `--format` json: one object on one line.
+#' @param card Write a model card for the Hugging Face Hub: Markdown, or JSON with `--json`.
+#' @param card_text YAML file with intended use, limits and more, as of credence report `--card`; implies
+#'   `--card`.
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1431,6 +1446,8 @@ verb_inspect <- function(
   overwrite = FALSE,
   format = NULL,
   json = FALSE,
+  card = FALSE,
+  card_text = NULL,
   kernel = NULL
 ) {
   run_verb("inspect", list(...), list(
@@ -1438,6 +1455,8 @@ verb_inspect <- function(
     `overwrite` = overwrite,
     `format` = format,
     `json` = json,
+    `card` = card,
+    `card-text` = card_text,
     `kernel` = kernel
   ))
 }
@@ -2341,11 +2360,11 @@ verb_recalibrate <- function(
 
 #' The verb report
 #'
-#' Write a report on a model and its predictions as an HTML page. Works on files, as on the command line;
-#'   [credence()] and its methods work on data frames.
+#' Write a report on a model and its predictions, as an HTML page or PDF. Works on files, as on the command
+#'   line; [credence()] and its methods work on data frames.
 #'
 #' @param ... RUN DATA...: paths.
-#' @param output File to write, .html; - for standard output (default report.html).
+#' @param output File to write, .html or .pdf; - for HTML on standard output (default report.html).
 #' @param overwrite Replace an existing output.
 #' @param truth File of true probabilities, with a column per class.
 #' @param level Levels of the intervals; widths are reported for the first (default 0.95).
@@ -2355,6 +2374,8 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -2426,6 +2447,7 @@ verb_report <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -2479,6 +2501,7 @@ verb_report <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,
@@ -2917,6 +2940,8 @@ verb_suspects <- function(
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -3023,6 +3048,7 @@ verb_train <- function(
   held_out = NULL,
   raters = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -3121,6 +3147,7 @@ verb_train <- function(
     `held-out` = held_out,
     `raters` = raters,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,

@@ -64,6 +64,7 @@ OPTIONS = {
     "batch": "batch",
     "held_out": "held-out",
     "calibrate": "calibrate",
+    "group_calibration": "group-calibration",
     "resolution": "resolution",
     "optimizer": "optimizer",
     "rate": "rate",
@@ -219,6 +220,8 @@ class Parameters:
         Share of the items that a single network holds out.
     calibrate : Literal["auto", "off"] | None, default None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None, default None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : float | str | None, default None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -329,6 +332,7 @@ class Parameters:
         batch: int | None = None,
         held_out: float | None = None,
         calibrate: Literal["auto", "off"] | None = None,
+        group_calibration: str | None = None,
         resolution: float | str | None = None,
         optimizer: Literal["adamw", "adam", "sgd"] | None = None,
         rate: float | None = None,
@@ -405,6 +409,7 @@ class Parameters:
         self.batch = batch
         self.held_out = held_out
         self.calibrate = calibrate
+        self.group_calibration = group_calibration
         self.resolution = resolution
         self.optimizer = optimizer
         self.rate = rate

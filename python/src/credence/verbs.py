@@ -479,6 +479,7 @@ def config_show(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -670,6 +671,8 @@ def config_show(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -800,6 +803,7 @@ def config_show(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -1174,6 +1178,7 @@ def evaluate(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -1246,6 +1251,9 @@ def evaluate(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -1346,7 +1354,7 @@ def evaluate(
     metrics : Sequence[str] | str | None
         Add the scores of a competition: lewidi.
     report : str | None
-        Also write an HTML report to this file, .html.
+        Also write a report to this file, .html or .pdf.
     output : Path | None
         File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
@@ -1379,6 +1387,7 @@ def evaluate(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
@@ -1582,6 +1591,7 @@ def init(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -1771,6 +1781,8 @@ def init(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -1900,6 +1912,7 @@ def init(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -1932,6 +1945,8 @@ def inspect(
     overwrite: bool = False,
     format: str | None = None,
     json: bool = False,
+    card: bool = False,
+    card_text: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Show a model: method, data, scores, provenance.
@@ -1945,9 +1960,14 @@ def inspect(
     overwrite : bool
         Replace an existing output.
     format : str | None
-        Output format, whatever the extension: table or json.
+        Output format, whatever the extension: table, json or md.
     json : bool
         Same as --format json: one object on one line.
+    card : bool
+        Write a model card for the Hugging Face Hub: Markdown, or JSON with --json.
+    card_text : str | None
+        YAML file with intended use, limits and more, as of credence report --card; implies
+        --card.
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
         the fastest).
@@ -1965,6 +1985,8 @@ def inspect(
             "overwrite": overwrite,
             "format": format,
             "json": json,
+            "card": card,
+            "card-text": card_text,
             "kernel": kernel,
         },
     )
@@ -3177,6 +3199,7 @@ def report(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -3219,14 +3242,14 @@ def report(
     resolution: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write a report on a model and its predictions as an HTML page.
+    """Write a report on a model and its predictions, as an HTML page or PDF.
 
     Parameters
     ----------
     *arguments : str or path
         RUN DATA....
     output : Path | None
-        File to write, .html; - for standard output (default report.html).
+        File to write, .html or .pdf; - for HTML on standard output (default report.html).
     overwrite : bool
         Replace an existing output.
     truth : str | None
@@ -3245,6 +3268,9 @@ def report(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -3363,6 +3389,7 @@ def report(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
@@ -3875,6 +3902,7 @@ def train(
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -4068,6 +4096,8 @@ def train(
         on (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -4209,6 +4239,7 @@ def train(
             "held-out": held_out,
             "raters": raters,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
