@@ -1,4 +1,4 @@
-"""Training steps of other frameworks on a GPU, for comparison with credence-gpu bench train --device gpu.
+"""Training steps of other frameworks on a GPU, for comparison with credence-full bench train --device gpu.
 
 One line of JSON for each network and framework: PyTorch as it is, PyTorch as a CUDA graph, and JAX.
 A step copies its inputs from pinned host memory, in a stream of its own where the framework can,

@@ -46,11 +46,14 @@ func openArray(ctx context.Context, path, name string, opts *reading) (*features
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: err.Error()}, b.Close())
 	}
 	feature := Feature{Name: arrayFeature, Kind: Tensor, Shape: shape}
-	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
-		feature.Name = opts.Schema[0].Name
+	var notes []error
+	if len(opts.Schema) == 1 && (opts.Schema[0].Kind == Tensor || opts.Schema[0].Embedding != nil) {
+		if feature.Name = opts.Schema[0].Name; opts.Schema[0].Embedding != nil {
+			notes = append(notes, vectorsOf(&opts.Schema[0], a.File()))
+		}
 	}
 	columns := []ColumnInfo{{Name: feature.Name, role: roleFeature, Feature: feature}}
-	f := &features{Dataset: Dataset{Features: []Feature{feature}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
+	f := &features{Dataset: Dataset{Features: []Feature{feature}, Rows: rows, Columns: columns, Warnings: notes, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
 		// Lost precision is known only for rows that were read.

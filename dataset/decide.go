@@ -236,7 +236,7 @@ func (s *scan) choosePaths(f *features) error {
 
 // picture reports whether a feature in a table can only be a column of paths.
 func (p *Feature) picture() bool {
-	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil)
+	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil || p.Embedding != nil)
 }
 
 // schemaImage returns the column of a table with the paths of a model's images

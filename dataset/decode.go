@@ -177,6 +177,7 @@ func (d *decoder) text(c *featureDecoder, cell string, to []float32) error {
 		}
 	}
 	to[0] = float32(len(c.texts))
+	clear(to[1:]) // a vector is filled in later
 	c.texts = append(c.texts, strings.Clone(cell))
 	d.size += len(cell)
 	return nil

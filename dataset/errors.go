@@ -64,6 +64,7 @@ const (
 	SetImages                     // FeatureOptions.ImageColumn
 	SetArray                      // FeatureOptions.Array
 	SetSheet                      // TableOptions.Sheet
+	SetBackbone                   // FeatureOptions.Backbone
 )
 
 // Advice is the cause of errors and warnings that an option would resolve: any of

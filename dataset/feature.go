@@ -64,6 +64,9 @@ type Feature struct {
 	// Volume describes how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
 	// other tensors.
 	Volume *Preparation `json:"volume,omitempty"`
+	// Embedding describes how a vector was computed from an image, or from a text, by a backbone; nil for other features. The
+	// raw values of such a text are its index, then the vector, whose length is Shape.
+	Embedding *Embedding `json:"embedding,omitempty"`
 	// Judge marks the votes of a machine, the judge of that name: a category, or a number if the labels are numbers and more than two.
 	Judge bool `json:"judge,omitempty"`
 
@@ -76,12 +79,15 @@ type Feature struct {
 
 // Width returns the number of raw values of the feature in a row.
 func (p Feature) Width() int {
-	if p.Kind != Tensor {
+	if p.Kind != Tensor && p.Embedding == nil {
 		return 1
 	}
 	n := 1
 	for _, s := range p.Shape {
 		n *= s
+	}
+	if p.Kind == Text {
+		n++ // the index
 	}
 	return n
 }
@@ -98,6 +104,9 @@ func (p Feature) String() string {
 func kindOf(p Feature) string {
 	if p.Kind == Tensor {
 		return "tensor " + words.Shape(p.Shape)
+	}
+	if p.Embedding != nil {
+		return fmt.Sprintf("text as a vector of %d", p.Shape[0])
 	}
 	return p.Kind.String()
 }
@@ -126,6 +135,9 @@ func checkFeatures(schema []Feature) error {
 		seen[p.Name] = true
 		if int(p.Kind) >= len(kindNames) {
 			return fmt.Errorf("feature %q: unknown kind %v", p.Name, p.Kind)
+		}
+		if err := p.checkEmbedding(); err != nil {
+			return err
 		}
 		if p.Kind != Tensor {
 			continue

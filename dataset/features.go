@@ -50,6 +50,8 @@ type FeatureOptions struct {
 	AnyPath bool
 	Image   ImageOptions
 	Volume  VolumeOptions
+	// Backbone, if its Path is set, makes vectors of images or of columns of text.
+	Backbone BackboneOptions
 	// Layout is the meaning of the axes of an array; see [Layout].
 	Layout Layout
 	// Array names the array of an NPZ file that contains the features; "" uses
@@ -84,12 +86,13 @@ type reading struct {
 	several  bool           // the file is one of several: it may contain only ids
 	judged   bool           // there are votes of judges: other features are optional
 	absent   absent         // of the columns of Ignore, if they may be in other files
+	embed    *Backbone      // of the options
 	decoding *budget.Shared // memory shared by images and volumes that are decoded concurrently
 }
 
 // newReading returns a reading with the given options and a new limit of shared memory.
 func newReading(o FeatureOptions) reading {
-	return reading{FeatureOptions: o, decoding: budget.NewShared(budget.Of(o.Memory))}
+	return reading{FeatureOptions: o, embed: o.backbone(), decoding: budget.NewShared(budget.Of(o.Memory))}
 }
 
 // taken returns the columns that the options use for anything but ids.
@@ -127,6 +130,7 @@ type features struct {
 	notes    []func() error // return warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are file names
+	pictures *imageVectors  // of images that a backbone reads in batches; nil if there are none
 	partial  bool           // votes of judges, joined to a stream: other items miss them
 }
 
@@ -219,7 +223,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	}
 	for _, c := range f.Columns {
 		if c.role == roleFeature {
-			f.Features = append(f.Features, c.Feature)
+			f.Features = append(f.Features, c.Feature.withoutVector())
 		}
 	}
 	if len(f.Features) > 0 {
@@ -233,6 +237,9 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		if err := fill(ctx, f, path, again, s, opts); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.embedTexts(ctx, opts); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	if opts.ImageColumn != "" {
 		if err := f.addImages(ctx, path, s.paths, opts); err != nil {

@@ -59,7 +59,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 		at := 0
 		for i, p := range ds.Features {
 			w := p.Width()
-			if err := sums[i].add(raw[at : at+w]); err != nil {
+			if err := sums[i].add(p.numbers(raw[at : at+w])); err != nil {
 				return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
 			}
 			at += w
@@ -75,7 +75,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	}
 	for i, p := range ds.Features {
 		t.features[i] = sums[i].fit(p, opts)
-		if p.Kind == Text {
+		if p.document() {
 			t.features[i].unread(len(ds.Classes))
 		}
 	}
@@ -103,7 +103,7 @@ func newSummary(p Feature) summary {
 	if p.Kind == Categorical {
 		return summary{levels: make([]int, len(p.Levels))}
 	}
-	if p.Kind == Text {
+	if p.document() {
 		return summary{texts: len(p.Texts)}
 	}
 	f := fitted{Feature: p}
@@ -151,7 +151,8 @@ func (s *summary) add(x []float32) error {
 }
 
 func (s *summary) fit(p Feature, opts TransformOptions) fitted {
-	f := fitted{Feature: p, Missing: s.missing && p.Kind != Tensor}
+	f := fitted{Feature: p, Missing: s.missing && p.Kind != Tensor && p.Embedding == nil}
+	f.Texts = nil
 	if p.Kind == Categorical {
 		s.fitLevels(&f, opts)
 		return f
@@ -249,7 +250,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 		far, unknown := false, false
 		for k := range in.ops {
 			b := &in.ops[k]
-			x := row[b.from : b.from+b.p.Feature.Width()]
+			x := row[b.from : b.from+b.width]
 			far = w.seen[k].add(b, x) || far
 			unknown = unknown || b.p.Kind == Categorical && x[0] == UnknownLevel
 		}
@@ -267,7 +268,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 // training range.
 func (s *watched) add(b *binding, x []float32) (far bool) {
 	p := b.p
-	if p.Kind == Categorical || p.Kind == Text {
+	if p.Kind == Categorical || p.document() {
 		if x[0] != x[0] {
 			s.missing++
 			return false

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"credence/internal/backbone"
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
@@ -166,6 +167,13 @@ func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (
 
 // images returns the feature of the images at paths, and their rows.
 func (f *features) images(ctx context.Context, paths []string, opts *reading) (Feature, Rows, error) {
+	b, err := opts.use(ctx, opts.ImageColumn, backbone.Images)
+	if err != nil {
+		return Feature{}, nil, err
+	}
+	if b != nil {
+		return f.embedImages(ctx, paths, opts, b)
+	}
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
 		return Feature{}, nil, err
@@ -280,22 +288,11 @@ func decodeImage(path string, shape []int, memory *budget.Shared, dst []float32)
 // decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
 // images of 16 bits keep their finer steps. The bytes it uses are taken from the shared memory.
 func decodeImageFrom(path string, f io.ReadSeeker, shape []int, memory *budget.Shared, dst []float32) error {
-	c, err := imageConfig(path, f)
-	if err != nil {
-		return err
-	}
-	giveBack, err := memory.Take(imageMemory(c, shape[1], shape[2]), path, "an image of %d×%d pixels", c.Width, c.Height)
+	img, giveBack, err := decodeLimited(path, f, memory, func(c image.Config) int64 { return imageMemory(c, shape[1], shape[2]) })
 	if err != nil {
 		return err
 	}
 	defer giveBack()
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fault.Of(path, err)
-	}
-	img, _, err := image.Decode(f)
-	if err != nil {
-		return fault.Malformed(path, "the image is damaged: %v", err)
-	}
 	h, w := shape[1], shape[2]
 	var at func(x, y int) color.Color
 	if b := img.Bounds(); b.Dx() == w && b.Dy() == h {
@@ -318,4 +315,26 @@ func decodeImageFrom(path string, f io.ReadSeeker, shape []int, memory *budget.S
 		}
 	}
 	return nil
+}
+
+// decodeLimited decodes an image within the shared memory, of which it takes as many bytes as need returns. The caller
+// gives them back.
+func decodeLimited(path string, f io.ReadSeeker, memory *budget.Shared, need func(image.Config) int64) (img image.Image, giveBack func(), err error) {
+	c, err := imageConfig(path, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if giveBack, err = memory.Take(need(c), path, "an image of %d×%d pixels", c.Width, c.Height); err != nil {
+		return nil, nil, err
+	}
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		err = fault.Of(path, err)
+	} else if img, _, err = image.Decode(f); err != nil {
+		err = fault.Malformed(path, "the image is damaged: %v", err)
+	}
+	if err != nil {
+		giveBack()
+		return nil, nil, err
+	}
+	return img, giveBack, nil
 }

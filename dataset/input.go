@@ -34,6 +34,7 @@ type scaled struct {
 type binding struct {
 	p        *fitted
 	from, to int
+	width    int       // of the raw values
 	texts    []string  // of a text feature
 	held     []float32 // [N × outputs] or nil: logits by models fitted without the item; NaN for items not in the fit
 	levels   []int32   // raw code → index into p.Levels, or −1 (unknown)
@@ -70,19 +71,23 @@ func (t *Transform) bind(schema []Feature) (*InputRows, error) {
 			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
 		}
 		q := schema[j]
-		if q.Kind != p.Kind {
+		vector := p.Embedding != nil && q.Kind == Tensor // computed elsewhere, or that of an image
+		if q.Kind != p.Kind && !vector {
 			return nil, fmt.Errorf("feature %q: expected %v as in training, found %v", p.Name, p.Kind, q.Kind)
 		}
-		if p.Kind == Tensor && words.Shape(p.Shape) != words.Shape(q.Shape) {
+		if (p.Kind == Tensor || p.Embedding != nil) && words.Shape(p.Shape) != words.Shape(q.Shape) {
 			return nil, fmt.Errorf("feature %q: expected shape %s as in training, found %s", p.Name, words.Shape(p.Shape), words.Shape(q.Shape))
 		}
 		if err := sameVolumes(p.Feature, q); err != nil {
 			return nil, err
 		}
-		if p.Kind == Text && p.model() == nil {
+		if p.document() && p.model() == nil {
 			return nil, fmt.Errorf("text feature %q is not fitted yet", p.Name)
 		}
-		b := binding{p: p, from: offset[j], to: to, texts: q.Texts}
+		b := binding{p: p, from: offset[j], width: q.Width(), to: to, texts: q.Texts}
+		if q.Kind == Text && q.Embedding != nil {
+			b.from, b.width = b.from+1, b.width-1 // without the index
+		}
 		if p.Kind == Categorical {
 			index := newLevelIndex(p.Levels, true)
 			b.levels = make([]int32, len(q.Levels))
@@ -140,7 +145,11 @@ func (in *InputRows) apply(dst, raw []float32, i int) error {
 		b := &in.ops[k]
 		p := b.p
 		to := dst[b.to : b.to+p.width()]
-		switch p.Kind {
+		kind := p.Kind
+		if p.Embedding != nil {
+			kind = Tensor
+		}
+		switch kind {
 		case Numeric:
 			to[0] = standardize(raw[b.from], p.Mean[0], p.SD[0])
 			to[1] = 0 // the indicator, which the features of in.numbers do not have

@@ -36,6 +36,9 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	if f.Rows == nil && !opts.judged {
 		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no feature columns, here or in the other files"}, f.Close())
 	}
+	if err := opts.unusedBackbone(f.Features); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	if f.Items == nil { // an array
 		f.Items = make([]string, f.Rows.Len())
 		for i := range f.Items {

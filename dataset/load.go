@@ -44,7 +44,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if opts.FeatureOptions.Schema != nil {
 		opts.VotesOptions.Schema = opts.FeatureOptions.Schema
 	}
-	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge()); err != nil {
+	if err := cmp.Or(opts.FeatureOptions.checkMerge(), opts.VotesOptions.checkMerge(), opts.FeatureOptions.checkBackbone()); err != nil {
 		return nil, err
 	}
 	merged := map[string]bool{}
@@ -78,6 +78,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	var v *votes
 	fo := newReading(opts.FeatureOptions)
+	defer fo.embed.release()
 	if len(opts.Ignore) > 0 {
 		fo.absent = absent{}
 	}

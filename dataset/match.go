@@ -93,7 +93,7 @@ type matcher struct {
 func (m *matcher) array(path string) (match, error) {
 	var named, others []int
 	for i, p := range m.features {
-		if m.taken[i] || p.Kind != Tensor {
+		if m.taken[i] || p.Kind != Tensor && p.Embedding == nil {
 			continue
 		}
 		others = append(others, i)
@@ -130,7 +130,7 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	}
 	out := match{}
 	for _, name := range arrays.names {
-		if i := m.next(name); i >= 0 && m.features[i].Kind == Tensor && len(arrays.names) > 1 {
+		if i := m.next(name); i >= 0 && (m.features[i].Kind == Tensor || m.features[i].Embedding != nil) && len(arrays.names) > 1 {
 			m.take(&out, i, name)
 		}
 	}
@@ -262,6 +262,7 @@ func openJoined(ctx context.Context, path string, t table.Table, schema []Featur
 	joined := newReading(fo.forJoined(item))
 	joined.lazy, joined.several = true, true
 	list, err := readFiles(ctx, opts.Beside, matches[1:], joined, false)
+	err = errors.Join(err, joined.embed.release())
 	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
 		err = closeAll(list, errOnlyIDs(list[0].path))
 	}

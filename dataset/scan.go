@@ -170,6 +170,9 @@ func (s *scan) add(rec []table.Cell) error {
 		}
 		s.weights = append(s.weights, w)
 	}
+	if s.image >= 0 && rec[s.image].Kind == table.VectorCell {
+		return s.t.ErrorAt(s.image, "expected the path of an image, found a list of numbers: vectors are read from NPY and NPZ files")
+	}
 	if s.image >= 0 {
 		s.paths = append(s.paths, strings.Clone(rec[s.image].String()))
 	}

@@ -72,6 +72,7 @@ type Stream struct {
 	block    int                  // see Cut
 	pass     func(first int) bool // see Pass
 	beside   []*features          // joined to the items
+	vectors  *streamVectors       // of a table; nil if no feature is made by a backbone
 
 	decoding *budget.Shared // memory for images and volumes that are decoded concurrently
 }
@@ -153,6 +154,9 @@ func newStream(ctx context.Context, path string, t table.Table, schema []Feature
 		return nil, errors.Join(err, t.Close())
 	}
 	s.dec.keep = false
+	if slices.ContainsFunc(schema, func(p Feature) bool { return p.Embedding != nil }) {
+		s.newVectors()
+	}
 	return s, nil
 }
 
@@ -210,7 +214,7 @@ func (s *Stream) Close() error {
 	if s.t != nil {
 		errs = append(errs, s.t.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.vectors.Close())...)
 }
 
 // Next returns the next batch, and io.EOF after the last.
@@ -260,6 +264,9 @@ func (s *Stream) Next() (*Batch, error) {
 	}
 	if s.dec != nil {
 		s.dec.moveTexts(schema)
+	}
+	if err := s.embed(schema, m); err != nil {
+		return nil, err
 	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {
@@ -346,13 +353,18 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	if s.image < 0 {
 		return id, nil, nil
 	}
-	path := strings.Clone(rec[s.image].String())
-	if path == "" {
-		return id, nil, s.t.ErrorAt(s.image, "expected a path, found an empty cell")
+	path := ""
+	if s.grid.Embedding == nil || rec[s.image].Kind != table.VectorCell {
+		if path = strings.Clone(rec[s.image].String()); path == "" {
+			return id, nil, s.t.ErrorAt(s.image, "expected a path, found an empty cell")
+		}
+		if path, err = s.opts.imagePath(s.folder, path); err != nil {
+			return id, nil, s.t.ErrorAt(s.image, "%v", err)
+		}
 	}
-	path, err = s.opts.imagePath(s.folder, path)
-	if err != nil {
-		return id, nil, s.t.ErrorAt(s.image, "%v", err)
+	if s.grid.Embedding != nil {
+		fill, err := s.pictureOf(&rec[s.image], path)
+		return id, func(row []float32) error { return fill(row[w:]) }, err
 	}
 	return id, func(row []float32) error { return s.picture(path, row[w:]) }, nil
 }

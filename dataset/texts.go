@@ -58,7 +58,7 @@ func (p *fitted) checkText() error {
 func (t *Transform) TextColumns() []TextInfo {
 	var list []TextInfo
 	for _, p := range t.features {
-		if p.Kind == Text {
+		if p.document() {
 			info := TextInfo{Column: p.Name}
 			if p.Text != nil {
 				info = p.Text.TextInfo
@@ -104,7 +104,7 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 	var fits []textFit
 	for i := range t.features {
 		p := &t.features[i]
-		if p.Kind != Text {
+		if !p.document() {
 			continue
 		}
 		f := textFit{p: p, data: text.Data{Classes: len(ds.Classes), Entries: textEntries}}
@@ -252,7 +252,7 @@ func (t *Transform) Training(ds *Dataset) (*InputRows, error) {
 	}
 	for i := range in.ops {
 		b := &in.ops[i]
-		if b.p.Kind != Text {
+		if !b.p.document() {
 			continue
 		}
 		if len(b.p.Text.held) != ds.Len()*len(b.p.Mean) {

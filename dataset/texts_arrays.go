@@ -36,7 +36,7 @@ func textArray(feature int, name string) string { return fmt.Sprintf("text%d.%s"
 func (t *Transform) SetArrays(take func(name string) *Array) error {
 	for i := range t.features {
 		p := &t.features[i]
-		if p.Kind != Text {
+		if !p.document() {
 			continue
 		}
 		if err := p.checkText(); err != nil {

@@ -98,7 +98,7 @@ func (t *Transform) UnmarshalJSON(text []byte) error {
 }
 
 func (p *fitted) check() error {
-	if p.Kind == Text {
+	if p.document() {
 		if err := p.checkText(); err != nil {
 			return err
 		}
@@ -129,10 +129,10 @@ func (p *fitted) check() error {
 // channels returns the number of means of a feature: one for a number, one per
 // element of a vector, one per channel otherwise.
 func (p *fitted) channels() int {
-	switch p.Kind {
-	case Tensor:
+	switch {
+	case p.Kind == Tensor || p.Embedding != nil:
 		return p.Shape[0]
-	case Text:
+	case p.Kind == Text:
 		return len(p.Mean)
 	}
 	return 1
@@ -321,7 +321,7 @@ func (t *Transform) Blocks() []Input {
 			continue
 		}
 		b := Input{Name: tableBlock, Kind: Dense, Offset: offsets[i], Features: p.names()}
-		if p.Kind == Tensor {
+		if p.Kind == Tensor || p.Embedding != nil {
 			b.Name, b.Shape = p.Name, slices.Clone(p.Shape)
 		}
 		add(b)

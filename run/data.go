@@ -161,7 +161,7 @@ func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, er
 }
 
 // ReadAs sets options that o leaves unset to those that the files of the run were read
-// with: the spellings of missing values, the columns of votes in the files of features and, where
+// with: the spellings of missing values, the backbone, the columns of votes in the files of features and, where
 // files have them, the columns of ids. It does nothing for a model file
 // without the configuration of its run.
 func (f Folder) ReadAs(o *dataset.LoadOptions) {
@@ -176,6 +176,9 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	if features.Merge == nil && !features.FoldCase {
 		as := &trained.Load.FeatureOptions
 		features.Merge, features.FoldCase, votes.Merge, votes.FoldCase = as.Merge, as.FoldCase, as.Merge, as.FoldCase
+	}
+	if features.Backbone.Path == "" {
+		features.Backbone.Path = trained.Load.FeatureOptions.Backbone.Path
 	}
 	votesAs(o, &trained.Load)
 	readSheets(o, &trained.Load)

@@ -60,14 +60,15 @@ type catalog struct {
 type registry struct {
 	path    string
 	log     *slog.Logger
+	runtime dataset.BackboneOptions // how backbones are run
 	current atomic.Pointer[catalog]
 	mu      sync.Mutex // one reload at a time
 }
 
 // newRegistry loads the models at path: a run, a model file, or a folder of runs. A subfolder that
 // contains runs itself is a model of that name with one version per run.
-func newRegistry(path string, log *slog.Logger) (*registry, error) {
-	r := &registry{path: path, log: log}
+func newRegistry(path string, backbone dataset.BackboneOptions, log *slog.Logger) (*registry, error) {
+	r := &registry{path: path, log: log, runtime: backbone}
 	r.current.Store(&catalog{})
 	if err := r.reload(); err != nil {
 		return nil, err
@@ -209,7 +210,14 @@ func (r *registry) load(p place, before *served) (*served, error) {
 	}
 	s := &served{name: p.name, version: cmp.Or(p.version, sum.SHA256[:12]), folder: run.FolderOf(p.path), model: m, hash: sum.SHA256,
 		loaded: time.Now(), stamp: now, features: m.Transform.Schema(), dists: m.Traits().Joint}
+	s.read.FeatureOptions.Backbone = r.runtime
 	s.folder.ReadAs(&s.read)
+	if b := &s.read.FeatureOptions.Backbone; slices.ContainsFunc(s.features, func(p dataset.Feature) bool { return p.Embedding != nil }) {
+		b.Shared = dataset.NewBackbone(*b, 0)
+		if err := b.Shared.Open(context.Background(), s.features); err != nil {
+			return nil, err
+		}
+	}
 	of := p.path
 	if filepath.Base(of) == run.ModelFile {
 		of = filepath.Dir(of)

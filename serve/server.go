@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"credence/dataset"
 	"credence/internal/votelog"
 )
 
@@ -39,6 +40,9 @@ type Options struct {
 	// Hosts are the accepted values of the Host header. If nil, localhost and IP addresses are
 	// accepted, and any name if there is a token.
 	Hosts []string
+	// Backbone has the library and the process that run the backbones of models, and the path of the backbone if it is not that
+	// of the model's run.
+	Backbone dataset.BackboneOptions
 	// Votes is the file that posted votes are appended to; if "", votes are not accepted.
 	Votes string
 	// Level is the default level of intervals; 0 means 0.95.
@@ -115,7 +119,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRegistry(o.Path, o.Log)
+	r, err := newRegistry(o.Path, o.Backbone, o.Log)
 	if err != nil {
 		return nil, err
 	}

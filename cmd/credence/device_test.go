@@ -67,7 +67,7 @@ func TestTrainedElsewhere(t *testing.T) {
 	asOf(t, "run/model.credence")
 	code, stdout, stderr := called("verify run")
 	if code != exitError || stdout != "" || !strings.Contains(stderr, "credence: error: run cannot be repeated here: trained on the GPU "+otherGPU+": ") ||
-		!strings.Contains(stderr, "credence: hint: run credence-gpu verify on a machine with such a GPU") {
+		!strings.Contains(stderr, "credence: hint: run credence-full verify on a machine with such a GPU") {
 		t.Errorf("verify: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 

@@ -153,7 +153,7 @@ func hintOn(cmd *cobra.Command, err error) string {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		usage = fmt.Sprintf("run %q for usage", cmd.CommandPath()+" --help")
 	}
-	return cmp.Or(adviceOn(err, cmd.Flags()), nearFile(err), usage)
+	return cmp.Or(adviceOn(err, cmd.Flags()), backboneHint(err), nearFile(err), usage)
 }
 
 // nearFile returns the hint about a file that does not exist: a file of the same folder
@@ -222,6 +222,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetMissing:     {"na", "use --na [WORD] if it means a missing value", ""},
 	dataset.SetImages:      {"image-column", "read the files with --image-column [WORD]", "name the column of their paths with --image-column"},
 	dataset.SetArray:       {"array", "", "name it with --array"},
+	dataset.SetBackbone:    {"backbone", "", "give the file with --backbone, or vectors from credence embed"},
 	dataset.SetSheet:       {"sheet", "leave --sheet or --votes-sheet out, or give the workbook", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
 }
 

@@ -25,6 +25,7 @@ import (
 
 // declare adds the options of a verb as flags.
 func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
+	s.Load.FeatureOptions.Backbone.Worker = workerCommand()
 	for _, o := range config.Options {
 		if !o.Of(verb) {
 			continue

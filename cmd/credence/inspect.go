@@ -92,6 +92,9 @@ func (c modelCard) print(w *printout.Page) {
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
+	for _, text := range backbones(c.Features) {
+		line("backbone", "%s", text)
+	}
 	if c.From != nil {
 		line("from", "sha256 %s\n%s", c.From.Model, changes(c.From))
 	}

@@ -91,6 +91,7 @@ func TestChoices(t *testing.T) {
 				}
 			case "volume-scale":
 				_, err = volume.Normalization{Scale: volume.Scale(c), Low: 0.5, High: 99.5}.Complete()
+			case "backbone-pool", "backbone-filter", "backbone-layout": // the lists of package backbone itself
 			case "volume-store": // the script of volumes tries all
 			case "optimizer":
 				_, err = nn.OptimizerOptions{Kind: c, Rate: 0.1}.Complete()

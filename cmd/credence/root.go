@@ -39,6 +39,7 @@ func newRoot() *cobra.Command {
 			newCheck(),
 			newGroup("data", "Fetch or generate data sets; turn clinical scores into votes",
 				newDataMNIST(), newDataADNISynthetic(), newDataLabels()),
+			newEmbed(),
 			newVerb("formats", "Describe the files of items and votes that are read", "", help),
 			newVerb("network", "Describe how to write a network for --network", "", help),
 			newGroup("config", "Show the configuration of training and the origin of each value",
@@ -60,7 +61,7 @@ func newRoot() *cobra.Command {
 			root.AddCommand(verb)
 		}
 	}
-	root.AddCommand(newReproduce())
+	root.AddCommand(newReproduce(), newWorker())
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 	addHelp(root)

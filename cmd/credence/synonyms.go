@@ -112,7 +112,7 @@ var flagAdvice = eachWord(map[string]string{
 
 const (
 	cvAdvice        = "each network of an ensemble holds out one fold (--ensemble); --test holds out items for credence evaluate"
-	gpuAdvice       = "credence-gpu train and predict --device gpu run on a GPU; --threads sets the number of CPU cores"
+	gpuAdvice       = "credence-full train and predict --device gpu run on a GPU; --threads sets the number of CPU cores"
 	sepAdvice       = "the separator of a table is detected: comma, semicolon, tab or bar"
 	pdfAdvice       = "name the output .pdf: credence report RUN DATA -o report.pdf"
 	tuneAdvice      = "credence train chooses its settings from the data; credence config show lists them"

@@ -132,7 +132,7 @@ func (d *device) declare(f *pflag.FlagSet) {
 }
 
 const deviceHelp = "`device` for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
-	"which is the CPU; GPUs require the program credence-gpu"
+	"which is the CPU; GPUs require the program credence-full"
 
 // openGPU opens a GPU; tests count the calls.
 var openGPU = gpu.Open

@@ -40,7 +40,11 @@ type trainOptions struct {
 	repeat bool // ignore the environment, to repeat a run from its configuration
 }
 
-func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.New()} }
+func newTrainOptions() *trainOptions {
+	o := &trainOptions{Settings: *config.New()}
+	o.Load.FeatureOptions.Backbone.Worker = workerCommand()
+	return o
+}
 
 func newTrain() *cobra.Command {
 	o := newTrainOptions()
@@ -307,7 +311,7 @@ func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) 
 	var err error
 	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
 		return nil, withHint(fmt.Errorf("%s cannot be repeated here: %w", folder, err),
-			"run credence-gpu verify on a machine with such a GPU")
+			"run credence-full verify on a machine with such a GPU")
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -44,6 +44,9 @@ func (d *trainDisplay) note(format string, args ...any) {
 // data prints how the data were read.
 func (d *trainDisplay) data(ds *dataset.Dataset) {
 	d.note("votes     %s", ds.Votes)
+	for _, text := range backbones(ds.Features) {
+		d.note("backbone  %s", text)
+	}
 	d.note("classes   %s", printout.Ellipsis(strings.Join(ds.Classes, ", "), 200))
 	if len(ds.Columns) > 0 {
 		d.note("features  %s", strings.ReplaceAll(dataset.DescribeColumns(ds.Columns), "\n", "\n          "))
@@ -79,7 +82,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 // volumes shows the progress of reading volumes. Calls are not concurrent.
 func (d *trainDisplay) volumes(done, total int) {
 	if !d.options.quiet && d.due(time.Now(), 100*time.Millisecond, linesEvery) {
-		d.show("", fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total)))
+		d.show("", fmt.Sprintf("preparing items: %s of %s", words.Thousands(done), words.Thousands(total)))
 	}
 }
 

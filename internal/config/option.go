@@ -69,6 +69,7 @@ const (
 	Predict
 	Evaluate // with report
 	Check
+	Embed
 )
 
 // Option is one row of the table: a flag, and a key of the configuration file.

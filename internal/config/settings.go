@@ -50,8 +50,11 @@ func New() *Settings {
 }
 
 func (s *Settings) features() *dataset.FeatureOptions { return &s.Load.FeatureOptions }
-func (s *Settings) votes() *dataset.VotesOptions      { return &s.Load.VotesOptions }
-func (s *Settings) volumes() *dataset.Preparation     { return &s.Load.FeatureOptions.Volume.Preparation }
+func (s *Settings) backbone() *dataset.BackboneOptions {
+	return &s.Load.FeatureOptions.Backbone
+}
+func (s *Settings) votes() *dataset.VotesOptions  { return &s.Load.VotesOptions }
+func (s *Settings) volumes() *dataset.Preparation { return &s.Load.FeatureOptions.Volume.Preparation }
 
 // Field returns an option of s as a flag value.
 func (s *Settings) Field(o *Option) *Field { return &Field{o, s} }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"credence/head"
+	"credence/internal/backbone"
 	"credence/internal/words"
 	"credence/nn"
 	"credence/train"
@@ -49,24 +50,29 @@ var Options = derive([]*Option{
 		Help: "`columns` of votes, for forms other than long"},
 	{Name: "judges", verbs: Train | Check, at: func(s *Settings) any { return &s.votes().Judges },
 		Help: "`raters` that are machines, such as language models: their votes become features, not votes (see credence help judges)"},
-	{Name: "item", verbs: everywhere, at: func(s *Settings) any { return &s.features().ItemColumn },
+	{Name: "item", verbs: everywhere | Embed, at: func(s *Settings) any { return &s.features().ItemColumn },
 		Help: "`column` of item ids (default: detected by name)"},
 	{Name: "array", verbs: features, at: func(s *Settings) any { return &s.features().Array },
 		Help: "`name` of the array to read from an NPZ file"},
 	{Name: "layout", verbs: features, at: func(s *Settings) any { return &s.features().Layout },
 		Choices: []string{"vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"},
 		Help:    "`axes` of each item in an array: {choices}"},
-	{Name: "image-column", verbs: features, at: func(s *Settings) any { return &s.features().ImageColumn },
+	{Name: "image-column", verbs: features | Embed, at: func(s *Settings) any { return &s.features().ImageColumn },
 		Help: "`column` of image or volume paths (default: the only such column, or the one that --features names)"},
-	{Name: "images-inside", verbs: features, at: func(s *Settings) any { return &s.Inside },
+	{Name: "images-inside", verbs: features | Embed, at: func(s *Settings) any { return &s.Inside },
 		Help: "reject image or volume paths outside the folder of their table"},
 	{Name: "volume-cache", verbs: features, at: func(s *Settings) any { return &s.features().Volume.CacheDir },
 		Help: "`folder` for preprocessed volumes, shared between runs"},
-	{Name: "sheet", verbs: everywhere, at: func(s *Settings) any { return &s.features().Sheet },
+	{Name: "backbone", verbs: features | Embed, at: func(s *Settings) any { return &s.backbone().Path },
+		Help: "ONNX `file` of a pretrained network, or a folder with model.onnx: it makes vectors of images or of text, which " +
+			"are then the features (see credence help embed)"},
+	{Name: "onnxruntime", verbs: features | Embed, at: func(s *Settings) any { return &s.backbone().Library },
+		Help: "`file` of the library of ONNX Runtime, which runs backbones (default: that of the Python package onnxruntime)"},
+	{Name: "sheet", verbs: everywhere | Embed, at: func(s *Settings) any { return &s.features().Sheet },
 		Help: "`name` or number of the sheet to read from a workbook, .xlsx (default: the first)"},
 	{Name: "votes-sheet", verbs: features, at: func(s *Settings) any { return &s.votes().Sheet },
 		Help: "`name` of the sheet of votes, if different from --sheet"},
-	{Name: "na", verbs: everywhere, at: func(s *Settings) any { return &s.features().NA },
+	{Name: "na", verbs: everywhere | Embed, at: func(s *Settings) any { return &s.features().NA },
 		Help: "further `spellings` of a missing value, next to NA, NaN, null and others; keep:none makes none a value"},
 	{Name: "merge", verbs: everywhere, at: func(s *Settings) any { return &s.features().Merge }, want: "OLD=NEW, such as Benign=benign",
 		Help: "`OLD=NEW` pairs of labels or categories to read as one, such as Benign=benign"},
@@ -74,13 +80,13 @@ var Options = derive([]*Option{
 		Help: "read labels and categories in lower case"},
 	{Name: "features", verbs: Train, at: func(s *Settings) any { return &s.features().Features },
 		Help: "`columns` to use as features, and no others"},
-	{Name: "ignore", verbs: everywhere, at: func(s *Settings) any { return &s.features().Ignore },
+	{Name: "ignore", verbs: everywhere | Embed, at: func(s *Settings) any { return &s.features().Ignore },
 		Help: "`columns` to ignore"},
 	{Name: "numeric", verbs: Train, at: func(s *Settings) any { return &s.features().Numeric },
 		Help: "`columns` to read as numbers"},
 	{Name: "categorical", verbs: Train, at: func(s *Settings) any { return &s.features().Categorical },
 		Help: "`columns` to read as categories, even if they are numbers"},
-	{Name: "text", verbs: Train, at: func(s *Settings) any { return &s.features().Text },
+	{Name: "text", verbs: Train | Embed, at: func(s *Settings) any { return &s.features().Text },
 		Help: "`columns` of text to learn from word by word (default: columns of sentences, unless named by " +
 			"--ignore or --categorical)"},
 	{Name: "group", verbs: Train | Evaluate, at: func(s *Settings) any { return &s.features().GroupColumn },
@@ -114,11 +120,32 @@ var Options = derive([]*Option{
 		Help: "`low,high` percentiles to clip intensities to before scaling"},
 	{Name: "volume-store", verbs: Train, at: func(s *Settings) any { return &s.volumes().Store },
 		Choices: []string{"float16", "uint8", "float32"}, Help: "`precision` of stored voxels: {choices}"},
-	{Name: "memory", verbs: everywhere, at: func(s *Settings) any { return (*byteSize)(&s.features().Memory) },
+	{Name: "backbone-output", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Output },
+		Help: "`name` of the output of the backbone to use (default: sentence_embedding, image_embeds, pooler_output, " +
+			"last_hidden_state or the first)"},
+	{Name: "backbone-pool", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Pool }, Choices: backbone.Pools,
+		Help: "`how` an output with several positions becomes a vector: {choices} (default: mean for text and feature maps, " +
+			"first for the tokens of images)"},
+	{Name: "backbone-resize", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Resize },
+		Help: "`pixels` of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH (default: as " +
+			"preprocessor_config.json next to it says, else 256)"},
+	{Name: "backbone-crop", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Crop },
+		Help: "`HEIGHTxWIDTH` of the center of the image to use (default: likewise, else 224x224)"},
+	{Name: "backbone-filter", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Filter }, Choices: backbone.Filters,
+		Help: "`filter` of resizing: {choices} (default: likewise, else bilinear)"},
+	{Name: "backbone-mean", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Mean },
+		Help: "`numbers` to subtract from red, green and blue, from 0 to 1 (default: likewise, else those of ImageNet)"},
+	{Name: "backbone-sd", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().SD },
+		Help: "`numbers` to divide red, green and blue by after that (default: likewise, else those of ImageNet)"},
+	{Name: "backbone-layout", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Layout }, Choices: backbone.Layouts,
+		Help: "`axes` of the pixels that the backbone reads: {choices} (default: from its input)"},
+	{Name: "backbone-tokens", verbs: Train | Embed, at: func(s *Settings) any { return &s.backbone().Tokens },
+		Help: "largest `number` of tokens of a text; the rest is cut off (default: as tokenizer.json says, else 512)"},
+	{Name: "memory", verbs: everywhere | Embed, at: func(s *Settings) any { return (*byteSize)(&s.features().Memory) },
 		Help: "`bytes` of features to keep in memory, such as 500MB; more are read from a temporary file, and a " +
 			"file that cannot be read within the limit is rejected"},
-	{Name: "cache", verbs: Train, at: func(s *Settings) any { return &s.features().CacheDir },
-		Help: "`folder` for features beyond --memory (default: the user's cache folder)"},
+	{Name: "cache", verbs: features | Embed, at: func(s *Settings) any { return &s.features().CacheDir },
+		Help: "`folder` for features beyond --memory, and for vectors of a backbone (default: the user's cache folder)"},
 	{Name: "from", verbs: Train, at: func(s *Settings) any { return &s.From },
 		Help: "`run` to start from: its networks continue with further votes on the same features, and the " +
 			"changes are printed; unset options are those of that run"},
@@ -209,7 +236,7 @@ var Options = derive([]*Option{
 		valid: notNegative, Help: "number of `cores` to use (default all); does not affect the result"},
 	{Name: "device", verbs: Train, open: true, at: func(s *Settings) any { return &s.Device },
 		Help: "`device` for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU " +
-			"for images and volumes if there is one; GPUs require the program credence-gpu (default auto)"},
+			"for images and volumes if there is one; GPUs require the program credence-full (default auto)"},
 })
 
 // domain is the range of a number and its description for error messages. The zero value accepts all.

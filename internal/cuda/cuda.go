@@ -3,7 +3,7 @@
 // which the driver compiles for the GPU in use.
 //
 // The library is loaded by purego, which makes a program dynamically linked. So only a build with the tag
-// cuda can load it; in any other, [Open] fails with [ErrBuild].
+// full, or cuda, can load it; in any other, [Open] fails with [ErrBuild].
 //
 // A [Device] may be used from any goroutine: each call runs in the device's context, on a locked
 // thread. Work submitted to a [Stream] runs in order; errors of kernels are reported by a later call,
@@ -27,7 +27,7 @@ import (
 var ptx []byte
 
 // ErrBuild is the error of a build without GPUs.
-var ErrBuild = errors.New("this build has no GPUs: it is the static one; credence-gpu, built with -tags cuda, has")
+var ErrBuild = errors.New("this build has no GPUs: it is the static one; credence-full, built with -tags full, has")
 
 // ErrNoDevice is the error if there is no driver or no GPU, or none with the requested number.
 var ErrNoDevice = errors.New("no GPU can be used")

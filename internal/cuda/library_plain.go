@@ -1,4 +1,4 @@
-//go:build !(cuda && linux && (amd64 || arm64))
+//go:build !((full || cuda) && linux && (amd64 || arm64))
 
 package cuda
 

@@ -82,6 +82,9 @@ func IsParquet(name string) bool {
 // stops when the context is done.
 func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
+		if err := foreignError(Stdin, opts.Stdin); err != nil {
+			return nil, err
+		}
 		for _, f := range formats {
 			if f.sniff != nil && f.sniff(opts.Stdin) {
 				return f.open(ctx, input{name: Stdin, text: bytes.NewReader(opts.Stdin)}, opts)
@@ -91,6 +94,9 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return openFolder(ctx, path, budget.Of(opts.Memory))
+	}
+	if err := checkForeign(path); err != nil {
+		return nil, err
 	}
 	ext := fault.Extension(path)
 	if f := formatOf(ext); f.open != nil {
@@ -158,6 +164,8 @@ func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err 
 		return nil, nil, &fault.Error{File: file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return nil, nil, &fault.Error{File: file, Msg: "the text is UTF-16: " + saveUTF8}
+	case foreignError(file, head) != nil:
+		return nil, nil, foreignError(file, head)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, nil, fault.Malformed(file, "expected text, found an archive: the name of a workbook must end in .xlsx")
 	case bytes.IndexByte(head, 0) >= 0:

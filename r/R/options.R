@@ -6,8 +6,19 @@ option_types <- c(
   `classes` = "string list",
   `ordered` = "boolean",
   `judges` = "string list",
+  `backbone` = "string",
+  `onnxruntime` = "string",
   `text` = "string list",
   `validation` = "number",
+  `backbone-output` = "string",
+  `backbone-pool` = "string",
+  `backbone-resize` = "string",
+  `backbone-crop` = "string",
+  `backbone-filter` = "string",
+  `backbone-mean` = "number list",
+  `backbone-sd` = "number list",
+  `backbone-layout` = "string",
+  `backbone-tokens` = "integer",
   `memory` = "size",
   `cache` = "string",
   `method` = "string",
@@ -57,12 +68,33 @@ option_types <- c(
 #'   are numbers; raters may then be biased along it.
 #' @param judges Raters that are machines, such as language models: their votes become features, not votes
 #'   (see credence help judges).
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param text Columns of text to learn from word by word (default: columns of sentences, unless named by
 #'   `--ignore` or `--categorical`).
 #' @param validation Share of the items to hold out from every network, for early stopping.
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
 #'   or evidential (default mixture).
 #' @param setting Setting of the method, name=value; may be repeated.
@@ -101,7 +133,7 @@ option_types <- c(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @return A list of the options that are given.
 #' @examples
 #' credence_options(ensemble = 3, epochs = 50, seed = 7)
@@ -111,8 +143,19 @@ credence_options <- function(
   classes = NULL,
   ordered = FALSE,
   judges = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   text = NULL,
   validation = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   method = NULL,
@@ -154,8 +197,19 @@ credence_options <- function(
     `classes` = classes,
     `ordered` = ordered,
     `judges` = judges,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `text` = text,
     `validation` = validation,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `method` = method,

@@ -110,7 +110,7 @@ verb_bench_serve <- function(
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param json Print one line of JSON.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
-#'   GPUs require the program credence-gpu (default auto).
+#'   GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -295,6 +295,10 @@ verb_config_schema <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -321,9 +325,26 @@ verb_config_schema <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -367,7 +388,7 @@ verb_config_schema <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -396,6 +417,8 @@ verb_config_show <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -418,6 +441,15 @@ verb_config_show <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -480,6 +512,8 @@ verb_config_show <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -502,6 +536,15 @@ verb_config_show <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,
@@ -688,6 +731,112 @@ verb_demo <- function(
   ))
 }
 
+#' The verb embed
+#'
+#' Turn images or text into vectors by a pretrained network. Works on files, as on the command line;
+#'   [credence()] and its methods work on data frames.
+#'
+#' @param ... ITEMS...: paths.
+#' @param output File to write: .npy, or .npz with the ids of the items.
+#' @param overwrite Replace an existing output.
+#' @param run Run whose backbone and preprocessing to use.
+#' @param item Column of item ids (default: detected by name).
+#' @param image_column Column of image or volume paths (default: the only such column, or the one that
+#'   `--features` names).
+#' @param images_inside Reject image or volume paths outside the folder of their table.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
+#' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+#' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
+#'   value.
+#' @param ignore Columns to ignore.
+#' @param text Columns of text to learn from word by word (default: columns of sentences, unless named by
+#'   `--ignore` or `--categorical`).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
+#' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
+#'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
+#' @param threads Number of cores to use, 0 for all (default 0).
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_embed <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  run = NULL,
+  item = NULL,
+  image_column = NULL,
+  images_inside = FALSE,
+  backbone = NULL,
+  onnxruntime = NULL,
+  sheet = NULL,
+  na = NULL,
+  ignore = NULL,
+  text = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
+  memory = NULL,
+  cache = NULL,
+  threads = NULL,
+  kernel = NULL
+) {
+  run_verb("embed", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
+    `run` = run,
+    `item` = item,
+    `image-column` = image_column,
+    `images-inside` = images_inside,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
+    `sheet` = sheet,
+    `na` = na,
+    `ignore` = ignore,
+    `text` = text,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
+    `memory` = memory,
+    `cache` = cache,
+    `threads` = threads,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb evaluate
 #'
 #' Evaluate a model on votes that it has not seen. Works on files, as on the command line; [credence()] and
@@ -739,6 +888,10 @@ verb_demo <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -749,6 +902,8 @@ verb_demo <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -805,6 +960,8 @@ verb_evaluate <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -813,6 +970,7 @@ verb_evaluate <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   curve = FALSE,
@@ -862,6 +1020,8 @@ verb_evaluate <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -870,6 +1030,7 @@ verb_evaluate <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `curve` = curve,
@@ -973,6 +1134,10 @@ verb_health <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -999,9 +1164,26 @@ verb_health <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -1045,7 +1227,7 @@ verb_health <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1073,6 +1255,8 @@ verb_init <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1095,6 +1279,15 @@ verb_init <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -1156,6 +1349,8 @@ verb_init <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1178,6 +1373,15 @@ verb_init <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,
@@ -1327,6 +1531,10 @@ verb_join <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1337,6 +1545,8 @@ verb_join <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1372,6 +1582,8 @@ verb_judges <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1380,6 +1592,7 @@ verb_judges <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   kernel = NULL
@@ -1410,6 +1623,8 @@ verb_judges <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1418,6 +1633,7 @@ verb_judges <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `kernel` = kernel
@@ -1519,6 +1735,10 @@ verb_mixture <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1528,6 +1748,8 @@ verb_mixture <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1567,6 +1789,8 @@ verb_monitor <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1574,6 +1798,7 @@ verb_monitor <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   tolerate = NULL,
@@ -1606,6 +1831,8 @@ verb_monitor <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1613,6 +1840,7 @@ verb_monitor <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `tolerate` = tolerate,
@@ -1661,6 +1889,10 @@ verb_monitor <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1670,6 +1902,8 @@ verb_monitor <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1710,6 +1944,8 @@ verb_next <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1717,6 +1953,7 @@ verb_next <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   batch = NULL,
@@ -1751,6 +1988,8 @@ verb_next <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1758,6 +1997,7 @@ verb_next <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `batch` = batch,
@@ -1820,6 +2060,10 @@ verb_next <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -1829,6 +2073,8 @@ verb_next <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1839,7 +2085,7 @@ verb_next <- function(
 #'   shards.
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
-#'   GPUs require the program credence-gpu (default auto).
+#'   GPUs require the program credence-full (default auto).
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1881,6 +2127,8 @@ verb_predict <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -1888,6 +2136,7 @@ verb_predict <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   batch = NULL,
@@ -1933,6 +2182,8 @@ verb_predict <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -1940,6 +2191,7 @@ verb_predict <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `batch` = batch,
@@ -2022,6 +2274,10 @@ verb_raters <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2031,6 +2287,8 @@ verb_raters <- function(
 #' @param ignore Columns to ignore.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2060,6 +2318,8 @@ verb_recalibrate <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2067,6 +2327,7 @@ verb_recalibrate <- function(
   fold_case = FALSE,
   ignore = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   output = NULL,
@@ -2091,6 +2352,8 @@ verb_recalibrate <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2098,6 +2361,7 @@ verb_recalibrate <- function(
     `fold-case` = fold_case,
     `ignore` = ignore,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `output` = output,
@@ -2159,6 +2423,10 @@ verb_recalibrate <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2169,6 +2437,8 @@ verb_recalibrate <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2217,6 +2487,8 @@ verb_report <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2225,6 +2497,7 @@ verb_report <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   kernel = NULL
@@ -2268,6 +2541,8 @@ verb_report <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2276,6 +2551,7 @@ verb_report <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `kernel` = kernel
@@ -2295,6 +2571,8 @@ verb_report <- function(
 #' @param tls_key File of the TLS key, PEM.
 #' @param host Host names under which the server accepts requests; may be repeated.
 #' @param base_path Path prefix of all routes, such as /credence.
+#' @param backbone ONNX file or folder of the backbone, if it is not where it was in training.
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones.
 #' @param vote_log File to append posted votes to; without it they are rejected.
 #' @param items File of items to browse and vote on; repeat to join features by item.
 #' @param earlier File of earlier votes on the items; may be repeated.
@@ -2348,6 +2626,8 @@ verb_serve <- function(
   tls_key = NULL,
   host = NULL,
   base_path = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   vote_log = NULL,
   items = NULL,
   earlier = NULL,
@@ -2393,6 +2673,8 @@ verb_serve <- function(
     `tls-key` = tls_key,
     `host` = host,
     `base-path` = base_path,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `vote-log` = vote_log,
     `items` = items,
     `earlier` = earlier,
@@ -2458,6 +2740,10 @@ verb_serve <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2468,6 +2754,8 @@ verb_serve <- function(
 #' @param group Column of groups whose items stay together, such as patient.
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2503,6 +2791,8 @@ verb_suspects <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2511,6 +2801,7 @@ verb_suspects <- function(
   ignore = NULL,
   group = NULL,
   memory = NULL,
+  cache = NULL,
   calibrate = NULL,
   resolution = NULL,
   output = NULL,
@@ -2540,6 +2831,8 @@ verb_suspects <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2548,6 +2841,7 @@ verb_suspects <- function(
     `ignore` = ignore,
     `group` = group,
     `memory` = memory,
+    `cache` = cache,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `output` = output,
@@ -2591,6 +2885,10 @@ verb_suspects <- function(
 #'   `--features` names).
 #' @param images_inside Reject image or volume paths outside the folder of their table.
 #' @param volume_cache Folder for preprocessed volumes, shared between runs.
+#' @param backbone ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of images
+#'   or of text, which are then the features (see credence help embed).
+#' @param onnxruntime File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+#'   package onnxruntime).
 #' @param sheet Name or number of the sheet to read from a workbook, .xlsx (default: the first).
 #' @param votes_sheet Name of the sheet of votes, if different from `--sheet`.
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes none a
@@ -2617,9 +2915,26 @@ verb_suspects <- function(
 #'   none (default zscore).
 #' @param volume_percentiles Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
 #' @param volume_store Precision of stored voxels: float16, uint8 or float32 (default float16).
+#' @param backbone_output Name of the output of the backbone to use (default: sentence\_embedding,
+#'   image\_embeds, pooler\_output, last\_hidden\_state or the first).
+#' @param backbone_pool How an output with several positions becomes a vector: none, mean, first or max
+#'   (default: mean for text and feature maps, first for the tokens of images).
+#' @param backbone_resize Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+#'   (default: as preprocessor\_config.json next to it says, else 256).
+#' @param backbone_crop HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+#' @param backbone_filter Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else
+#'   bilinear).
+#' @param backbone_mean Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else
+#'   those of ImageNet).
+#' @param backbone_sd Numbers to divide red, green and blue by after that (default: likewise, else those of
+#'   ImageNet).
+#' @param backbone_layout Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+#' @param backbone_tokens Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+#'   says, else 512).
 #' @param memory Bytes of features to keep in memory, such as 500MB; more are read from a temporary file, and
 #'   a file that cannot be read within the limit is rejected (default 2GB).
-#' @param cache Folder for features beyond `--memory` (default: the user's cache folder).
+#' @param cache Folder for features beyond `--memory`, and for vectors of a backbone (default: the user's
+#'   cache folder).
 #' @param from Run to start from: its networks continue with further votes on the same features, and the
 #'   changes are printed; unset options are those of that run.
 #' @param method Name of the method: mixture, or without distributions: softmax, dropout, mve, qd, confidence
@@ -2663,7 +2978,7 @@ verb_suspects <- function(
 #' @param force Train even if no item has two votes; intervals are then meaningless.
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
-#'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
+#'   images and volumes if there is one; GPUs require the program credence-full (default auto).
 #' @param config File of settings, .yaml.
 #' @param resume Continue the run in `--out`.
 #' @param overwrite Replace the run in `--out`.
@@ -2697,6 +3012,8 @@ verb_train <- function(
   image_column = NULL,
   images_inside = FALSE,
   volume_cache = NULL,
+  backbone = NULL,
+  onnxruntime = NULL,
   sheet = NULL,
   votes_sheet = NULL,
   na = NULL,
@@ -2719,6 +3036,15 @@ verb_train <- function(
   volume_scale = NULL,
   volume_percentiles = NULL,
   volume_store = NULL,
+  backbone_output = NULL,
+  backbone_pool = NULL,
+  backbone_resize = NULL,
+  backbone_crop = NULL,
+  backbone_filter = NULL,
+  backbone_mean = NULL,
+  backbone_sd = NULL,
+  backbone_layout = NULL,
+  backbone_tokens = NULL,
   memory = NULL,
   cache = NULL,
   from = NULL,
@@ -2785,6 +3111,8 @@ verb_train <- function(
     `image-column` = image_column,
     `images-inside` = images_inside,
     `volume-cache` = volume_cache,
+    `backbone` = backbone,
+    `onnxruntime` = onnxruntime,
     `sheet` = sheet,
     `votes-sheet` = votes_sheet,
     `na` = na,
@@ -2807,6 +3135,15 @@ verb_train <- function(
     `volume-scale` = volume_scale,
     `volume-percentiles` = volume_percentiles,
     `volume-store` = volume_store,
+    `backbone-output` = backbone_output,
+    `backbone-pool` = backbone_pool,
+    `backbone-resize` = backbone_resize,
+    `backbone-crop` = backbone_crop,
+    `backbone-filter` = backbone_filter,
+    `backbone-mean` = backbone_mean,
+    `backbone-sd` = backbone_sd,
+    `backbone-layout` = backbone_layout,
+    `backbone-tokens` = backbone_tokens,
     `memory` = memory,
     `cache` = cache,
     `from` = from,

@@ -29,6 +29,8 @@ OPTIONS = {
     "item": "item",
     "layout": "layout",
     "volume_cache": "volume-cache",
+    "backbone": "backbone",
+    "onnxruntime": "onnxruntime",
     "merge": "merge",
     "fold_case": "fold-case",
     "features": "features",
@@ -44,6 +46,15 @@ OPTIONS = {
     "volume_scale": "volume-scale",
     "volume_percentiles": "volume-percentiles",
     "volume_store": "volume-store",
+    "backbone_output": "backbone-output",
+    "backbone_pool": "backbone-pool",
+    "backbone_resize": "backbone-resize",
+    "backbone_crop": "backbone-crop",
+    "backbone_filter": "backbone-filter",
+    "backbone_mean": "backbone-mean",
+    "backbone_sd": "backbone-sd",
+    "backbone_layout": "backbone-layout",
+    "backbone_tokens": "backbone-tokens",
     "memory": "memory",
     "cache": "cache",
     "method": "method",
@@ -78,7 +89,7 @@ OPTIONS = {
 }
 
 #: Options that take lists.
-LISTS = frozenset(["classes", "judges", "merge", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "setting", "widths", "class-weights", "one-hot", "embed"])
+LISTS = frozenset(["classes", "judges", "merge", "features", "ignore", "numeric", "categorical", "text", "volume-percentiles", "backbone-mean", "backbone-sd", "setting", "widths", "class-weights", "one-hot", "embed"])
 
 
 class Parameters:
@@ -125,6 +136,12 @@ class Parameters:
         Axes of each item in an array: vector, HW, CHW, HWC, DHW, CDHW or DHWC.
     volume_cache : str | None, default None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None, default None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None, default None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     merge : Sequence[str] | str | None, default None
         OLD=NEW pairs of labels or categories to read as one, such as Benign=benign.
     fold_case : bool, default False
@@ -158,11 +175,36 @@ class Parameters:
         Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None, default None
         Precision of stored voxels: float16, uint8 or float32 (default float16).
+    backbone_output : str | None, default None
+        Name of the output of the backbone to use (default: sentence_embedding, image_embeds,
+        pooler_output, last_hidden_state or the first).
+    backbone_pool : Literal["none", "mean", "first", "max"] | None, default None
+        How an output with several positions becomes a vector: none, mean, first or max
+        (default: mean for text and feature maps, first for the tokens of images).
+    backbone_resize : str | None, default None
+        Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+        (default: as preprocessor_config.json next to it says, else 256).
+    backbone_crop : str | None, default None
+        HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+    backbone_filter : Literal["bilinear", "bicubic", "lanczos"] | None, default None
+        Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else bilinear).
+    backbone_mean : Sequence[float] | float | None, default None
+        Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else those
+        of ImageNet).
+    backbone_sd : Sequence[float] | float | None, default None
+        Numbers to divide red, green and blue by after that (default: likewise, else those of
+        ImageNet).
+    backbone_layout : Literal["NCHW", "NHWC"] | None, default None
+        Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+    backbone_tokens : int | None, default None
+        Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+        says, else 512).
     memory : int | str | None, default None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None, default None
-        Folder for features beyond --memory (default: the user's cache folder).
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     method : Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None, default None
         Name of the method: mixture, or without distributions: softmax, dropout, mve, qd,
         confidence or evidential (default mixture).
@@ -223,7 +265,7 @@ class Parameters:
         Number of cores to use (default all); does not affect the result.
     device : str | None, default None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
-        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     kernel : str | None, default None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
@@ -255,6 +297,8 @@ class Parameters:
         item: object = None,
         layout: Literal["vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"] | None = None,
         volume_cache: str | None = None,
+        backbone: str | None = None,
+        onnxruntime: str | None = None,
         merge: Sequence[str] | str | None = None,
         fold_case: bool = False,
         features: Sequence[object] | None = None,
@@ -270,6 +314,15 @@ class Parameters:
         volume_scale: Literal["zscore", "range", "none"] | None = None,
         volume_percentiles: Sequence[float] | float | None = None,
         volume_store: Literal["float16", "uint8", "float32"] | None = None,
+        backbone_output: str | None = None,
+        backbone_pool: Literal["none", "mean", "first", "max"] | None = None,
+        backbone_resize: str | None = None,
+        backbone_crop: str | None = None,
+        backbone_filter: Literal["bilinear", "bicubic", "lanczos"] | None = None,
+        backbone_mean: Sequence[float] | float | None = None,
+        backbone_sd: Sequence[float] | float | None = None,
+        backbone_layout: Literal["NCHW", "NHWC"] | None = None,
+        backbone_tokens: int | None = None,
         memory: int | str | None = None,
         cache: str | None = None,
         method: Literal["mixture", "softmax", "dropout", "mve", "qd", "confidence", "evidential"] | None = None,
@@ -321,6 +374,8 @@ class Parameters:
         self.item = item
         self.layout = layout
         self.volume_cache = volume_cache
+        self.backbone = backbone
+        self.onnxruntime = onnxruntime
         self.merge = merge
         self.fold_case = fold_case
         self.features = features
@@ -336,6 +391,15 @@ class Parameters:
         self.volume_scale = volume_scale
         self.volume_percentiles = volume_percentiles
         self.volume_store = volume_store
+        self.backbone_output = backbone_output
+        self.backbone_pool = backbone_pool
+        self.backbone_resize = backbone_resize
+        self.backbone_crop = backbone_crop
+        self.backbone_filter = backbone_filter
+        self.backbone_mean = backbone_mean
+        self.backbone_sd = backbone_sd
+        self.backbone_layout = backbone_layout
+        self.backbone_tokens = backbone_tokens
         self.memory = memory
         self.cache = cache
         self.method = method

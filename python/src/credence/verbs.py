@@ -28,6 +28,7 @@ __all__ = [
     "data_labels",
     "data_mnist",
     "demo",
+    "embed",
     "evaluate",
     "export",
     "health",
@@ -210,7 +211,7 @@ def bench_train(
         Print one line of JSON.
     device : str | None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
-        CPU; GPUs require the program credence-gpu (default auto).
+        CPU; GPUs require the program credence-full (default auto).
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
         the fastest).
@@ -430,6 +431,8 @@ def config_show(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -452,6 +455,15 @@ def config_show(
     volume_scale: Literal["zscore", "range", "none"] | None = None,
     volume_percentiles: Sequence[float] | float | None = None,
     volume_store: Literal["float16", "uint8", "float32"] | None = None,
+    backbone_output: str | None = None,
+    backbone_pool: Literal["none", "mean", "first", "max"] | None = None,
+    backbone_resize: str | None = None,
+    backbone_crop: str | None = None,
+    backbone_filter: Literal["bilinear", "bicubic", "lanczos"] | None = None,
+    backbone_mean: Sequence[float] | float | None = None,
+    backbone_sd: Sequence[float] | float | None = None,
+    backbone_layout: Literal["NCHW", "NHWC"] | None = None,
+    backbone_tokens: int | None = None,
     memory: int | str | None = None,
     cache: str | None = None,
     from_: Path | None = None,
@@ -545,6 +557,12 @@ def config_show(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -593,11 +611,36 @@ def config_show(
         Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
         Precision of stored voxels: float16, uint8 or float32 (default float16).
+    backbone_output : str | None
+        Name of the output of the backbone to use (default: sentence_embedding, image_embeds,
+        pooler_output, last_hidden_state or the first).
+    backbone_pool : Literal["none", "mean", "first", "max"] | None
+        How an output with several positions becomes a vector: none, mean, first or max
+        (default: mean for text and feature maps, first for the tokens of images).
+    backbone_resize : str | None
+        Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+        (default: as preprocessor_config.json next to it says, else 256).
+    backbone_crop : str | None
+        HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+    backbone_filter : Literal["bilinear", "bicubic", "lanczos"] | None
+        Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else bilinear).
+    backbone_mean : Sequence[float] | float | None
+        Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else those
+        of ImageNet).
+    backbone_sd : Sequence[float] | float | None
+        Numbers to divide red, green and blue by after that (default: likewise, else those of
+        ImageNet).
+    backbone_layout : Literal["NCHW", "NHWC"] | None
+        Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+    backbone_tokens : int | None
+        Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+        says, else 512).
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder for features beyond --memory (default: the user's cache folder).
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
         the changes are printed; unset options are those of that run.
@@ -675,7 +718,7 @@ def config_show(
         Number of cores to use (default all); does not affect the result.
     device : str | None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
-        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
@@ -712,6 +755,8 @@ def config_show(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -734,6 +779,15 @@ def config_show(
             "volume-scale": volume_scale,
             "volume-percentiles": volume_percentiles,
             "volume-store": volume_store,
+            "backbone-output": backbone_output,
+            "backbone-pool": backbone_pool,
+            "backbone-resize": backbone_resize,
+            "backbone-crop": backbone_crop,
+            "backbone-filter": backbone_filter,
+            "backbone-mean": backbone_mean,
+            "backbone-sd": backbone_sd,
+            "backbone-layout": backbone_layout,
+            "backbone-tokens": backbone_tokens,
             "memory": memory,
             "cache": cache,
             "from": from_,
@@ -977,6 +1031,143 @@ def demo(
     )
 
 
+def embed(
+    *arguments: Path,
+    output: Path | None = None,
+    overwrite: bool = False,
+    run: str | None = None,
+    item: str | None = None,
+    image_column: str | None = None,
+    images_inside: bool = False,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
+    sheet: str | None = None,
+    na: Sequence[str] | str | None = None,
+    ignore: Sequence[str] | str | None = None,
+    text: Sequence[str] | str | None = None,
+    backbone_output: str | None = None,
+    backbone_pool: Literal["none", "mean", "first", "max"] | None = None,
+    backbone_resize: str | None = None,
+    backbone_crop: str | None = None,
+    backbone_filter: Literal["bilinear", "bicubic", "lanczos"] | None = None,
+    backbone_mean: Sequence[float] | float | None = None,
+    backbone_sd: Sequence[float] | float | None = None,
+    backbone_layout: Literal["NCHW", "NHWC"] | None = None,
+    backbone_tokens: int | None = None,
+    memory: int | str | None = None,
+    cache: str | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+) -> str:
+    """Turn images or text into vectors by a pretrained network.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        ITEMS....
+    output : Path | None
+        File to write: .npy, or .npz with the ids of the items.
+    overwrite : bool
+        Replace an existing output.
+    run : str | None
+        Run whose backbone and preprocessing to use.
+    item : str | None
+        Column of item ids (default: detected by name).
+    image_column : str | None
+        Column of image or volume paths (default: the only such column, or the one that
+        --features names).
+    images_inside : bool
+        Reject image or volume paths outside the folder of their table.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
+    sheet : str | None
+        Name or number of the sheet to read from a workbook, .xlsx (default: the first).
+    na : Sequence[str] | str | None
+        Further spellings of a missing value, next to NA, NaN, null and others; keep:none makes
+        none a value.
+    ignore : Sequence[str] | str | None
+        Columns to ignore.
+    text : Sequence[str] | str | None
+        Columns of text to learn from word by word (default: columns of sentences, unless named
+        by --ignore or --categorical).
+    backbone_output : str | None
+        Name of the output of the backbone to use (default: sentence_embedding, image_embeds,
+        pooler_output, last_hidden_state or the first).
+    backbone_pool : Literal["none", "mean", "first", "max"] | None
+        How an output with several positions becomes a vector: none, mean, first or max
+        (default: mean for text and feature maps, first for the tokens of images).
+    backbone_resize : str | None
+        Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+        (default: as preprocessor_config.json next to it says, else 256).
+    backbone_crop : str | None
+        HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+    backbone_filter : Literal["bilinear", "bicubic", "lanczos"] | None
+        Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else bilinear).
+    backbone_mean : Sequence[float] | float | None
+        Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else those
+        of ImageNet).
+    backbone_sd : Sequence[float] | float | None
+        Numbers to divide red, green and blue by after that (default: likewise, else those of
+        ImageNet).
+    backbone_layout : Literal["NCHW", "NHWC"] | None
+        Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+    backbone_tokens : int | None
+        Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+        says, else 512).
+    memory : int | str | None
+        Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
+        and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
+    threads : int | None
+        Number of cores to use, 0 for all (default 0).
+    kernel : str | None
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["embed"],
+        arguments,
+        {
+            "output": output,
+            "overwrite": overwrite,
+            "run": run,
+            "item": item,
+            "image-column": image_column,
+            "images-inside": images_inside,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
+            "sheet": sheet,
+            "na": na,
+            "ignore": ignore,
+            "text": text,
+            "backbone-output": backbone_output,
+            "backbone-pool": backbone_pool,
+            "backbone-resize": backbone_resize,
+            "backbone-crop": backbone_crop,
+            "backbone-filter": backbone_filter,
+            "backbone-mean": backbone_mean,
+            "backbone-sd": backbone_sd,
+            "backbone-layout": backbone_layout,
+            "backbone-tokens": backbone_tokens,
+            "memory": memory,
+            "cache": cache,
+            "threads": threads,
+            "kernel": kernel,
+        },
+    )
+
+
 def evaluate(
     *arguments: Path,
     truth: str | None = None,
@@ -1015,6 +1206,8 @@ def evaluate(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -1023,6 +1216,7 @@ def evaluate(
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     curve: bool = False,
@@ -1123,6 +1317,12 @@ def evaluate(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -1141,6 +1341,9 @@ def evaluate(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -1213,6 +1416,8 @@ def evaluate(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -1221,6 +1426,7 @@ def evaluate(
             "ignore": ignore,
             "group": group,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "curve": curve,
@@ -1338,6 +1544,8 @@ def init(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -1360,6 +1568,15 @@ def init(
     volume_scale: Literal["zscore", "range", "none"] | None = None,
     volume_percentiles: Sequence[float] | float | None = None,
     volume_store: Literal["float16", "uint8", "float32"] | None = None,
+    backbone_output: str | None = None,
+    backbone_pool: Literal["none", "mean", "first", "max"] | None = None,
+    backbone_resize: str | None = None,
+    backbone_crop: str | None = None,
+    backbone_filter: Literal["bilinear", "bicubic", "lanczos"] | None = None,
+    backbone_mean: Sequence[float] | float | None = None,
+    backbone_sd: Sequence[float] | float | None = None,
+    backbone_layout: Literal["NCHW", "NHWC"] | None = None,
+    backbone_tokens: int | None = None,
     memory: int | str | None = None,
     cache: str | None = None,
     from_: Path | None = None,
@@ -1451,6 +1668,12 @@ def init(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -1499,11 +1722,36 @@ def init(
         Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
         Precision of stored voxels: float16, uint8 or float32 (default float16).
+    backbone_output : str | None
+        Name of the output of the backbone to use (default: sentence_embedding, image_embeds,
+        pooler_output, last_hidden_state or the first).
+    backbone_pool : Literal["none", "mean", "first", "max"] | None
+        How an output with several positions becomes a vector: none, mean, first or max
+        (default: mean for text and feature maps, first for the tokens of images).
+    backbone_resize : str | None
+        Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+        (default: as preprocessor_config.json next to it says, else 256).
+    backbone_crop : str | None
+        HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+    backbone_filter : Literal["bilinear", "bicubic", "lanczos"] | None
+        Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else bilinear).
+    backbone_mean : Sequence[float] | float | None
+        Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else those
+        of ImageNet).
+    backbone_sd : Sequence[float] | float | None
+        Numbers to divide red, green and blue by after that (default: likewise, else those of
+        ImageNet).
+    backbone_layout : Literal["NCHW", "NHWC"] | None
+        Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+    backbone_tokens : int | None
+        Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+        says, else 512).
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder for features beyond --memory (default: the user's cache folder).
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
         the changes are printed; unset options are those of that run.
@@ -1581,7 +1829,7 @@ def init(
         Number of cores to use (default all); does not affect the result.
     device : str | None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
-        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
@@ -1617,6 +1865,8 @@ def init(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -1639,6 +1889,15 @@ def init(
             "volume-scale": volume_scale,
             "volume-percentiles": volume_percentiles,
             "volume-store": volume_store,
+            "backbone-output": backbone_output,
+            "backbone-pool": backbone_pool,
+            "backbone-resize": backbone_resize,
+            "backbone-crop": backbone_crop,
+            "backbone-filter": backbone_filter,
+            "backbone-mean": backbone_mean,
+            "backbone-sd": backbone_sd,
+            "backbone-layout": backbone_layout,
+            "backbone-tokens": backbone_tokens,
             "memory": memory,
             "cache": cache,
             "from": from_,
@@ -1809,6 +2068,8 @@ def judges(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -1817,6 +2078,7 @@ def judges(
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     kernel: str | None = None,
@@ -1881,6 +2143,12 @@ def judges(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -1899,6 +2167,9 @@ def judges(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -1942,6 +2213,8 @@ def judges(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -1950,6 +2223,7 @@ def judges(
             "ignore": ignore,
             "group": group,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "kernel": kernel,
@@ -2076,6 +2350,8 @@ def monitor(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -2083,6 +2359,7 @@ def monitor(
     fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     tolerate: float | None = None,
@@ -2139,6 +2416,12 @@ def monitor(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -2155,6 +2438,9 @@ def monitor(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -2212,6 +2498,8 @@ def monitor(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -2219,6 +2507,7 @@ def monitor(
             "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "tolerate": tolerate,
@@ -2259,6 +2548,8 @@ def next(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -2266,6 +2557,7 @@ def next(
     fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     batch: int | None = None,
@@ -2331,6 +2623,12 @@ def next(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -2347,6 +2645,9 @@ def next(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -2403,6 +2704,8 @@ def next(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -2410,6 +2713,7 @@ def next(
             "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "batch": batch,
@@ -2461,6 +2765,8 @@ def predict(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -2468,6 +2774,7 @@ def predict(
     fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     batch: int | None = None,
@@ -2560,6 +2867,12 @@ def predict(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -2576,6 +2889,9 @@ def predict(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -2594,7 +2910,7 @@ def predict(
         Number of cores to use, 0 for all (default 0).
     device : str | None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
-        CPU; GPUs require the program credence-gpu (default auto).
+        CPU; GPUs require the program credence-full (default auto).
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
         the fastest).
@@ -2642,6 +2958,8 @@ def predict(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -2649,6 +2967,7 @@ def predict(
             "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "batch": batch,
@@ -2742,6 +3061,8 @@ def recalibrate(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -2749,6 +3070,7 @@ def recalibrate(
     fold_case: bool = False,
     ignore: Sequence[str] | str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     output: Path | None = None,
@@ -2797,6 +3119,12 @@ def recalibrate(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -2813,6 +3141,9 @@ def recalibrate(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -2852,6 +3183,8 @@ def recalibrate(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -2859,6 +3192,7 @@ def recalibrate(
             "fold-case": fold_case,
             "ignore": ignore,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "output": output,
@@ -2908,6 +3242,8 @@ def report(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -2916,6 +3252,7 @@ def report(
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     kernel: str | None = None,
@@ -3012,6 +3349,12 @@ def report(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -3030,6 +3373,9 @@ def report(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -3086,6 +3432,8 @@ def report(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -3094,6 +3442,7 @@ def report(
             "ignore": ignore,
             "group": group,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "kernel": kernel,
@@ -3110,6 +3459,8 @@ def serve(
     tls_key: str | None = None,
     host: Sequence[str] | str | None = None,
     base_path: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     vote_log: Path | None = None,
     items: Sequence[str] | str | None = None,
     earlier: Sequence[str] | str | None = None,
@@ -3168,6 +3519,10 @@ def serve(
         Host names under which the server accepts requests; may be repeated.
     base_path : str | None
         Path prefix of all routes, such as /credence.
+    backbone : str | None
+        ONNX file or folder of the backbone, if it is not where it was in training.
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones.
     vote_log : Path | None
         File to append posted votes to; without it they are rejected.
     items : Sequence[str] | str | None
@@ -3265,6 +3620,8 @@ def serve(
             "tls-key": tls_key,
             "host": host,
             "base-path": base_path,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "vote-log": vote_log,
             "items": items,
             "earlier": earlier,
@@ -3325,6 +3682,8 @@ def suspects(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -3333,6 +3692,7 @@ def suspects(
     ignore: Sequence[str] | str | None = None,
     group: str | None = None,
     memory: int | str | None = None,
+    cache: str | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     output: Path | None = None,
@@ -3387,6 +3747,12 @@ def suspects(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -3405,6 +3771,9 @@ def suspects(
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
+    cache : str | None
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -3454,6 +3823,8 @@ def suspects(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -3462,6 +3833,7 @@ def suspects(
             "ignore": ignore,
             "group": group,
             "memory": memory,
+            "cache": cache,
             "calibrate": calibrate,
             "resolution": resolution,
             "output": output,
@@ -3497,6 +3869,8 @@ def train(
     image_column: str | None = None,
     images_inside: bool = False,
     volume_cache: str | None = None,
+    backbone: str | None = None,
+    onnxruntime: str | None = None,
     sheet: str | None = None,
     votes_sheet: str | None = None,
     na: Sequence[str] | str | None = None,
@@ -3519,6 +3893,15 @@ def train(
     volume_scale: Literal["zscore", "range", "none"] | None = None,
     volume_percentiles: Sequence[float] | float | None = None,
     volume_store: Literal["float16", "uint8", "float32"] | None = None,
+    backbone_output: str | None = None,
+    backbone_pool: Literal["none", "mean", "first", "max"] | None = None,
+    backbone_resize: str | None = None,
+    backbone_crop: str | None = None,
+    backbone_filter: Literal["bilinear", "bicubic", "lanczos"] | None = None,
+    backbone_mean: Sequence[float] | float | None = None,
+    backbone_sd: Sequence[float] | float | None = None,
+    backbone_layout: Literal["NCHW", "NHWC"] | None = None,
+    backbone_tokens: int | None = None,
     memory: int | str | None = None,
     cache: str | None = None,
     from_: Path | None = None,
@@ -3614,6 +3997,12 @@ def train(
         Reject image or volume paths outside the folder of their table.
     volume_cache : str | None
         Folder for preprocessed volumes, shared between runs.
+    backbone : str | None
+        ONNX file of a pretrained network, or a folder with model.onnx: it makes vectors of
+        images or of text, which are then the features (see credence help embed).
+    onnxruntime : str | None
+        File of the library of ONNX Runtime, which runs backbones (default: that of the Python
+        package onnxruntime).
     sheet : str | None
         Name or number of the sheet to read from a workbook, .xlsx (default: the first).
     votes_sheet : str | None
@@ -3662,11 +4051,36 @@ def train(
         Low,high percentiles to clip intensities to before scaling (default 0.5,99.5).
     volume_store : Literal["float16", "uint8", "float32"] | None
         Precision of stored voxels: float16, uint8 or float32 (default float16).
+    backbone_output : str | None
+        Name of the output of the backbone to use (default: sentence_embedding, image_embeds,
+        pooler_output, last_hidden_state or the first).
+    backbone_pool : Literal["none", "mean", "first", "max"] | None
+        How an output with several positions becomes a vector: none, mean, first or max
+        (default: mean for text and feature maps, first for the tokens of images).
+    backbone_resize : str | None
+        Pixels of the shorter side to resize images to for the backbone, or HEIGHTxWIDTH
+        (default: as preprocessor_config.json next to it says, else 256).
+    backbone_crop : str | None
+        HEIGHTxWIDTH of the center of the image to use (default: likewise, else 224x224).
+    backbone_filter : Literal["bilinear", "bicubic", "lanczos"] | None
+        Filter of resizing: bilinear, bicubic or lanczos (default: likewise, else bilinear).
+    backbone_mean : Sequence[float] | float | None
+        Numbers to subtract from red, green and blue, from 0 to 1 (default: likewise, else those
+        of ImageNet).
+    backbone_sd : Sequence[float] | float | None
+        Numbers to divide red, green and blue by after that (default: likewise, else those of
+        ImageNet).
+    backbone_layout : Literal["NCHW", "NHWC"] | None
+        Axes of the pixels that the backbone reads: NCHW or NHWC (default: from its input).
+    backbone_tokens : int | None
+        Largest number of tokens of a text; the rest is cut off (default: as tokenizer.json
+        says, else 512).
     memory : int | str | None
         Bytes of features to keep in memory, such as 500MB; more are read from a temporary file,
         and a file that cannot be read within the limit is rejected (default 2GB).
     cache : str | None
-        Folder for features beyond --memory (default: the user's cache folder).
+        Folder for features beyond --memory, and for vectors of a backbone (default: the user's
+        cache folder).
     from_ : Path | None
         Run to start from: its networks continue with further votes on the same features, and
         the changes are printed; unset options are those of that run.
@@ -3744,7 +4158,7 @@ def train(
         Number of cores to use (default all); does not affect the result.
     device : str | None
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU
-        for images and volumes if there is one; GPUs require the program credence-gpu (default
+        for images and volumes if there is one; GPUs require the program credence-full (default
         auto).
     config : Path | None
         File of settings, .yaml.
@@ -3792,6 +4206,8 @@ def train(
             "image-column": image_column,
             "images-inside": images_inside,
             "volume-cache": volume_cache,
+            "backbone": backbone,
+            "onnxruntime": onnxruntime,
             "sheet": sheet,
             "votes-sheet": votes_sheet,
             "na": na,
@@ -3814,6 +4230,15 @@ def train(
             "volume-scale": volume_scale,
             "volume-percentiles": volume_percentiles,
             "volume-store": volume_store,
+            "backbone-output": backbone_output,
+            "backbone-pool": backbone_pool,
+            "backbone-resize": backbone_resize,
+            "backbone-crop": backbone_crop,
+            "backbone-filter": backbone_filter,
+            "backbone-mean": backbone_mean,
+            "backbone-sd": backbone_sd,
+            "backbone-layout": backbone_layout,
+            "backbone-tokens": backbone_tokens,
             "memory": memory,
             "cache": cache,
             "from": from_,
