@@ -14,7 +14,7 @@ import (
 // target is a system to build for. A name other than credence is a build with tags.
 type target struct{ name, os, arch, tags string }
 
-// allTargets are the builds of a release. The builds with GPUs are dynamically linked, and for Linux only.
+// allTargets are the builds of a release. The full builds, with GPUs and ONNX Runtime, are dynamically linked, and for Linux only.
 var allTargets = []target{
 	{"credence", "linux", "amd64", ""},
 	{"credence", "linux", "arm64", ""},
@@ -22,8 +22,8 @@ var allTargets = []target{
 	{"credence", "darwin", "arm64", ""},
 	{"credence", "windows", "amd64", ""},
 	{"credence", "windows", "arm64", ""},
-	{"credence-gpu", "linux", "amd64", "cuda"},
-	{"credence-gpu", "linux", "arm64", "cuda"},
+	{"credence-full", "linux", "amd64", "full"},
+	{"credence-full", "linux", "arm64", "full"},
 }
 
 // binary is a target that was built.
