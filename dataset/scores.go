@@ -99,6 +99,9 @@ func (t *Transform) scored() []int {
 	return list
 }
 
+// HasScores reports whether the network input has normal scores.
+func (t *Transform) HasScores() bool { return len(t.scored()) > 0 }
+
 // Plain returns the number of numbers before the normal scores, which are the last of the dense values.
 func (t *Transform) Plain() int { return t.sharesAt() + t.shares.width() }
 

@@ -70,7 +70,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.ds = grouped; copies > 0 {
 		f.warn(Duplicates, words.Plural(copies, "item"))
 	}
-	err = f.divide()
+	if err = f.divide(); err == nil {
+		err = f.chooseTrees()
+	}
 	f.aboutData = len(f.warnings)
 	return f, err
 }

@@ -61,7 +61,7 @@ func gridNetwork(shape []int) string {
 
 // layers returns the layers of a network for the inputs of t, with the given number of outputs.
 func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
-	root, err := tree(o, traits, t, outputs)
+	root, err := layerTree(o, traits, t, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
@@ -72,7 +72,7 @@ func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (
 	return nn.Complete(root, outputs), err
 }
 
-func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
+func layerTree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	if o.Layers != nil {
 		return o.Layers, nil
 	}

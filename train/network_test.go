@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	startOutputs(net, h.Start(head.Batch{Counts: votes}))
-	e, err := model.NewEnsemble(nil, []*nn.Network{net})
+	e, err := model.NewEnsemble(nil, []*nn.Network{net}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

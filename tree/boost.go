@@ -10,15 +10,18 @@ import (
 
 // Options controls how trees grow. Fields left zero are chosen.
 type Options struct {
-	Depth   int     // levels of a tree; 0 means 5
+	Depth   int     // levels of a tree; 0 means 4
 	Rate    float64 // share of a Newton step that a tree takes; 0 means 0.1
 	L2      float64 // added to the curvature of a leaf; 0 means 3
 	Rows    float64 // share of the items that a tree learns from; 0 means 0.8, and at most 200,000 items
-	Columns float64 // share of the values that a tree may split by; 0 means 0.5
+	Columns float64 // share of the values that a tree may split by, at least 8 of them; 0 means 0.3
 	Seed    uint64
 	Member  uint64 // with Seed, selects the samples
 	Threads int    // largest number of goroutines; 0 means all cores
 }
+
+// leastColumns is the smallest number of values that a tree may split by, if there are as many.
+const leastColumns = 8
 
 // mostRows is the largest number of items that a tree learns from.
 const mostRows = 200_000
@@ -30,12 +33,12 @@ func (o Options) complete() Options {
 		}
 	}
 	if o.Depth == 0 {
-		o.Depth = 5
+		o.Depth = 4
 	}
 	set(&o.Rate, 0.1)
 	set(&o.L2, 3)
 	set(&o.Rows, 0.8)
-	set(&o.Columns, 0.5)
+	set(&o.Columns, 0.3)
 	return o
 }
 
@@ -126,7 +129,7 @@ func (b *Booster) Grow() {
 	for k := range all {
 		all[k] = k
 	}
-	chosen := sampled(all, int(math.Ceil(b.o.Columns*float64(len(all)))), r)
+	chosen := sampled(all, min(len(all), max(leastColumns, int(math.Ceil(b.o.Columns*float64(len(all)))))), r)
 	b.add(b.grower.grow(rows, b.grad, chosen))
 }
 
@@ -147,16 +150,16 @@ func (b *Booster) add(splits []split) {
 	width, from := len(f.Start), len(f.Leaves)
 	gain := make([]float32, len(f.columns))
 	for k := range f.Depth {
-		at, cut := int32(0), float32(math.MaxFloat32) // all values are left of it
+		at, cut := 0, float32(math.MaxFloat32) // all values are left of it
 		if k < len(splits) {
 			s := splits[k]
-			at, cut = int32(s.value), g.values[s.value].cuts[s.cut]
+			at, cut = s.value, g.values[s.value].cuts[s.cut]
 			gain[f.values[s.value].column] += float32(s.gain / 2)
 			if s.right {
-				at += int32(len(f.values))
+				at += len(f.values)
 			}
 		}
-		f.Splits, f.Cuts = append(f.Splits, at), append(f.Cuts, cut)
+		f.Splits, f.Cuts = append(f.Splits, float32(at)), append(f.Cuts, cut)
 	}
 	b.gain = append(b.gain, gain)
 	f.Leaves = append(f.Leaves, make([]float32, width<<f.Depth)...)
@@ -208,6 +211,9 @@ func (b *Booster) Forest(trees int) *Forest {
 		for c, v := range gain {
 			f.Gain[c] += v
 		}
+	}
+	if err := f.Bind(f.columns); err != nil {
+		panic(err) // of its own making
 	}
 	return &f
 }

@@ -32,7 +32,7 @@ type Forest struct {
 	Start   []float32 // [O], the outputs without trees
 	// Splits [T, D] are the values that are compared, Cuts [T, D] what with: an item is right of a cut if its value is
 	// larger. A split by F + f is by value f if a missing one is to the right of all cuts, by f if it is to the left.
-	Splits []int32
+	Splits []float32
 	Cuts   []float32
 	// Leaves [T, 2^D, O] are added to the outputs; bit k of the index of a leaf is 1 right of cut k.
 	Leaves []float32
@@ -43,6 +43,7 @@ type Forest struct {
 
 	columns []dataset.Column
 	values  []value
+	at      []int32 // Splits
 }
 
 // value is one of the F numbers of an item that trees compare: a column that is a number, or a share of a category.
@@ -123,9 +124,10 @@ func (f *Forest) Bind(columns []dataset.Column) error {
 			return fmt.Errorf("trees: expected finite numbers, found %v", list[i])
 		}
 	}
-	for _, s := range f.Splits {
-		if s < 0 || int(s) >= max(1, 2*len(f.values)) {
-			return fmt.Errorf("trees: expected splits by values below %d, found %d", 2*len(f.values), s)
+	f.at = make([]int32, len(f.Splits))
+	for k, s := range f.Splits {
+		if f.at[k] = int32(s); !(s >= 0 && int(s) < 2*len(f.values)) || float32(f.at[k]) != s {
+			return fmt.Errorf("trees: expected splits by values below %d, found %v", 2*len(f.values), s)
 		}
 	}
 	return nil
@@ -181,7 +183,7 @@ func (f *Forest) outputs(out, z []float32) {
 	copy(out, f.Start)
 	depth, o := f.Depth, len(out)
 	size := o << depth
-	for splits, cuts, leaves := f.Splits, f.Cuts, f.Leaves; len(splits) >= depth; splits, cuts, leaves = splits[depth:], cuts[depth:], leaves[size:] {
+	for splits, cuts, leaves := f.at, f.Cuts, f.Leaves; len(splits) >= depth; splits, cuts, leaves = splits[depth:], cuts[depth:], leaves[size:] {
 		leaf := 0
 		for k, s := range splits[:depth] {
 			right := 0
