@@ -103,6 +103,9 @@ func (c modelCard) print(w *printout.Page) {
 		line("held out", "%s items, %s votes: %.4f nats per vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
+	if t := c.Trees; t != nil {
+		line("trees", "%s", c.treesText())
+	}
 	if r := c.Raters; r != nil {
 		line("raters", "%s", ratersText(r, "\n"))
 	}
@@ -128,6 +131,28 @@ func ratersText(r *model.Raters, separator string) string {
 	text += separator + r.Reason.String()
 	if r.Left != nil {
 		text += separator + "not modelled: " + r.Left.Names()
+	}
+	return text
+}
+
+// treesText describes the trees of the model, or why it has none.
+func (c modelCard) treesText() string {
+	t := c.Trees
+	if t.Share == 0 {
+		return "none: " + t.Reason.String()
+	}
+	least, most := slices.Min(t.Trees), slices.Max(t.Trees)
+	count := fmt.Sprintf("%d to %d trees", least, most)
+	if least == most {
+		count = words.Plural(least, "tree")
+	}
+	text := fmt.Sprintf("%.0f%% of each member: a forest of %s\n%s", 100*t.Share, count, t.Reason)
+	var list []string
+	for _, i := range c.Importance[:min(5, len(c.Importance))] {
+		list = append(list, fmt.Sprintf("%s %.0f%%", printout.Ellipsis(i.Column, 24), 100*i.Share))
+	}
+	if list != nil {
+		text += "\ngain of splits: " + strings.Join(list, ", ")
 	}
 	return text
 }
