@@ -72,11 +72,16 @@ func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (
 	return nn.Complete(root, outputs), err
 }
 
+// layerList reports whether a network is a list of layers rather than a name.
+func layerList(network string) bool {
+	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
+}
+
 func layerTree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	if o.Layers != nil {
 		return o.Layers, nil
 	}
-	if strings.ContainsAny(o.Network, "[-\n{") || strings.Contains(o.Network, "type:") { // a list of layers
+	if layerList(o.Network) {
 		return nn.Parse([]byte(o.Network), outputs)
 	}
 	inputs := t.Inputs()

@@ -117,7 +117,7 @@ func TestFromRaters(t *testing.T) {
 	base := fitted(t, old, o)
 	held := base.Model.Provenance.Scores.NLLPerVote
 	for _, how := range []string{"on", "off"} {
-		res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how})
+		res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how, Trees: "off"})
 		c := res.Model.Provenance.From
 		if !c.RatersBefore || c.RatersNow != (how == "on") || c.Items != 300 {
 			t.Fatalf("%s: %+v", how, c)
