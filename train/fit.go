@@ -274,7 +274,7 @@ func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err 
 	if err := f.train(ctx, []*run{r}); err != nil {
 		return nil, err
 	}
-	if r.state.Epoch == 0 {
+	if r.state.Epoch == 0 && !r.state.Done {
 		return runs, nil
 	}
 	return []*run{r}, nil
