@@ -14,14 +14,14 @@ type Options struct {
 	Rate    float64 // share of a Newton step that a tree takes; 0 means 0.1
 	L2      float64 // added to the curvature of a leaf; 0 means 3
 	Rows    float64 // share of the items that a tree learns from; 0 means 0.8, and at most 200,000 items
-	Columns float64 // share of the values that a tree may split by, at least 8 of them; 0 means 0.3
+	Columns float64 // share of the values that a tree may split by, below 1 from 8 to 48 of them; 0 means 0.3
 	Seed    uint64
 	Member  uint64 // with Seed, selects the samples
 	Threads int    // largest number of goroutines; 0 means all cores
 }
 
-// leastColumns is the smallest number of values that a tree may split by, if there are as many.
-const leastColumns = 8
+// leastColumns and mostColumns bound the number of values that a tree may split by, if there are as many.
+const leastColumns, mostColumns = 8, 48
 
 // mostRows is the largest number of items that a tree learns from.
 const mostRows = 200_000
@@ -129,8 +129,16 @@ func (b *Booster) Grow() {
 	for k := range all {
 		all[k] = k
 	}
-	chosen := sampled(all, min(len(all), max(leastColumns, int(math.Ceil(b.o.Columns*float64(len(all)))))), r)
+	chosen := sampled(all, b.columns(len(all)), r)
 	b.add(b.grower.grow(rows, b.grad, chosen))
+}
+
+// columns returns how many of n values a tree may split by.
+func (b *Booster) columns(n int) int {
+	if b.o.Columns == 1 {
+		return n
+	}
+	return min(n, mostColumns, max(leastColumns, int(math.Ceil(b.o.Columns*float64(n)))))
 }
 
 // sampled returns k of the elements of list, in order, by Knuth's algorithm S.

@@ -28,8 +28,9 @@ type binned struct {
 
 const (
 	missingBin = 255
-	// mostBins is the largest number of bins, smallBins that for fewer than fineItems items: more would fit noise.
-	mostBins, smallBins, fineItems = 255, 64, 20_000
+	// mostBins is the largest number of bins; fewer items have fewer, since more would take time and fit noise.
+	mostBins, someBins, fewBins = 255, 64, 32
+	someItems, manyItems        = 2_000, 20_000
 	// sampledItems is the number of items that cuts are chosen from.
 	sampledItems = 200_000
 	// blockValues is the number of values that are read at a time.
@@ -38,8 +39,11 @@ const (
 
 // NewTable returns the table of n items with the given columns, whose inputs of the given width read returns.
 func NewTable(columns []dataset.Column, n, width int, read func(i int, x []float32) error, threads int) (*Table, error) {
-	t := &Table{columns: columns, n: n, numbers: make([]binned, len(columns)), most: smallBins}
-	if n >= fineItems {
+	t := &Table{columns: columns, n: n, numbers: make([]binned, len(columns)), most: fewBins}
+	if n >= someItems {
+		t.most = someBins
+	}
+	if n >= manyItems {
 		t.most = mostBins
 	}
 	block := max(1, blockValues/max(1, n))
