@@ -130,10 +130,10 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet, x []float32) (*mixture
 		}
 		factor = c.Place.factor(dist, x)
 	}
-	if c.ScaleSE == 0 {
+	scales, weights := c.Scales()
+	if len(scales) == 1 {
 		return c.rescale(dist, factor*c.Scale)
 	}
-	scales, weights := scaleNodes(c.Scale, c.ScaleSE)
 	dists := make([]*mixture.Dirichlet, len(scales))
 	for k, scale := range scales {
 		var err error
@@ -142,6 +142,14 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet, x []float32) (*mixture
 		}
 	}
 	return mixture.Mix(weights, dists)
+}
+
+// Scales returns the scales over which distributions are averaged and their weights: Scale alone if it is certain enough.
+func (c *Calibration) Scales() (scales, weights []float64) {
+	if c.ScaleSE == 0 {
+		return []float64{c.Scale}, []float64{1}
+	}
+	return scaleNodes(c.Scale, c.ScaleSE)
 }
 
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.

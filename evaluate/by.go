@@ -68,7 +68,7 @@ func (p *pairDists) addColumns(t *tally, r *Result, all *Dispersion) error {
 	for i, c := range columns {
 		x := &r.DispersionBy[i]
 		x.Column = c.Name
-		levels, err := p.levels(c)
+		levels, err := p.s.levels(c, p.s.itemsWith(2), p.bins)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
@@ -91,17 +91,19 @@ type level struct {
 	items []int
 }
 
-// levels divides the items with two votes or more by the levels of a column.
-func (p *pairDists) levels(c Column) (levels []level, err error) {
-	paired := p.s.itemsWith(2)
-	if c.Values != nil && len(c.Values) != p.s.n {
-		return nil, fmt.Errorf("expected values of %d items, found %d", p.s.n, len(c.Values))
+// binner divides items by the values of all items into at most n bins.
+type binner func(value []float64, items []int, n int) [][]int
+
+// levels divides items by the levels of a column.
+func (s *sample) levels(c Column, items []int, bins binner) (levels []level, err error) {
+	if c.Values != nil && len(c.Values) != s.n {
+		return nil, fmt.Errorf("expected values of %d items, found %d", s.n, len(c.Values))
 	}
 	if c.Values == nil || c.Bins > 0 {
-		return p.numericLevels(c, paired)
+		return s.numericLevels(c, items, bins)
 	}
 	of := map[string][]int{}
-	for _, j := range paired {
+	for _, j := range items {
 		of[c.Values[j]] = append(of[c.Values[j]], j)
 	}
 	if len(of) > maxLevels {
@@ -128,10 +130,10 @@ func compareLevels(a, b string) int {
 }
 
 // numericLevels divides items into bins of a numeric column.
-func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err error) {
-	values := p.s.spreads()
+func (s *sample) numericLevels(c Column, all []int, bins binner) (levels []level, err error) {
+	values := s.spreads()
 	var known, missing []int
-	for _, j := range paired {
+	for _, j := range all {
 		if c.Values != nil {
 			if c.Values[j] == "" {
 				missing = append(missing, j)
@@ -143,7 +145,7 @@ func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err e
 		}
 		known = append(known, j)
 	}
-	for _, items := range p.bins(values, known, c.Bins) {
+	for _, items := range bins(values, known, c.Bins) {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, j := range items {
 			lo, hi = min(lo, values[j]), max(hi, values[j])
@@ -187,8 +189,8 @@ func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
 
 // randomEffects is a random-effects model of estimates y_l with variances v_l: the
 // mean and the variance τ² of the quantities estimated, the variance of that mean,
-// and the p-value for τ = 0.
-type randomEffects struct{ mean, variance, tau2, p float64 }
+// Cochran's Q, and the p-value for τ = 0.
+type randomEffects struct{ mean, variance, tau2, q, p float64 }
 
 // derSimonianLaird fits the model by moments (DerSimonian and Laird 1986): with
 // weights w = 1/v, ȳ the weighted mean and Q = Σ w (y − ȳ)²,
@@ -209,7 +211,7 @@ func derSimonianLaird(y, v []float64) randomEffects {
 	for l := range y {
 		q += (y[l] - mean) * (y[l] - mean) / v[l]
 	}
-	e := randomEffects{p: chiSquareTail(q, len(y)-1)}
+	e := randomEffects{q: q, p: chiSquareTail(q, len(y)-1)}
 	if len(y) > 1 {
 		e.tau2 = max(0, (q-float64(len(y)-1))/(total-squares/total))
 	}

@@ -219,17 +219,8 @@ func (s *sample) spreads() []float64 {
 // bins divides items by value into at most n bins of about equal size, in order
 // of value, and joins bins that are too small to be informative; see widestBin.
 func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
-	values := make([]float64, len(items))
-	for i, j := range items {
-		values[i] = value[j]
-	}
-	of, n := equalMass(values, slices.Repeat([]float64{1}, len(items)), n)
-	fine := make([][]int, n)
-	for i, b := range of {
-		fine[b] = append(fine[b], items[i])
-	}
 	var bins [][]int
-	for _, more := range fine {
+	for _, more := range equalBins(value, items, n) {
 		if k := len(bins) - 1; k >= 0 && p.vague(bins[k]) {
 			bins[k] = append(bins[k], more...)
 		} else {
@@ -246,4 +237,18 @@ func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
 func (p *pairDists) vague(items []int) bool {
 	_, variance, noise := p.sums(items)
 	return !(noise <= widestBin*widestBin*variance*variance)
+}
+
+// equalBins divides items into at most n bins of about equal size by the values of all items.
+func equalBins(value []float64, items []int, n int) [][]int {
+	values := make([]float64, len(items))
+	for i, j := range items {
+		values[i] = value[j]
+	}
+	of, n := equalMass(values, slices.Repeat([]float64{1}, len(items)), n)
+	fine := make([][]int, n)
+	for i, b := range of {
+		fine[b] = append(fine[b], items[i])
+	}
+	return fine
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Levels []float64
 	// LeWiDi adds the scores of the LeWiDi tasks.
 	LeWiDi bool
+	// Decisions adds scores of decisions on one class.
+	Decisions DecisionOptions
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -82,6 +84,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 		return nil, err
 	}
 	r = s.newResult(opt)
+	if opt.Decisions.Positive != "" {
+		if r.Decisions, err = s.decisions(r, opt); err != nil {
+			return nil, err
+		}
+	}
 	t := newTally(s.units)
 	joint, err := s.likelihoods(t, r)
 	if err != nil {

@@ -61,3 +61,23 @@ func ExampleAllocate() {
 	fmt.Printf("votes %v, expected to take %.3f off the variance; spread evenly %.3f\n", plan.Votes, plan.Total, plan.Even)
 	// Output: votes [0 2 2], expected to take 0.156 off the variance; spread evenly 0.121
 }
+
+// Decisions on a class, scored against votes: here two votes on each of six items.
+func ExampleDecisions() {
+	in := evaluate.Input{Classes: []string{"benign", "malignant"}, Votes: evaluate.Votes{Classes: 2, Counts: []float64{2, 0, 2, 0, 1, 1, 2, 0, 1, 1, 0, 2}}}
+	for _, p := range []float64{0.1, 0.2, 0.3, 0.4, 0.6, 0.9} {
+		in.Predictions = append(in.Predictions, head.Decoded{Mean: []float64{1 - p, p}})
+	}
+	r, err := evaluate.Evaluate(in, evaluate.Options{Decisions: evaluate.DecisionOptions{Positive: "malignant", Thresholds: []float64{0.25}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d := r.Decisions
+	fmt.Printf("compared with %s\n", d.Basis())
+	fmt.Printf("AUC %.3f, sensitivity %.2f, specificity %.2f, net benefit %.3f\n", d.AUC.Value,
+		d.Thresholds[0].Sensitivity.Value, d.Thresholds[0].Specificity.Value, d.Thresholds[0].NetBenefit.Value)
+	// Output:
+	// compared with the votes on 6 items, each item by its share of votes: the opinion of a further rater
+	// AUC 0.900, sensitivity 1.00, specificity 0.50, net benefit 0.222
+}

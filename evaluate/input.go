@@ -37,8 +37,13 @@ type Input struct {
 	Ratings    [][]head.Rating
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
-	// Columns are those by whose levels dispersion is reported, in addition to the predicted spread.
+	// Columns are those by whose levels dispersion is reported, in addition to the predicted spread, and the scores of
+	// decisions.
 	Columns []Column
+	// Gold, [N], are the classes that a reference standard gives for the items, −1 for none.
+	Gold []int
+	// Rivals are compared with the predictions if scores of decisions are requested.
+	Rivals []Rival
 	// Features and Rows, [N], are the features of the items: dispersion is reported on both sides of the
 	// median of each numeric one.
 	Features []dataset.Feature

@@ -43,9 +43,25 @@ func full() *evaluate.Result {
 		Abstention: []evaluate.AbstentionPoint{{Answered: 0.5, Threshold: 0.25, Accuracy: evaluate.Estimate{Value: 1}, NLL: evaluate.Estimate{Value: 0.5, SE: 0.25},
 			HandedAccuracy: evaluate.Estimate{Value: 0.5}, HandedNLL: evaluate.Estimate{Value: 1}}},
 		AbstentionBy: "p_top", AbstentionTarget: &evaluate.AbstentionTarget{Wanted: 0.9, Threshold: 0.75, Lo: 0.5, Hi: 1, Answered: 0.5, Accuracy: 0.9, Reached: 1},
+		Ordered: &evaluate.OrderedScores{RPS: evaluate.Estimate{Value: 0.25, SE: 0.125}, Kappa: evaluate.Estimate{Value: 0.5, SE: 0.25}}, Decisions: fullDecisions(between(0.5, 0.125, 0.25, 0.75)),
 		Coverage: []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},
 		Curve:    []evaluate.CurvePoint{{Votes: 2, Share: 0.5, Items: 3, Ratio: evaluate.Estimate{Value: 1.25, SE: 0.5}, Loss: evaluate.Estimate{Value: 0.5, SE: 0.125}}},
 		Warnings: evaluate.Messages{{Kind: "%s", Args: []any{"only 3 items have votes: every number is rough"}}},
+	}
+}
+
+// fullDecisions returns scores of decisions in which every list has an element.
+func fullDecisions(e evaluate.IntervalEstimate) *evaluate.Decisions {
+	summary := evaluate.DecisionSummary{Items: 3, Units: 2, Prevalence: e, AUC: e, Intercept: e, Slope: e, JointIntercept: e, OE: e,
+		Thresholds: []evaluate.DecisionThreshold{{Threshold: 0.5, TP: 1, FP: 0.5, FN: 0.5, TN: 1, Sensitivity: e, Specificity: e, PPV: e, NPV: e, LRPositive: e, LRNegative: e, NetBenefit: e}}}
+	band := []evaluate.BandPoint{{X: 0.5, Y: 0.75, Lo: 0.5, Hi: 1}}
+	return &evaluate.Decisions{Positive: "ill", Reference: "gold", Column: "biopsy", DecisionSummary: summary, AveragePrecision: e, ROC: band, PR: band,
+		Smooth:  evaluate.SmoothCalibration{Smoother: "lowess", Curve: band, ICI: e.Estimate, ICIPlain: 0.25, E50: 0.25, E90: 0.5, EMax: 0.75},
+		Benefit: []evaluate.BenefitPoint{{Threshold: 0.25, Model: e, TreatAll: e}}, Classes: []string{"ill", "well"}, Confusion: [][]evaluate.Number{{1, 0.5}, {0.5, 1}},
+		By: []evaluate.DecisionColumn{{Column: "Site", Levels: []evaluate.DecisionLevel{{Name: "A", DecisionSummary: summary}},
+			Heterogeneity: []evaluate.Heterogeneity{{Score: "auc", Threshold: evaluate.Number(math.NaN()), Scale: "logit", Levels: 2, Common: e, Tau: 0.25, I2: 0.5, PValue: 0.125}}}},
+		Comparisons: []evaluate.Comparison{{Rival: "Ann", Rater: true, Items: 3, Units: 2, Differences: []evaluate.PairedDifference{{Score: "sensitivity", Threshold: 0.5,
+			Model: 0.75, Rival: 0.5, Difference: evaluate.Difference{IntervalEstimate: e, PValue: 0.25}, Margin: 0.0625, NoninferiorP: 0.125}}}},
 	}
 }
 

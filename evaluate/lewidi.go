@@ -56,6 +56,9 @@ type OrderedScores struct {
 	// RPS is the ranked probability score, the mean over votes of Σ_k (C_k − 1{vote ≤ k})² / (d − 1) with C the
 	// cumulative probabilities: 0 to 1.
 	RPS Estimate `json:"rps"`
+	// Kappa is Cohen's kappa with quadratic weights between the predicted class X and a vote Y, in steps of one class, all
+	// items counting equally: 1 − E(X−Y)² / (Var X + Var Y + (EX − EY)²).
+	Kappa Estimate `json:"quadratic_kappa"`
 }
 
 // manhattan returns Σ |p − t|.
@@ -97,6 +100,29 @@ func tallyOrdered(t *tally, s *sample, r *Result) {
 	t.estimate(&r.Ordered.RPS.Value, &r.Ordered.RPS.SE, s.ratio(t, s.itemsWith(anyVotes), func(j int) (score, votes float64) {
 		return rankedScore(s.means(j), s.Votes.Item(j)), s.total[j]
 	}))
+	tallyKappa(t, s, &r.Ordered.Kappa)
+}
+
+// tallyKappa adds quadratic kappa, a function of the moments of predicted class and vote.
+func tallyKappa(t *tally, s *sample, e *Estimate) {
+	first := t.column(6) // Σ 1, x, y, x², y², xy over items, y averaged over votes
+	for _, j := range s.itemsWith(anyVotes) {
+		x, y, yy := float64(s.top[j]), 0.0, 0.0
+		for c, v := range s.Votes.Item(j) {
+			y += v / s.total[j] * float64(c)
+			yy += v / s.total[j] * float64(c*c)
+		}
+		t.addAll(s.unit[j], first, 1, x, y, x*x, yy, x*y)
+	}
+	t.estimate(&e.Value, &e.SE, func(sums []float64) float64 {
+		m := sums[first : first+6]
+		n, x, y := m[0], m[1]/m[0], m[2]/m[0]
+		chance := m[3]/n + m[4]/n - 2*x*y
+		if chance <= 0 {
+			return math.NaN()
+		}
+		return 1 - (m[3]/n+m[4]/n-2*m[5]/n)/chance
+	})
 }
 
 // tallyLeWiDi adds the scores of the LeWiDi tasks.

@@ -91,8 +91,15 @@ type Result struct {
 	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
 	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
 
+	// Decisions are scores of decisions on one class, nil unless requested.
+	Decisions *Decisions `json:"decisions,omitempty"`
+
 	// Curve is the evaluation with fewer votes and fewer items, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
+	// Importance is that of the features, if [NewImportance] was called.
+	Importance *Importance `json:"importance,omitempty"`
+	// Allocation is the estimated gain of further votes, if [NewAllocation] was called.
+	Allocation *Allocation `json:"allocation,omitempty"`
 
 	// Coverage is present if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`

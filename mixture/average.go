@@ -345,3 +345,12 @@ func (c *ReportedClass) tails(x float64) (lower, upper float64) {
 	}
 	return c.Dist.tails(x)
 }
+
+// Parameters returns the numbers of the map from p to p̄, for programs that repeat it elsewhere: for two classes
+//
+//	p̄_1 = offset_1 + Σ_g shares_g σ(z + log odds_g),   z = log(p_1/p_0),
+//
+// and for more p̄_i = scale p_i + offset_i, without shares. Raters of ordered classes have others.
+func (a *AverageRater) Parameters() (scale float64, offset, shares, odds []float64) {
+	return a.scale, slices.Clone(a.offset), slices.Clone(a.shares), slices.Clone(a.odds)
+}

@@ -229,11 +229,11 @@ func bisect(lo, hi float64, low func(x float64) bool) (below, above float64) {
 // of f(0).
 const nearWithin = 1e-13
 
-// newtonWithin is solveWithin to a relative error of 1e-14, or not a number if that was not reached. The reciprocal
+// newtonWithin is solveWithin to a relative error of 1e-13, or not a number if that was not reached. The reciprocal
 // of f rises and is concave in t, and is a line if there is one component: steps from 0 end at the root
-// without passing it.
+// without passing it. There, rounding may leave steps of 1e-14 that never end.
 func newtonWithin(variance, total []float64, want float64) float64 {
-	t := 0.0
+	t, step := 0.0, 0.0
 	for range 60 {
 		f, slope := 0.0, 0.0 // the slope is −f′
 		for k, v := range variance {
@@ -241,10 +241,13 @@ func newtonWithin(variance, total []float64, want float64) float64 {
 			f += v * r
 			slope += v * r * r * total[k]
 		}
-		step := f * (f - want) / (want * slope)
+		step = f * (f - want) / (want * slope)
 		if t += step; !(math.Abs(step) > 1e-15*t) {
 			return t
 		}
+	}
+	if math.Abs(step) <= nearWithin*t {
+		return t
 	}
 	return math.NaN()
 }

@@ -316,7 +316,7 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 			err = cmp.Or(err, op.branch(b.layer, b.In, b.Out))
 		}
 	default:
-		err = fmt.Errorf("no layer %s on this device", typeName(l))
+		err = fmt.Errorf("no operation for layer %s", typeName(l))
 	}
 	if err != nil {
 		return nil, err

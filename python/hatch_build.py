@@ -16,7 +16,7 @@ import go_build  # noqa: E402
 
 ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
 # What the binary does not need: tests, their data, and generators, which are modules of their own.
-LEFT_OUT = {"testdata", "_asm", "tools", "python", "docs", "deploy", "e2e", "node_modules"}
+LEFT_OUT = {"testdata", "_asm", "tools", "python", "r", "docs", "deploy", "dist", "e2e", "studies", "node_modules"}
 
 
 def tag(system: str, arch: str) -> str:
@@ -25,6 +25,10 @@ def tag(system: str, arch: str) -> str:
     if system == "linux":
         names = [f"manylinux_2_17_{machine}", f"manylinux2014_{machine}", f"musllinux_1_1_{machine}"]
         return "py3-none-" + ".".join(names)
+    if system == "darwin":  # Go 1.26 needs macOS 12
+        return "py3-none-macosx_12_0_" + ("arm64" if arch == "arm64" else machine)
+    if system == "windows":
+        return "py3-none-win_" + arch
     return "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 

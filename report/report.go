@@ -39,7 +39,7 @@ var (
 
 	// pageTemplate is parsed on first use, so that it does not delay the start of a program.
 	pageTemplate = sync.OnceValue(func() *template.Template {
-		return template.Must(template.New("page").Parse(pageHTML))
+		return template.Must(template.Must(template.New("page").Parse(pageHTML)).Parse(decisionsHTML))
 	})
 )
 
@@ -65,6 +65,8 @@ type page struct {
 	Calibration []*figure
 	Strata      []stratumRow
 	StrataNote  string
+	Decisions   *decisionsPage
+	Importance  []*figure
 	Use         []*figure
 	Examples    []*figure
 	Reading     string // how to read the examples
@@ -147,9 +149,14 @@ func newPage(in *Input) (*page, error) {
 		p.Calibration = g.reliability(in)
 		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.levels(in), g.agreement(in), g.coverage(in))
 		p.Strata, p.StrataNote = strataTable(r)
+		p.Decisions = g.decisions(r)
+		p.Importance = g.importance(in)
 		p.Widths, p.Resolution = widths(r), resolved(r, level)
 	}
 	p.Use = append([]*figure{g.scatter(in, items, level)}, g.abstention(in)...)
+	if in.Result != nil {
+		p.Use = append(p.Use, g.allocation(in))
+	}
 	p.Examples = g.densities(in, items, level)
 	p.Level = percent(level)
 	p.ScaleRows, p.ScaleHeads = scaleTable(in, items, level)

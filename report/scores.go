@@ -299,7 +299,9 @@ func further(r *evaluate.Result) []row {
 	var ranked []row
 	if r.Ordered != nil {
 		ranked = []row{{Name: "Ranked probability score", Value: withError(r.Ordered.RPS, 3),
-			Meaning: "Mean squared distance between cumulative probabilities and vote, 0 to 1: a vote far from the prediction counts more. 0 is best."}}
+			Meaning: "Mean squared distance between cumulative probabilities and vote, 0 to 1: a vote far from the prediction counts more. 0 is best."},
+			{Name: "Quadratic kappa", Value: withError(r.Ordered.Kappa, 3),
+				Meaning: "Agreement of the predicted class with a vote beyond chance, in which distances count by their squares. 1 is best, 0 is chance."}}
 	}
 	return append([]row{
 		{Name: "Accuracy", Value: withError(r.Accuracy, 3),

@@ -164,6 +164,15 @@ func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	return folder.writeJSON(RatersFile, " ", t.raters)
 }
 
+// HideRivals replaces the names of raters that a page compares the model with by pseudonyms.
+func HideRivals(page *report.Input) {
+	if r := page.Result; r != nil && r.Decisions != nil {
+		shown := *r
+		shown.Decisions = r.Decisions.WithPseudonyms(DefaultPseudonyms)
+		page.Result = &shown
+	}
+}
+
 // ShowRaters adds the raters to a page if they are modelled, under pseudonyms or under their
 // names. The warnings of a model never name raters.
 func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {

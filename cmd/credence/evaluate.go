@@ -36,8 +36,11 @@ type evaluateOptions struct {
 	pageOnly   bool // only the HTML report is written
 	split      string
 	curve      bool
+	importance string
+	moreVotes  bool
 	metrics    []string
 	by         byOptions
+	decisions  decisionFlags
 	pseudonyms bool
 	out        outputFlags
 }
@@ -65,6 +68,10 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.split, "part", "", "evaluate only this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.by.declare(f)
+	o.decisions.declare(f)
+	f.StringVar(&o.importance, "importance", "", "permute features to see what each contributes to mean, spread and loss; `columns` as age,size+shape")
+	f.Lookup("importance").NoOptDefVal = allFeatures
+	f.BoolVar(&o.moreVotes, "more-votes", false, "train again on halves of the run's votes to see where 100 more should go: new items or second opinions")
 	f.StringVar(&scoring.AbstainBy, "abstain-by", evaluate.ByTop, "`criterion` for withholding predictions: p_top or width")
 	f.Float64Var(&scoring.Accuracy, "accuracy", 0, "find the threshold at which the remaining predictions have this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace rater names in the page with pseudonyms; =false shows them")
@@ -73,22 +80,9 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
-	path, files := args[0], args[1:]
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	outputs := []string{o.out.file, o.report}
-	err := cmp.Or(o.check(), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
+	m, path, files, err := o.open(cmd, args)
 	if err != nil {
 		return err
-	}
-	m, err := loadModel(cmd.ErrOrStderr(), path)
-	if err != nil {
-		return err
-	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "report", "by", "bins", "abstain-by", "accuracy"); err != nil {
-		return err
-	}
-	if !m.Traits().Joint && o.pageOnly {
-		return withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
 	}
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
@@ -115,9 +109,13 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, r, err := o.score(path, m, ds, columns)
-	if err == nil && o.curve {
-		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
+	against, err := o.decisions.read(cmd, &o.data, path, m, load, all, ds)
+	if err != nil {
+		return err
+	}
+	in, r, err := o.score(path, m, ds, columns, against)
+	if err == nil {
+		err = o.addScores(cmd, path, m, ds, in, r)
 	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(slices.Concat(files, load.Votes), ", "), err)
@@ -146,8 +144,60 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	if o.curve {
 		rows = records(r.Curve)
 	}
+	if o.importance != "" {
+		rows = importanceRows(r.Importance)
+	}
 	page := &evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}
 	return o.out.write(cmd, r, page.print, rows)
+}
+
+// open checks the command line and loads the model; files are those of the data.
+func (o *evaluateOptions) open(cmd *cobra.Command, args []string) (m *model.Model, path string, files []string, err error) {
+	runs, files, err := splitRuns(args)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	path = runs[0]
+	o.decisions.rivals = runs[1:]
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth})
+	for _, path := range runs {
+		inputs = append(inputs, runFiles(path)...)
+	}
+	outputs := []string{o.out.file, o.report}
+	err = cmp.Or(o.check(), o.decisions.check(cmd.Flags()), checkOutputs(cmd.InOrStdin(), o.out.overwrite, outputs, inputs), o.checkPage())
+	if err == nil {
+		m, err = loadModel(cmd.ErrOrStderr(), path)
+	}
+	if err == nil {
+		err = o.refuse(m, cmd.Flags())
+	}
+	if err == nil && !m.Traits().Joint && o.pageOnly {
+		err = withHint(fmt.Errorf(noDistributions, "a report", m.Method.Name()), "credence evaluate scores such models")
+	}
+	return m, path, files, err
+}
+
+// addScores adds the results that take longer, where they are requested.
+func (o *evaluateOptions) addScores(cmd *cobra.Command, path string, m *model.Model, ds *dataset.Dataset, in *evaluate.Input, r *evaluate.Result) (err error) {
+	if o.curve {
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.scoring.Bootstrap})
+	}
+	if err == nil && o.importance != "" {
+		r.Importance, err = run.Importance(cmd.Context(), m, ds, in, o.importanceOptions())
+	}
+	if err == nil && o.moreVotes {
+		r.Allocation, err = allocation(cmd, path, m, ds, in)
+	}
+	return err
+}
+
+// refuse returns an error if flags need distributions, which m does not predict.
+func (o *evaluateOptions) refuse(m *model.Model, f *pflag.FlagSet) error {
+	names := []string{"truth", "level", "resolution", "calibrate", "curve", "importance", "more-votes", "report", "abstain-by", "accuracy"}
+	if o.decisions.positive == "" { // else columns are those of decisions, too
+		names = append(names, "by", "bins")
+	}
+	return refuseIntervals(m, f, names...)
 }
 
 // completePage adds the title, author, date and raters to a report page, and writes it.
@@ -158,6 +208,9 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, m *model.Model, path 
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
+	if o.pseudonyms {
+		run.HideRivals(&page)
+	}
 	return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
@@ -205,13 +258,14 @@ func (o *evaluateOptions) splitOf(path string, ds *dataset.Dataset) (*dataset.Da
 }
 
 // score evaluates the model on ds. The first warning is about items that the model was trained on.
-func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column) (*evaluate.Input, *evaluate.Result, error) {
+func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column, against decisionData) (*evaluate.Input, *evaluate.Result, error) {
 	reportAs(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err
 	}
 	in.Columns = columns
+	in.Gold, in.Rivals = against.gold, against.rivals
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {
 		return nil, nil, err
@@ -249,6 +303,7 @@ func (o *evaluateOptions) evaluated(files []string) string {
 // options returns the options of the evaluation.
 func (o *evaluateOptions) options() evaluate.Options {
 	opt := o.scoring
+	opt.Decisions = o.decisions.options
 	opt.Level = o.levels.values[0]
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))

@@ -67,6 +67,7 @@ func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 		c.Write(row)
 	}
 	writeDispersion(c, d, r.DispersionBy)
+	writeDecisions(c, d, r.Decisions)
 	c.Flush()
 	return c.Error()
 }

@@ -82,7 +82,7 @@ type byOptions struct {
 }
 
 func (o *byOptions) declare(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.by, "by", nil, "report the dispersion by level of these `columns` of DATA")
+	f.StringSliceVar(&o.by, "by", nil, "report the dispersion, and decisions, by level of these `columns` of DATA")
 	f.StringSliceVar(&o.bins, "bins", nil, "report the dispersion in n bins of a numeric column, `column=n`; spread=n bins the predicted spread (default spread=4)")
 }
 
@@ -129,18 +129,12 @@ func (o *byOptions) read(ctx context.Context, path string, m *model.Model, load 
 	if names == nil {
 		return columns, nil
 	}
-	values, err := run.FolderOf(path).ReadColumns(ctx, m, all, load, names)
+	values, err := readValues(ctx, path, m, load, all, ds, names)
 	if err != nil {
 		return nil, err
 	}
-	place := make(map[string]int, all.Len())
-	for j, id := range all.Items {
-		place[id] = j
-	}
 	for k, i := range to {
-		for _, id := range ds.Items {
-			columns[i].Values = append(columns[i].Values, values[k][place[id]])
-		}
+		columns[i].Values = values[k]
 	}
 	return columns, nil
 }

@@ -9,7 +9,7 @@ import (
 func furtherScores(r *evaluate.Result) []evaluate.ScoreRow {
 	var rows []evaluate.ScoreRow
 	if r.Ordered != nil {
-		rows = append(rows, evaluate.ScoreRow{Key: "rps", Estimate: r.Ordered.RPS})
+		rows = append(rows, evaluate.ScoreRow{Key: "rps", Estimate: r.Ordered.RPS}, evaluate.ScoreRow{Key: "quadratic_kappa", Estimate: r.Ordered.Kappa})
 	}
 	if r.LeWiDi != nil {
 		for _, x := range r.LeWiDi.Rows() {
@@ -32,9 +32,10 @@ func (r *evaluateReport) lewidi(w *printout.Page) {
 	w.Table(t)
 }
 
-// addRanked adds the ranked probability score of ordered classes to a table.
+// addRanked adds the scores of ordered classes to a table.
 func addRanked(t *printout.Table, r *evaluate.Result) {
 	if r.Ordered != nil {
 		t.Add("  RPS", plusMinus(r.Ordered.RPS, 3), "ranked probability score per vote, 0 to 1")
+		t.Add("  quadratic kappa", plusMinus(r.Ordered.Kappa, 3), "agreement of the predicted class with a vote")
 	}
 }

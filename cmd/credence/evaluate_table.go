@@ -29,10 +29,10 @@ type evaluateReport struct {
 
 func (r *evaluateReport) print(w *printout.Page) {
 	if !r.model.Traits().Joint {
-		w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.classes, r.warnings, r.errors)
+		w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.importance, r.allocation, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {

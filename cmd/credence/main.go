@@ -141,7 +141,7 @@ func endWithParent() {
 func addKernelFlag(root *cobra.Command) {
 	var name string
 	root.PersistentFlags().StringVar(&name, "kernel", "",
-		"instruction `set` to use: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+		"instruction `set` to use: generic, avx2, avx512 or neon (default $"+kernel.Env+", else the fastest)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !cmd.Flags().Changed("kernel") {
 			return kernel.Err()
@@ -153,14 +153,17 @@ func addKernelFlag(root *cobra.Command) {
 // sourceVersion is the next release of this source tree.
 const sourceVersion = "0.1.0-dev"
 
-// stampedVersion, if set at build time, overrides the other versions:
+// stampedVersion, if set at build time, overrides the other versions; stampedCommit and stampedDate state what it was
+// built from, where the build has no record of that:
 //
 //	go build -ldflags "-X main.stampedVersion=0.1.0" ./cmd/credence
-var stampedVersion string
+var stampedVersion, stampedCommit, stampedDate string
 
 // versionInfo is the JSON output of credence version.
 type versionInfo struct {
 	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Date    string `json:"date,omitempty"` // of the commit
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
@@ -170,13 +173,34 @@ type versionInfo struct {
 func newVersion() *cobra.Command {
 	var asJSON bool
 	run := func(cmd *cobra.Command, _ []string) error {
-		v := versionInfo{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Name()}
-		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
-			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
+		v := versionInfo{Version: buildVersion(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: kernel.Name()}
+		from := ""
+		if v.Commit, v.Date = buildCommit(); v.Commit != "" {
+			from = fmt.Sprintf("commit   %s, %s\n", v.Commit[:min(12, len(v.Commit))], v.Date)
+		}
+		return printResult(cmd, asJSON, v, "credence %s\n%sgo       %s\nsystem   %s/%s\nkernel   %s\n",
+			v.Version, from, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
 	}
 	cmd := newVerb("version", "Print the version and the instruction set in use", "", run)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
+}
+
+// buildCommit returns the commit that this binary was built from and its date, "" if they are unknown.
+func buildCommit() (commit, date string) {
+	if stampedCommit != "" {
+		return stampedCommit, stampedDate
+	}
+	info, ok := debug.ReadBuildInfo()
+	for i := 0; ok && i < len(info.Settings); i++ {
+		switch s := info.Settings[i]; s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		}
+	}
+	return commit, date
 }
 
 // buildVersion returns the version of this binary.

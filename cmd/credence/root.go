@@ -46,7 +46,7 @@ func newRoot() *cobra.Command {
 		}},
 		{"Train", []*cobra.Command{newTrain(), newJoin(), newVerify(), newDemo()}},
 		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters(), newJudges(), newSuspects()}},
-		{"Use", []*cobra.Command{newPredict(), newNext(), newMonitor(), newRecalibrate(), newMixture()}},
+		{"Use", []*cobra.Command{newPredict(), newNext(), newMonitor(), newRecalibrate(), newExport(), newMixture()}},
 		{"Operate", []*cobra.Command{
 			newServe(), newHealth(),
 			newGroup("bench", "Measure the speed of this machine",

@@ -195,9 +195,15 @@ func (o *serveOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// addressInUse reports whether another program listens on an address. Windows has an error number of its own.
+func addressInUse(err error) bool {
+	const windowsInUse = syscall.Errno(10048) // WSAEADDRINUSE
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse)
+}
+
 // portHint adds a hint to an error about an address that is in use, that of a flag.
 func portHint(err error, flag string) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
+	if !addressInUse(err) {
 		return err
 	}
 	return withHint(err, fmt.Sprintf("another program, perhaps another credence serve, uses this address: stop it, or choose another with --%s, such as --%s 127.0.0.1:0 for any free port", flag, flag))
@@ -257,7 +263,7 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	}
 	defer boundMemory(o.Limits.Memory)()
 	l, err := serve.Listen(o.addr)
-	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
+	if o.anyPort && addressInUse(err) {
 		l, err = serve.Listen("127.0.0.1:0")
 	}
 	if err != nil {

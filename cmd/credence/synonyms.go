@@ -134,6 +134,7 @@ var verbSynonyms = invert(map[string]string{
 	"bench":    "benchmark speed perf time",
 	"data":     "download fetch dataset datasets import convert prepare",
 	"demo":     "example tutorial try quickstart",
+	"export":   "onnx to-onnx save freeze package",
 	"config":   "settings options configure",
 	"mixture":  "beta dirichlet posterior calc calculator",
 	"version":  "about --v",
@@ -146,7 +147,6 @@ var verbAdvice = eachWord(map[string]string{
 	"calibrate":            calibrateAdvice,
 	"tune hyperopt search": searchAdvice,
 	"resume":               "credence train --out FOLDER --resume continues a run",
-	"export":               "the model file is a safetensors file; credence inspect RUN --json lists its content",
 	"merge join":           "--data and --votes may be repeated: files are joined by item",
 	"upgrade":              "credence is one file: replace it with a newer one",
 })

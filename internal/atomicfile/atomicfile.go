@@ -176,7 +176,7 @@ func removeLeftover(path string) error {
 	case !present(f): // it was replaced since it was opened
 		return nil
 	}
-	return unlessGone(os.Remove(path))
+	return unlessGone(retire(f))
 }
 
 // unlessGone returns err, or nil if it means that a file does not exist.

@@ -73,7 +73,7 @@ type graphKey struct {
 func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	ops, err := net.Ops()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w on this device", err)
 	}
 	n := &network{
 		net: net, device: d, batch: batch, ops: ops, arena: d.NewArena(),

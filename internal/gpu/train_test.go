@@ -187,7 +187,7 @@ type strange struct{ nn.Flatten }
 func TestRefusals(t *testing.T) {
 	e := open(t)
 	net := makeNet(t, nn.Seq(&strange{}, &nn.Dense{Out: 2}), nn.Shape{4})
-	if _, err := e.NewTrainer(net, nn.OptimizerOptions{}, 3); err == nil || !strings.Contains(err.Error(), "no layer strange on this device") {
+	if _, err := e.NewTrainer(net, nn.OptimizerOptions{}, 3); err == nil || !strings.Contains(err.Error(), "no operation for layer strange on this device") {
 		t.Errorf("a strange layer: %v", err)
 	}
 	if _, err := e.devices[0].NewArena().Values(1 << 38); !errors.Is(err, cuda.ErrMemory) || !strings.Contains(err.Error(), "OUT_OF_MEMORY") {

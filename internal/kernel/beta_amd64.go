@@ -10,14 +10,6 @@ func betaSums8(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	betaSumsAVX512(&dst[0][0], &z[0], termsAt(terms), len(terms))
 }
 
-// termsAt returns the address of the first number.
-func termsAt(terms []BetaTerm) *float64 {
-	if len(terms) == 0 {
-		return nil
-	}
-	return &terms[0].A
-}
-
 func logGamma4(gamma, log, x []float64) {
 	n := len(x) &^ (BetaLanes - 1)
 	if n > 0 {

@@ -7,8 +7,8 @@
 // The primitives exist once in plain Go, the reference, and once in assembly
 // for each instruction set; one table of them is chosen when the program
 // starts. See Use and the environment variable CREDENCE_KERNEL. The build tag
-// purego leaves the assembly out; architectures other than amd64 run the
-// reference.
+// purego leaves the assembly out; architectures other than amd64 and arm64 run
+// the reference.
 //
 // # Rules that every kernel follows
 //
@@ -25,9 +25,9 @@
 //     a programmer's error and panics.
 //   - NaN propagates: through products, through max, through activations. Minimal
 //     filtering (winograd) spreads it over a tile of outputs.
-//   - Subnormal numbers may count as zero: the matrix product and the optimizer
-//     updates in assembly flush them, because gradients that vanish decay into
-//     them and a processor is a hundred times slower there.
+//   - Subnormal numbers may count as zero: on amd64 the matrix product and the
+//     optimizer updates in assembly flush them, because gradients that vanish
+//     decay into them and a processor is a hundred times slower there.
 //
 // # Layout
 //

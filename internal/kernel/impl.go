@@ -133,7 +133,7 @@ func useNamed(name string) error {
 	return nil
 }
 
-// Name returns the implementation in use: "generic", "avx2" or "avx512".
+// Name returns the implementation in use: "generic", "avx2", "avx512" or "neon".
 func Name() string { return active.name }
 
 // Available returns the implementations that run on this processor, slowest
@@ -150,10 +150,10 @@ func Use(name string) error {
 		return nil
 	}
 	switch name {
-	case "generic", "avx2", "avx512":
+	case "generic", "avx2", "avx512", "neon":
 		return fmt.Errorf("kernel %q does not run on this processor or in this build; available: %s", name, strings.Join(Available(), ", "))
 	}
-	return fmt.Errorf("kernel %q is not one of generic, avx2, avx512", name)
+	return fmt.Errorf("kernel %q is not one of generic, avx2, avx512, neon", name)
 }
 
 // Err reports what is wrong with the value of CREDENCE_KERNEL, or nil. After

@@ -91,11 +91,3 @@ func newAVX512() *impl {
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	return &im
 }
-
-// first returns the address of the first element, nil for a nil slice.
-func first[T any](x []T) *T {
-	if len(x) == 0 {
-		return nil
-	}
-	return &x[0]
-}

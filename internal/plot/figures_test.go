@@ -79,6 +79,9 @@ func reportFigures() map[string]Figure {
 		"forest-few":      raters(5),
 		"forest-many":     raters(300),
 		"lines-by-epoch":  linesByEpoch(),
+		"bands":           bands(),
+		"bands-cut":       bandsCut(),
+		"forest-levels":   levelsForest(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
 		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter,
@@ -112,6 +115,40 @@ func linesByEpoch() Lines {
 		d.Series = append(d.Series, s)
 	}
 	return d
+}
+
+// bands is a ROC curve with marks.
+func bands() Bands {
+	s := BandSeries{Label: "model"}
+	for i := range 101 {
+		x := float64(i) / 100
+		y := math.Pow(x, 0.3)
+		s.X, s.Y, s.Lo, s.Hi = append(s.X, x), append(s.Y, y), append(s.Lo, max(0, y-0.08)), append(s.Hi, min(1, y+0.06))
+	}
+	return Bands{Title: "ROC curve", XLabel: "1 − specificity", YLabel: "sensitivity", Unit: true, Equal: "no discrimination", BandLabel: "95% band", Series: []BandSeries{s},
+		Marks: []BandMarks{{"thresholds", [][2]float64{{0.2, 0.617}}}, {"raters", [][2]float64{{0.3, 0.6}, {0.15, 0.5}}}}}
+}
+
+// bandsCut is a decision curve.
+func bandsCut() Bands {
+	model, all := BandSeries{Label: "model"}, BandSeries{Label: "treat all"}
+	for i := 1; i < 100; i++ {
+		t := float64(i) / 100
+		y, z := 0.3*(1-t)*(1-t), 0.3-0.7*t/(1-t)
+		model.X, model.Y, model.Lo, model.Hi = append(model.X, t), append(model.Y, y), append(model.Lo, y-0.03), append(model.Hi, y+0.03)
+		all.X, all.Y, all.Lo, all.Hi = append(all.X, t), append(all.Y, z), append(all.Lo, z-0.03), append(all.Hi, z+0.03)
+	}
+	none := BandSeries{Label: "treat none", X: []float64{0.01, 0.99}, Y: []float64{0, 0}}
+	return Bands{Title: "Decision curve", XLabel: "threshold", YLabel: "net benefit", BandLabel: "95% band", Cut: true, Least: -0.05, Series: []BandSeries{model, all, none}}
+}
+
+// levelsForest are scores by the levels of two columns.
+func levelsForest() Forest {
+	nan := math.NaN()
+	return Forest{Title: "By level", Noun: "levels", Notes: "items", InOrder: true, Groups: []string{"Site: equal AUC? p 0.12", "Sex: equal AUC? p 0.8"},
+		Panels: []ForestPanel{{Label: "AUC", Reference: 0.8, Share: true}, {Label: "observed / expected", Reference: 1}},
+		Rows: []ForestRow{{"north", "120", 0, []ForestEstimate{{0.82, 0.7, 0.9}, {1.1, 0.8, 1.5}}}, {"south", "60", 0, []ForestEstimate{{0.7, 0.5, 0.85}, {nan, nan, nan}}},
+			{"f", "90", 1, []ForestEstimate{{0.81, 0.7, 0.9}, {0.9, 0.7, 1.2}}}, {"m", "90", 1, []ForestEstimate{{0.78, 0.66, 0.87}, {1.05, 0.8, 1.3}}}}}
 }
 
 // subjects are the intervals of a study.
@@ -178,6 +215,9 @@ func awkwardFigures() map[string]Figure {
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
 		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
 		"one rater":           Forest{Title: long, Groups: []string{long}, Panels: []ForestPanel{{Label: long}, {Label: long, Share: true}}, Rows: []ForestRow{{long, "3", 0, []ForestEstimate{{0, math.Inf(-1), inf}, {0, 0, 1}}}}},
+		"one point of a band": Bands{Title: long, XLabel: long, Series: []BandSeries{{long, []float64{1}, []float64{1}, []float64{nan}, []float64{inf}}, {}}, Marks: []BandMarks{{long, nil}}},
+		"below the edge":      Bands{Cut: true, Least: 0, Series: []BandSeries{{X: []float64{0, 1, 2, 3}, Y: []float64{-2, 1, -1, -3}, Lo: []float64{-3, 0, -2, -9}, Hi: []float64{-1, 2, nan, -2}}}},
+		"unknown rows":        Forest{Panels: []ForestPanel{{Label: "a"}}, InOrder: true, Rows: []ForestRow{{Name: "b", Estimates: []ForestEstimate{{nan, nan, nan}}}}},
 		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []LineSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
 }
@@ -219,6 +259,9 @@ func TestFigureErrors(t *testing.T) {
 		{Forest{Panels: make([]ForestPanel, 1)}, "forest figure: no rows"},
 		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a"}}}, `forest figure: row "a" has 0 estimates for 1 panels`},
 		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a", Estimates: []ForestEstimate{{1, 2, 3}}}}}, `forest figure: row "a" has the interval [2, 3] around 1`},
+		{Bands{}, "bands figure: no points"},
+		{Bands{Series: []BandSeries{{Label: "a", X: []float64{1}}}}, `bands figure: series "a" has 1 x, 0 y and bands of 0 and 0`},
+		{Bands{Series: []BandSeries{{Label: "a", X: []float64{1}, Y: []float64{nan}}}}, `bands figure: series "a" has a point (1, NaN)`},
 		{Lines{}, "lines figure: no points"},
 		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `lines figure: series "a" has 1 x, 0 y and 0 errors`},
 		{Coverage{Series: []LineSeries{{}}}, "coverage figure: no points"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,8 +19,9 @@ type Forest struct {
 	Groups []string // of rows, in the legend; each has a color
 	Panels []ForestPanel
 	// Rows are in order of how much they are worth showing. Those drawn are put in order
-	// of their estimates in the first panel.
-	Rows []ForestRow
+	// of their estimates in the first panel, unless InOrder keeps theirs.
+	Rows    []ForestRow
+	InOrder bool
 	// Noun names the rows, in the plural; Notes is the heading of the notes next to their names.
 	Noun, Notes string
 }
@@ -38,7 +40,7 @@ type ForestRow struct {
 	Estimates  []ForestEstimate // one per panel
 }
 
-// ForestEstimate is an estimate and its interval.
+// ForestEstimate is an estimate and its interval; one with a value of NaN is not drawn.
 type ForestEstimate struct{ Value, Lo, Hi float64 }
 
 // Of more rows than forestAll, forestShown are drawn.
@@ -60,7 +62,9 @@ func (d Forest) Draw(c *Canvas) error {
 		shown, rest = d.Rows[:forestShown], d.Rows[forestShown:]
 	}
 	shown = slices.Clone(shown)
-	slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
+	if !d.InOrder {
+		slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
+	}
 
 	side := len(d.Panels) // panels side by side
 	if c.width < FigureWidth {
@@ -104,6 +108,9 @@ func (d Forest) panels(c *Canvas, first, n int, shown, rest []ForestRow) float64
 		c.dashed(Point{a.Pixel(panel.Reference), 0}, Point{a.Pixel(panel.Reference), height})
 		for i, r := range shown {
 			e, mid := r.Estimates[p], 4+(float64(i)+0.5)*intervalRow
+			if math.IsNaN(e.Value) {
+				continue
+			}
 			c.Open(Series(r.Group))
 			a.drawInterval(c, e.Lo, e.Hi, mid)
 			c.Dot("dot", Point{a.Pixel(e.Value), mid}, smallDot)
@@ -141,7 +148,7 @@ func (d Forest) check() error {
 			return fmt.Errorf("row %q has %d estimates for %d panels", r.Name, len(r.Estimates), len(d.Panels))
 		}
 		for _, e := range r.Estimates {
-			if !(e.Lo <= e.Value && e.Value <= e.Hi && finite(e.Value)) {
+			if !math.IsNaN(e.Value) && !(e.Lo <= e.Value && e.Value <= e.Hi && finite(e.Value)) {
 				return fmt.Errorf("row %q has the interval [%v, %v] around %v", r.Name, e.Lo, e.Hi, e.Value)
 			}
 		}
@@ -190,10 +197,13 @@ func (d Forest) strip(c *Canvas, a Axis, rest []ForestRow, p int, bottom float64
 	const bins = 50
 	counts := make([]float64, bins)
 	for _, r := range rest {
+		if math.IsNaN(r.Estimates[p].Value) {
+			continue
+		}
 		k := int(bins * (r.Estimates[p].Value - a.Lo) / (a.Hi - a.Lo))
 		counts[min(max(k, 0), bins-1)]++
 	}
-	tallest, width := slices.Max(counts), (a.End-a.Start)/bins
+	tallest, width := max(1, slices.Max(counts)), (a.End-a.Start)/bins
 	c.Line("rule", Point{a.Start, bottom}, Point{a.End, bottom})
 	c.Open(Series(0))
 	for k, n := range counts {
@@ -213,6 +223,9 @@ func (d Forest) about(shown, rest []ForestRow) string {
 	for _, r := range shown[:min(len(shown), 10)] {
 		var of []string
 		for p, e := range r.Estimates {
+			if math.IsNaN(e.Value) {
+				continue
+			}
 			of = append(of, fmt.Sprintf("%s %.2f, %.2f to %.2f", d.Panels[p].Label, e.Value, e.Lo, e.Hi))
 		}
 		list = append(list, r.Name+": "+strings.Join(of, "; "))

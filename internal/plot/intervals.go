@@ -151,7 +151,10 @@ func (d Bars) Draw(c *Canvas) error {
 	names = min(names, barNames, 0.45*c.width)
 	a := Horizontal(x.lo, x.hi, Margin+names+12, c.width-Margin-12)
 	height := float64(rows+len(d.Groups))*barRow + 4
-	legend := []key{rowKey("95% interval", Series(0))}
+	var legend []key
+	if ends.lo <= ends.hi {
+		legend = append(legend, rowKey("95% interval", Series(0)))
+	}
 	if d.Mark != "" {
 		legend = append(legend, truthKey(d.Mark))
 	}

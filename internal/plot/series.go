@@ -23,6 +23,9 @@ type Lines struct {
 	TargetLabel string
 	// Percent writes y, whose numbers are shares, in percent.
 	Percent bool
+	// Single are thin lines below the series, such as those of single items; SingleLabel is their entry in the legend.
+	Single      []LineSeries
+	SingleLabel string
 }
 
 // Coverage is a figure of curves that should follow the diagonal: the share of
@@ -189,6 +192,20 @@ func (d seriesFigure) Draw(c *Canvas) error {
 	if x.lo > x.hi {
 		return errors.New("no points")
 	}
+	for _, s := range d.Single {
+		if err := s.check(); err != nil {
+			return err
+		}
+		for k := range s.X {
+			x.add(unitX * s.X[k])
+			y.add(unitY * s.Y[k])
+		}
+	}
+	if d.SingleLabel != "" {
+		legend = append(legend, key{d.SingleLabel, "muted", func(c *Canvas, at Point) {
+			c.Line("rule", at, Point{at.X + SymbolWidth, at.Y})
+		}})
+	}
 	if bands {
 		legend = append(legend, areaKey(errorsLabel(errs), "muted"))
 	}
@@ -205,6 +222,17 @@ func (d seriesFigure) Draw(c *Canvas) error {
 		f.diagonal(c)
 	} else if d.TargetLabel != "" {
 		f.level(c, unitY*d.Target)
+	}
+	var single [][]Point
+	for _, s := range d.Single {
+		var line []Point
+		for k := range s.X {
+			line = append(line, f.Place(unitX*s.X[k], unitY*s.Y[k]))
+		}
+		single = append(single, line)
+	}
+	if single != nil {
+		c.Curve("rule", single...)
 	}
 	f.lines(c, d.Series, unitX, unitY, errs, d.Percent)
 	var sentences []string

@@ -10,7 +10,7 @@
 #' @param threads Number of cores to use, 0 for all (default 1).
 #' @param seed Seed of the random mixtures (default 1).
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -38,7 +38,7 @@ verb_bench_intervals <- function(
 #'
 #' @param seconds Seconds to measure each kernel (default 1).
 #' @param json Print one line of JSON for each kernel and size.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -69,7 +69,7 @@ verb_bench_kernels <- function(
 #' @param rows Items per batch, 0 to skip batches (default 1000).
 #' @param requests Requests over which to measure the server's memory, 0 to skip it (default 0).
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -111,7 +111,7 @@ verb_bench_serve <- function(
 #' @param json Print one line of JSON.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
 #'   GPUs require the program credence-gpu (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -173,7 +173,7 @@ verb_bench_train <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -247,7 +247,7 @@ verb_check <- function(
 #'   its methods work on data frames.
 #'
 #' @param verbs Describe all verbs and their flags, as JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -366,7 +366,7 @@ verb_config_schema <- function(
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
 #'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -551,7 +551,7 @@ verb_config_show <- function(
 #' @param size Voxels of a volume, XxYxZ: right to left, back to front, up (default 96x96x80).
 #' @param overwrite Replace an existing cohort or picture.
 #' @param montage File for a picture of slices, .png, instead of a folder.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -590,7 +590,7 @@ verb_data_adni_synthetic <- function(
 #' @param item Column of item ids (default: from the rules).
 #' @param na Further spellings of a missing value, next to NA, NaN, null and others.
 #' @param show_rules Print the default rules.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -624,7 +624,7 @@ verb_data_labels <- function(
 #' @param out Folder to copy the files to.
 #' @param overwrite Replace an existing output.
 #' @param mnist Folder to read the files from, plain or compressed, instead of the cache or the network.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -657,7 +657,7 @@ verb_data_mnist <- function(
 #'   demonstration is not trained again.
 #' @param no_open With `--serve`, do not open a browser.
 #' @param addr With `--serve`, address to listen on; another port if it is in use (default 127.0.0.1:8080).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -698,9 +698,21 @@ verb_demo <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
+#' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
+#'   age,size+shape.
+#' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
+#'   second opinions.
 #' @param abstain_by Criterion for withholding predictions: p\_top or width (default p\_top).
 #' @param accuracy Find the threshold at which the remaining predictions have this accuracy (default 0).
 #' @param pseudonyms Replace rater names in the page with pseudonyms; =false shows them (default true).
@@ -743,7 +755,7 @@ verb_demo <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -760,6 +772,13 @@ verb_evaluate <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
+  importance = NULL,
+  more_votes = FALSE,
   abstain_by = NULL,
   accuracy = NULL,
   pseudonyms = FALSE,
@@ -809,6 +828,13 @@ verb_evaluate <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
+    `importance` = importance,
+    `more-votes` = more_votes,
     `abstain-by` = abstain_by,
     `accuracy` = accuracy,
     `pseudonyms` = pseudonyms,
@@ -849,6 +875,32 @@ verb_evaluate <- function(
   ))
 }
 
+#' The verb export
+#'
+#' Write a model as an ONNX file, for other programs. Works on files, as on the command line; [credence()]
+#'   and its methods work on data frames.
+#'
+#' @param ... RUN: paths.
+#' @param output ONNX file to write, .onnx (default model.onnx).
+#' @param overwrite Replace an existing output.
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
+#'   fastest).
+#' @return What the verb prints to standard output, as lines of the class `credence_output`.
+#' @keywords internal
+#' @export
+verb_export <- function(
+  ...,
+  output = NULL,
+  overwrite = FALSE,
+  kernel = NULL
+) {
+  run_verb("export", list(...), list(
+    `output` = output,
+    `overwrite` = overwrite,
+    `kernel` = kernel
+  ))
+}
+
 #' The verb health
 #'
 #' Ask a server whether it is ready. Works on files, as on the command line; [credence()] and its methods
@@ -859,7 +911,7 @@ verb_evaluate <- function(
 #' @param live Ask whether it runs at all, instead of whether it is ready.
 #' @param quiet Print errors only.
 #' @param timeout Maximum time to wait (default 4s).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -983,7 +1035,7 @@ verb_health <- function(
 #' @param threads Number of cores to use (default all); does not affect the result.
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU for
 #'   images and volumes if there is one; GPUs require the program credence-gpu (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1164,7 +1216,7 @@ verb_init <- function(
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table or json.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1197,7 +1249,7 @@ verb_inspect <- function(
 #' @param overwrite Replace an existing run or existing predictions.
 #' @param quiet Print only warnings and errors.
 #' @param json Print events as JSON lines, as credence train does.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1268,7 +1320,7 @@ verb_join <- function(
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1375,7 +1427,7 @@ verb_judges <- function(
 #'   0).
 #' @param run With `--data`, run that predicted the mixtures; sets the resolution and how votes count.
 #' @param digits With `--data`, significant digits of medians and interval ends, or full (default full).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1471,7 +1523,7 @@ verb_mixture <- function(
 #' @param digits Significant digits in CSV, or full; also in JSON lines if given; Parquet and Arrow have all
 #'   (default 6).
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1608,7 +1660,7 @@ verb_monitor <- function(
 #'   (default 6).
 #' @param csv_safe In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1761,7 +1813,7 @@ verb_next <- function(
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param device Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the CPU;
 #'   GPUs require the program credence-gpu (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1884,7 +1936,7 @@ verb_predict <- function(
 #' @param plot Also write bias and guess rate with their intervals to this file, .svg.
 #' @param pseudonyms Replace rater names with pseudonyms.
 #' @param seed Seed of the pseudonyms (default 0).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -1953,7 +2005,7 @@ verb_raters <- function(
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param output Model file to write, .credence (default recalibrated.credence).
 #' @param overwrite Replace an existing output.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2039,9 +2091,21 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
-#' @param by Report the dispersion by level of these columns of DATA.
+#' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
+#' @param positive Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+#'   benefit.
+#' @param reference Compare decisions with each vote, the majority, or a column of DATA with labels (default
+#'   vote).
+#' @param threshold Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+#'   negative costs nine times a false positive (default 0.5).
+#' @param margin Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default 0).
+#' @param compare_raters Compare decisions with those of each rater, on the same items.
+#' @param importance Permute features to see what each contributes to mean, spread and loss; columns as
+#'   age,size+shape.
+#' @param more_votes Train again on halves of the run's votes to see where 100 more should go: new items or
+#'   second opinions.
 #' @param abstain_by Criterion for withholding predictions: p\_top or width (default p\_top).
 #' @param accuracy Find the threshold at which the remaining predictions have this accuracy (default 0).
 #' @param pseudonyms Replace rater names in the page with pseudonyms; =false shows them (default true).
@@ -2075,7 +2139,7 @@ verb_recalibrate <- function(
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2094,6 +2158,13 @@ verb_report <- function(
   date = NULL,
   by = NULL,
   bins = NULL,
+  positive = NULL,
+  reference = NULL,
+  threshold = NULL,
+  margin = NULL,
+  compare_raters = FALSE,
+  importance = NULL,
+  more_votes = FALSE,
   abstain_by = NULL,
   accuracy = NULL,
   pseudonyms = FALSE,
@@ -2137,6 +2208,13 @@ verb_report <- function(
     `date` = date,
     `by` = by,
     `bins` = bins,
+    `positive` = positive,
+    `reference` = reference,
+    `threshold` = threshold,
+    `margin` = margin,
+    `compare-raters` = compare_raters,
+    `importance` = importance,
+    `more-votes` = more_votes,
     `abstain-by` = abstain_by,
     `accuracy` = accuracy,
     `pseudonyms` = pseudonyms,
@@ -2221,7 +2299,7 @@ verb_report <- function(
 #' @param log_level Level of the log: debug, info, warn or error (default info).
 #' @param access_log Log every request: client, route, status, bytes, milliseconds.
 #' @param threads Number of cores to use, 0 for all (default 0).
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2365,7 +2443,7 @@ verb_serve <- function(
 #'   (default 6).
 #' @param csv_safe In CSV, prefix texts that a spreadsheet would read as a formula (=, +, -, @) with '.
 #' @param json Same as `--format` json: one object on one line.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2556,7 +2634,7 @@ verb_suspects <- function(
 #' @param json Print events as JSON lines.
 #' @param member Train only network I/M, with I from 0, for credence join; auto or auto/M reads I from the
 #'   environment.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2745,7 +2823,7 @@ verb_train <- function(
 #' @param ... RUN: paths.
 #' @param threads Number of cores to use, 0 for all (default 0).
 #' @param quiet Print no progress.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal
@@ -2769,7 +2847,7 @@ verb_verify <- function(
 #'   its methods work on data frames.
 #'
 #' @param json Print one line of JSON.
-#' @param kernel Instruction set to use: generic, avx2 or avx512 (default $CREDENCE\_KERNEL, else the
+#' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
 #' @keywords internal

@@ -1,4 +1,5 @@
-// Command asm generates the assembly of package kernel with avo.
+// Command asm generates the assembly of package kernel for amd64 with avo; that of
+// arm64 comes from ./neon.
 //
 //	go run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
 //

@@ -82,7 +82,8 @@ def binary_version(path: str | None = None) -> str:
     path = path or find()
     done = subprocess.run([path, "version", "--json"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     try:
-        return re.sub(r"-dev\b", ".dev0", str(json.loads(done.stdout)["version"]))
+        stated = str(json.loads(done.stdout)["version"])
+        return re.sub(r"-(a|b|rc)\w*\.(\d+)", r"\1\2", re.sub(r"-dev\b", ".dev0", stated))
     except (ValueError, KeyError) as e:
         raise BinaryError(
             f"{path} does not say its version: {(done.stderr or done.stdout).strip()[:200]!r}",

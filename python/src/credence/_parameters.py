@@ -223,8 +223,8 @@ class Parameters:
         for images and volumes if there is one; GPUs require the program credence-gpu (default
         auto).
     kernel : str | None, default None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
     start : str | Path | None, default None
         Run to start from, for further votes on the same features: a folder that `save` or
         `credence train` wrote.

@@ -29,6 +29,7 @@ __all__ = [
     "data_mnist",
     "demo",
     "evaluate",
+    "export",
     "health",
     "init",
     "inspect",
@@ -70,8 +71,8 @@ def bench_intervals(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -106,8 +107,8 @@ def bench_kernels(
     json : bool
         Print one line of JSON for each kernel and size.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -160,8 +161,8 @@ def bench_serve(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -211,8 +212,8 @@ def bench_train(
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
         CPU; GPUs require the program credence-gpu (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -331,8 +332,8 @@ def check(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -387,8 +388,8 @@ def config_schema(
     verbs : bool
         Describe all verbs and their flags, as JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -674,8 +675,8 @@ def config_show(
         for images and volumes if there is one; GPUs require the program credence-gpu (default
         auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -801,8 +802,8 @@ def data_adni_synthetic(
     montage : str | None
         File for a picture of slices, .png, instead of a folder.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -854,8 +855,8 @@ def data_labels(
     show_rules : bool
         Print the default rules.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -895,8 +896,8 @@ def data_mnist(
     mnist : str | None
         Folder to read the files from, plain or compressed, instead of the cache or the network.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -948,8 +949,8 @@ def demo(
         With --serve, address to listen on; another port if it is in use (default
         127.0.0.1:8080).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -984,6 +985,13 @@ def evaluate(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -1045,10 +1053,30 @@ def evaluate(
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -1128,8 +1156,8 @@ def evaluate(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1150,6 +1178,13 @@ def evaluate(
             "date": date,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
@@ -1191,6 +1226,42 @@ def evaluate(
     )
 
 
+def export(
+    *arguments: Path,
+    output: Path | None = None,
+    overwrite: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Write a model as an ONNX file, for other programs.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        RUN.
+    output : Path | None
+        ONNX file to write, .onnx (default model.onnx).
+    overwrite : bool
+        Replace an existing output.
+    kernel : str | None
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["export"],
+        arguments,
+        {
+            "output": output,
+            "overwrite": overwrite,
+            "kernel": kernel,
+        },
+    )
+
+
 def health(
     *,
     addr: str | None = None,
@@ -1213,8 +1284,8 @@ def health(
     timeout : str | None
         Maximum time to wait (default 4s).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1500,8 +1571,8 @@ def init(
         for images and volumes if there is one; GPUs require the program credence-gpu (default
         auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1619,8 +1690,8 @@ def inspect(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1666,8 +1737,8 @@ def join(
     json : bool
         Print events as JSON lines, as credence train does.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1811,8 +1882,8 @@ def judges(
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -1925,8 +1996,8 @@ def mixture(
     digits : str | None
         With --data, significant digits of medians and interval ends, or full (default full).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
     tell : Sequence[str] | str | None
         Deprecated: use `fields`.
 
@@ -2089,8 +2160,8 @@ def monitor(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2272,8 +2343,8 @@ def next(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2490,8 +2561,8 @@ def predict(
         Device for networks: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
         CPU; GPUs require the program credence-gpu (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2590,8 +2661,8 @@ def raters(
     seed : int | None
         Seed of the pseudonyms (default 0).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2715,8 +2786,8 @@ def recalibrate(
     overwrite : bool
         Replace an existing output.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2774,6 +2845,13 @@ def report(
     date: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
+    positive: str | None = None,
+    reference: str | None = None,
+    threshold: Sequence[str] | str | None = None,
+    margin: float | None = None,
+    compare_raters: bool = False,
+    importance: str | None = None,
+    more_votes: bool = False,
     abstain_by: str | None = None,
     accuracy: float | None = None,
     pseudonyms: bool = False,
@@ -2831,10 +2909,30 @@ def report(
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
     by : Sequence[str] | str | None
-        Report the dispersion by level of these columns of DATA.
+        Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
         Report the dispersion in n bins of a numeric column, column=n; spread=n bins the
         predicted spread (default spread=4).
+    positive : str | None
+        Add scores for decisions on this class: AUC, sensitivity, specificity, calibration, net
+        benefit.
+    reference : str | None
+        Compare decisions with each vote, the majority, or a column of DATA with labels (default
+        vote).
+    threshold : Sequence[str] | str | None
+        Decide for the positive class from these probabilities, or by cost: 1:9 if a false
+        negative costs nine times a false positive (default 0.5).
+    margin : float | None
+        Noninferiority margin of comparisons, as a difference of AUC, sensitivity, … (default
+        0).
+    compare_raters : bool
+        Compare decisions with those of each rater, on the same items.
+    importance : str | None
+        Permute features to see what each contributes to mean, spread and loss; columns as
+        age,size+shape.
+    more_votes : bool
+        Train again on halves of the run's votes to see where 100 more should go: new items or
+        second opinions.
     abstain_by : str | None
         Criterion for withholding predictions: p_top or width (default p_top).
     accuracy : float | None
@@ -2897,8 +2995,8 @@ def report(
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -2921,6 +3019,13 @@ def report(
             "date": date,
             "by": by,
             "bins": bins,
+            "positive": positive,
+            "reference": reference,
+            "threshold": threshold,
+            "margin": margin,
+            "compare-raters": compare_raters,
+            "importance": importance,
+            "more-votes": more_votes,
             "abstain-by": abstain_by,
             "accuracy": accuracy,
             "pseudonyms": pseudonyms,
@@ -3095,8 +3200,8 @@ def serve(
     threads : int | None
         Number of cores to use, 0 for all (default 0).
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
     votes : Path | None
         Deprecated: use `vote_log`.
 
@@ -3277,8 +3382,8 @@ def suspects(
     json : bool
         Same as --format json: one object on one line.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3610,8 +3715,8 @@ def train(
         Train only network I/M, with I from 0, for credence join; auto or auto/M reads I from
         the environment.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3728,8 +3833,8 @@ def verify(
     quiet : bool
         Print no progress.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
@@ -3759,8 +3864,8 @@ def version(
     json : bool
         Print one line of JSON.
     kernel : str | None
-        Instruction set to use: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
-        fastest).
+        Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
+        the fastest).
 
     Returns
     -------
