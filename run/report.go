@@ -237,8 +237,8 @@ type Card struct {
 	Branches   []Branch           `json:"branches,omitempty"` // if several kinds of features have separate layers
 	Head       json.RawMessage    `json:"head"`
 	Meaning    string             `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
-	// Importance is the share of each column in the gain of the splits of trees, largest first; nil without trees.
-	Importance  []Importance           `json:"tree_importance,omitempty"`
+	// TreeGains is the share of each column in the gain of the splits of trees, largest first; nil without trees.
+	TreeGains   []TreeGain             `json:"tree_gains,omitempty"`
 	Calibration *calibrate.Calibration `json:"calibration"`
 	// Recalibration is nil unless the model was adjusted to later votes.
 	Recalibration *calibrate.Recalibration `json:"recalibration,omitempty"`
@@ -274,7 +274,7 @@ func NewCard(m *model.Model) (*Card, error) {
 		return nil, err
 	}
 	c.Branches = branchesOf(m)
-	c.Importance = importanceOf(m.Trees)
+	c.TreeGains = treeGains(m.Trees)
 	if len(m.Provenance.Config) > 0 {
 		if err := json.Unmarshal(m.Provenance.Config, &c.Options); err != nil {
 			return nil, fmt.Errorf("the configuration of the fit: %w", err)
@@ -289,25 +289,25 @@ func NewCard(m *model.Model) (*Card, error) {
 	return c, nil
 }
 
-// Importance is the share of a column in the gain of the splits of all trees.
-type Importance struct {
+// TreeGain is the share of a column in the gain of the splits of all trees.
+type TreeGain struct {
 	Column string  `json:"column"`
 	Share  float64 `json:"share"`
 }
 
-// importanceOf returns the columns that trees split by, the most important first.
-func importanceOf(b *tree.Blend) []Importance {
+// treeGains returns the columns that trees split by, the most important first.
+func treeGains(b *tree.Blend) []TreeGain {
 	if b == nil {
 		return nil
 	}
-	var list []Importance
+	var list []TreeGain
 	columns, shares := b.Importance()
 	for c, share := range shares {
 		if share > 0 {
-			list = append(list, Importance{columns[c].Name, share})
+			list = append(list, TreeGain{columns[c].Name, share})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Importance) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(list, func(a, b TreeGain) int { return cmp.Compare(b.Share, a.Share) })
 	return list
 }
 

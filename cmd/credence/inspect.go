@@ -148,7 +148,7 @@ func (c modelCard) treesText() string {
 	}
 	text := fmt.Sprintf("%.0f%% of each member: a forest of %s\n%s", 100*t.Share, count, t.Reason)
 	var list []string
-	for _, i := range c.Importance[:min(5, len(c.Importance))] {
+	for _, i := range c.TreeGains[:min(5, len(c.TreeGains))] {
 		list = append(list, fmt.Sprintf("%s %.0f%%", printout.Ellipsis(i.Column, 24), 100*i.Share))
 	}
 	if list != nil {
