@@ -340,6 +340,8 @@ verb_config_schema <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -355,6 +357,8 @@ verb_config_schema <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -430,6 +434,7 @@ verb_config_show <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -444,6 +449,7 @@ verb_config_show <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -513,6 +519,7 @@ verb_config_show <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `optimizer` = optimizer,
@@ -527,6 +534,7 @@ verb_config_show <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,
@@ -1009,6 +1017,8 @@ verb_health <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -1024,6 +1034,8 @@ verb_health <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -1098,6 +1110,7 @@ verb_init <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -1112,6 +1125,7 @@ verb_init <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -1180,6 +1194,7 @@ verb_init <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `optimizer` = optimizer,
@@ -1194,6 +1209,7 @@ verb_init <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,
@@ -2601,6 +2617,8 @@ verb_suspects <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
@@ -2616,6 +2634,8 @@ verb_suspects <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -2696,6 +2716,7 @@ verb_train <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -2710,6 +2731,7 @@ verb_train <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -2783,6 +2805,7 @@ verb_train <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `resolution` = resolution,
     `optimizer` = optimizer,
@@ -2797,6 +2820,7 @@ verb_train <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,

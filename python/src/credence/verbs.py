@@ -466,6 +466,7 @@ def config_show(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -480,6 +481,7 @@ def config_show(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -625,6 +627,9 @@ def config_show(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -654,6 +659,9 @@ def config_show(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -745,6 +753,7 @@ def config_show(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "resolution": resolution,
             "optimizer": optimizer,
@@ -759,6 +768,7 @@ def config_show(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
@@ -1364,6 +1374,7 @@ def init(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -1378,6 +1389,7 @@ def init(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -1521,6 +1533,9 @@ def init(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -1550,6 +1565,9 @@ def init(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -1640,6 +1658,7 @@ def init(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "resolution": resolution,
             "optimizer": optimizer,
@@ -1654,6 +1673,7 @@ def init(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
@@ -3491,6 +3511,7 @@ def train(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -3505,6 +3526,7 @@ def train(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -3652,6 +3674,9 @@ def train(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     resolution : str | None
@@ -3681,6 +3706,9 @@ def train(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -3783,6 +3811,7 @@ def train(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "resolution": resolution,
             "optimizer": optimizer,
@@ -3797,6 +3826,7 @@ def train(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
