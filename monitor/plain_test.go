@@ -60,7 +60,7 @@ func TestPlain(t *testing.T) {
 			Network: 1.3, Trust: trust, Place: p}
 		m.Calibration = c
 		got := predict(monitor.Plain(m), monitor.Plain(m).Calibration)
-		row := make([]float32, width)
+		row := make([]float32, in.Width())
 		for j := range got {
 			if err := in.ReadRow(j, row); err != nil {
 				t.Fatal(err)
