@@ -284,12 +284,6 @@ func (r *run) batch(b int) []int {
 	return r.order[b*n/r.batches : (b+1)*n/r.batches]
 }
 
-// stopReading stops reading ahead for the current epoch.
-func (r *run) stopReading() {
-	r.feed.close()
-	r.feed = nil
-}
-
 // step trains on the next batch. It returns false if the loss is not finite.
 func (r *run) step() (fine bool, err error) {
 	b := r.state.Batch
