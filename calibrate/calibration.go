@@ -12,7 +12,8 @@
 //     result is a mixture over its distribution.
 //  6. The scale may depend on the place of an item, where that predicts held-out votes better ([Place]); tables of few
 //     columns only.
-//  7. Intervals end no closer to 0 or 1 than the resolution that the number of votes supports.
+//  7. If asked for, the scale depends on the group of an item, where groups differ ([Groups]).
+//  8. Intervals end no closer to 0 or 1 than the resolution that the number of votes supports.
 //
 // The result is a [Calibration], which is saved with the model and applied to every prediction.
 package calibrate
@@ -60,6 +61,8 @@ type Calibration struct {
 	Leak bool `json:"leak,omitempty"`
 	// Place lets the scale depend on the place of an item; nil if one scale predicts votes as well.
 	Place *Place `json:"place,omitempty"`
+	// Groups lets the scale depend on the group of an item; nil if that was not asked for.
+	Groups *Groups `json:"groups,omitempty"`
 }
 
 // Concentrate is the Shape with unchanged component means, [mixture.Dirichlet.Concentrate].
@@ -97,8 +100,14 @@ func (c *Calibration) Check() error {
 		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
 	case !finite(c.Ratio) || !(c.RatioSE >= 0) || !finite(c.RatioSE):
 		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
-	case c.Place != nil:
-		return c.Place.check()
+	}
+	if c.Place != nil {
+		if err := c.Place.check(); err != nil {
+			return err
+		}
+	}
+	if c.Groups != nil {
+		return c.Groups.check()
 	}
 	return nil
 }
@@ -106,12 +115,12 @@ func (c *Calibration) Check() error {
 // maxScale is far beyond the factor by which any distribution can be widened.
 const maxScale = 1e6
 
-// Apply calibrates the prediction for an item with network inputs x. A nil calibration leaves it unchanged.
-func (c *Calibration) Apply(a *head.Decoded, x []float32) {
+// Apply calibrates the prediction for an item. A nil calibration leaves it unchanged.
+func (c *Calibration) Apply(a *head.Decoded, item Item) {
 	if c == nil || a.Dist == nil || a.Err != nil {
 		return
 	}
-	if dist, err := c.Calibrated(a.Dist, x); err != nil {
+	if dist, err := c.Calibrated(a.Dist, item); err != nil {
 		*a = head.Decoded{Err: err}
 		return
 	} else if dist != a.Dist {
@@ -120,15 +129,18 @@ func (c *Calibration) Apply(a *head.Decoded, x []float32) {
 	a.Resolution = c.Resolution
 }
 
-// Calibrated returns the distribution of an item with network inputs x at the scale of the calibration, averaged over the
-// scale if that is uncertain. It does not depend on x if there is no Place.
-func (c *Calibration) Calibrated(dist *mixture.Dirichlet, x []float32) (*mixture.Dirichlet, error) {
+// Calibrated returns the distribution of an item at the scale of the calibration, averaged over the scale if that is
+// uncertain. It depends on the item only if there is a Place, or there are Groups.
+func (c *Calibration) Calibrated(dist *mixture.Dirichlet, item Item) (*mixture.Dirichlet, error) {
 	factor := 1.0
 	if c.Place != nil {
-		if len(x) != len(c.Place.Center) {
-			return nil, fmt.Errorf("calibration: expected %d network inputs, found %d", len(c.Place.Center), len(x))
+		if len(item.Inputs) != len(c.Place.Center) {
+			return nil, fmt.Errorf("calibration: expected %d network inputs, found %d", len(c.Place.Center), len(item.Inputs))
 		}
-		factor = c.Place.factor(dist, x)
+		factor = c.Place.factor(dist, item.Inputs)
+	}
+	if c.Groups != nil {
+		factor *= c.Groups.factor(item.Level)
 	}
 	scales, weights := c.Scales()
 	if len(scales) == 1 {

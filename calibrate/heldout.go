@@ -33,7 +33,11 @@ type HeldOut struct {
 	// If raters are modelled: their model, and who cast the votes on each item.
 	raterModel *head.RaterModel
 	rated      [][]head.Rating
-	errors     []pairError
+
+	errors  []pairError // of each item
+	feature string      // whose levels are the groups of items, or ""
+	levels  []string
+	level   []int // of each item
 
 	// If votes have names without a rater model: the votes, item by item, and the end of each item.
 	named []namedVote
@@ -64,9 +68,15 @@ func NewHeldOut(d, folds int) *HeldOut {
 	return h
 }
 
+// Item is what the scale of an item may depend on.
+type Item struct {
+	Inputs []float32 // of the networks, or nil; see [Place]
+	Level  int       // index of its group, −1 if that is unknown; see [Groups]
+}
+
 // Add adds an item of a fold with votes [d]; items with fewer than two votes are ignored. The scale may depend on the
-// network inputs x of items, unless they are nil.
-func (h *HeldOut) Add(dist *mixture.Dirichlet, votes, x []float32, fold int) {
+// network inputs of items, unless they are nil.
+func (h *HeldOut) Add(dist *mixture.Dirichlet, votes []float32, item Item, fold int) {
 	m := 0.0
 	counts := make([]float64, len(votes))
 	for i, v := range votes {
@@ -81,14 +91,14 @@ func (h *HeldOut) Add(dist *mixture.Dirichlet, votes, x []float32, fold int) {
 		mu := mean[i]
 		shown[i] = v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
 	}
-	h.add(dist, counts, fold, shown, dist.Variance(nil))
-	if x != nil {
-		h.inputs = append(h.inputs, x)
+	h.add(dist, counts, item.Level, fold, shown, dist.Variance(nil))
+	if item.Inputs != nil {
+		h.inputs = append(h.inputs, item.Inputs)
 	}
 }
 
 // add adds an item, with the squared error estimated from its pairs of votes and the predicted variance, per class.
-func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, fold int, shown, claimed []float64) {
+func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, level, fold int, shown, claimed []float64) {
 	s := &h.sums[fold]
 	s.items++
 	for i := range shown {
@@ -96,6 +106,7 @@ func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, fold int, shown
 		s.variances[i] += claimed[i]
 	}
 	h.dists, h.votes, h.folds = append(h.dists, dist), append(h.votes, counts), append(h.folds, fold)
+	h.errors, h.level = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)}), append(h.level, level)
 	h.dispersion = nil
 }
 
@@ -103,7 +114,7 @@ func (h *HeldOut) add(dist *mixture.Dirichlet, counts []float64, fold int, shown
 type pairError struct{ shown, claimed float64 }
 
 // AddRated adds an item with votes by raters of a rater model, which is the same for all items.
-func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, fold int) error {
+func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []head.Rating, item Item, fold int) error {
 	if dist == nil || len(votes) < 2 {
 		return nil
 	}
@@ -115,9 +126,8 @@ func (h *HeldOut) AddRated(c *head.RaterModel, dist *mixture.Dirichlet, votes []
 	for _, v := range votes {
 		counts[v.Class]++
 	}
-	h.add(dist, counts, fold, shown, claimed)
+	h.add(dist, counts, item.Level, fold, shown, claimed)
 	h.raterModel, h.rated = c, append(h.rated, votes)
-	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	return nil
 }
 
@@ -207,8 +217,12 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	return d, err
 }
 
+// guardNats is the loss of log-likelihood, over all votes, below which a narrower distribution counts as no less likely:
+// it is within chance, as for one parameter at two standard errors.
+const guardNats = 2
+
 // likely returns the share t ≤ 1 of the way from 1 to a ratio by which distributions can be rescaled without
-// making the votes less likely. Where the family of distributions does not fit, pairs of votes and likelihood
+// making the votes less likely, by more than guardNats. Where the family of distributions does not fit, pairs of votes and likelihood
 // disagree: on five ordered classes with few votes, pairs showed hardly any spread, and distributions as
 // narrow as that predicted votes worse than those of the networks.
 func (h *HeldOut) likely(ratio float64) (float64, error) {
@@ -230,6 +244,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	raw += guardNats
 	if l, err := loss(1); err != nil || l <= raw {
 		return 1, err
 	}
@@ -280,7 +295,11 @@ func (h *HeldOut) Without(fold int, w *Within) (Calibration, error) {
 		c.Classes = append(c.Classes, ratio)
 	}
 	c.Shape = Concentrate
-	if h.scale(&c, reported); c.ScaleSE == 0 && !c.Leak {
+	h.scale(&c, reported)
+	if !c.Leak {
+		c.Groups = h.groups(fold, &c)
+	}
+	if c.ScaleSE == 0 && !c.Leak {
 		c.Place, err = h.placeWithout(fold, w.Members())
 	}
 	return c, err

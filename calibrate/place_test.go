@@ -28,7 +28,7 @@ func placeSample(n int, slope float64, seed uint64) *HeldOut {
 				votes[1]++
 			}
 		}
-		h.Add(beta(4*mu, 4*(1-mu)), votes, x, j%5)
+		h.Add(beta(4*mu, 4*(1-mu)), votes, Item{Inputs: x}, j%5)
 	}
 	return h
 }
@@ -51,7 +51,7 @@ func TestPlace(t *testing.T) {
 		t.Fatalf("place: expected one with a gain above 10 nats, found %+v", c.Place)
 	}
 	variance := func(x2 float32) float64 {
-		d, err := c.Calibrated(beta(2, 2), []float32{0, x2})
+		d, err := c.Calibrated(beta(2, 2), Item{Inputs: []float32{0, x2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestPlaceCheck(t *testing.T) {
 			t.Errorf("%s: expected an error about the place, found %v", name, err)
 		}
 	}
-	if _, err := good().Calibrated(beta(1, 1), nil); err == nil {
+	if _, err := good().Calibrated(beta(1, 1), Item{}); err == nil {
 		t.Error("expected an error for an item without network inputs")
 	}
 }

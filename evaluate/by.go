@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -174,69 +175,15 @@ func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
 		y[l], v[l] = x.Ratio, x.StdErrAt(all)
 		v[l] *= v[l]
 	}
-	e := derSimonianLaird(y, v)
-	c.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
-	c.Tau, c.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
+	e := special.DerSimonianLaird(y, v)
+	c.Common = Estimate{Number(e.Mean), Number(math.Sqrt(e.Variance))}
+	c.Tau, c.PValue = Number(math.Sqrt(e.Tau2)), Number(e.P)
 	for l := range y {
-		weight := e.tau2 / (e.tau2 + v[l])
-		variance := weight*v[l] + (1-weight)*(1-weight)*e.variance
-		c.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
+		weight := e.Tau2 / (e.Tau2 + v[l])
+		variance := weight*v[l] + (1-weight)*(1-weight)*e.Variance
+		c.Levels[l].Shrunk = Estimate{Number(e.Mean + weight*(y[l]-e.Mean)), Number(math.Sqrt(variance))}
 	}
 	if k < 2 {
 		c.Tau, c.PValue = unknown, unknown
 	}
-}
-
-// randomEffects is a random-effects model of estimates y_l with variances v_l: the
-// mean and the variance τ² of the quantities estimated, the variance of that mean,
-// Cochran's Q, and the p-value for τ = 0.
-type randomEffects struct{ mean, variance, tau2, q, p float64 }
-
-// derSimonianLaird fits the model by moments (DerSimonian and Laird 1986): with
-// weights w = 1/v, ȳ the weighted mean and Q = Σ w (y − ȳ)²,
-//
-//	τ² = max(0, (Q − (k−1)) / (Σw − Σw²/Σw)).
-func derSimonianLaird(y, v []float64) randomEffects {
-	weighted := func(tau2 float64) (mean, total, squares float64) {
-		for l := range y {
-			w := 1 / (v[l] + tau2)
-			mean += w * y[l]
-			total += w
-			squares += w * w
-		}
-		return mean / total, total, squares
-	}
-	mean, total, squares := weighted(0)
-	q := 0.0
-	for l := range y {
-		q += (y[l] - mean) * (y[l] - mean) / v[l]
-	}
-	e := randomEffects{q: q, p: chiSquareTail(q, len(y)-1)}
-	if len(y) > 1 {
-		e.tau2 = max(0, (q-float64(len(y)-1))/(total-squares/total))
-	}
-	e.mean, total, _ = weighted(e.tau2)
-	e.variance = 1 / total
-	return e
-}
-
-// chiSquareTail returns P(X > x) of a χ² variable with df ≥ 0 degrees of freedom,
-// by its finite sums: with h = x/2,
-//
-//	e^−h Σ_{i<df/2} hⁱ/i!                        for even df,
-//	erfc(√h) + e^−h Σ_{i<(df−1)/2} h^{i+½}/Γ(i+3/2)  for odd df.
-func chiSquareTail(x float64, df int) float64 {
-	if df <= 0 || math.IsNaN(x) {
-		return math.NaN()
-	}
-	h := x / 2
-	p, term, from := 0.0, math.Exp(-h), 1.0
-	if df%2 == 1 {
-		p, term, from = math.Erfc(math.Sqrt(h)), math.Exp(-h)*math.Sqrt(h)/math.Gamma(1.5), 1.5
-	}
-	for i := range df / 2 {
-		p += term
-		term *= h / (from + float64(i))
-	}
-	return min(p, 1)
 }

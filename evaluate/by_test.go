@@ -7,33 +7,6 @@ import (
 	"testing"
 )
 
-// Values by Simpson's rule on the density, with 400,000 nodes.
-func TestChiSquareTail(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		df   int
-		want float64
-	}{
-		{2, 1, 0.1572992070502851}, {3, 2, 0.2231301601484298}, {5, 3, 0.1717971442967335},
-		{10, 4, 0.0404276819945128}, {30, 11, 0.0015845952573}, {0, 5, 1},
-	} {
-		near(t, fmt.Sprintf("tail of %v with %d", c.x, c.df), chiSquareTail(c.x, c.df), c.want, 1e-9)
-	}
-}
-
-// Two estimates of variance one, two apart: Q = 2 with one degree of freedom, so τ² = 1.
-func TestDerSimonianLaird(t *testing.T) {
-	e := derSimonianLaird([]float64{0, 2}, []float64{1, 1})
-	near(t, "mean", e.mean, 1, 1e-15)
-	near(t, "tau²", e.tau2, 1, 1e-15)
-	near(t, "variance", e.variance, 1, 1e-15)
-	near(t, "p", e.p, 0.1572992070502851, 1e-12)
-	// Closer than by chance: no variance between them, and the more precise one has more weight.
-	e = derSimonianLaird([]float64{1, 1.3}, []float64{0.25, 1})
-	near(t, "tau² of near ones", e.tau2, 0, 0)
-	near(t, "mean of near ones", e.mean, (4*1+1.3)/5, 1e-15)
-}
-
 // sites returns a data set with the column of sites. Distributions are right except
 // at site b, where they are too narrow by ratio.
 func sites(t *testing.T, n int, ratio float64, seed uint64) Input {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"credence/internal/special"
 )
 
 // decisions computes the scores of decisions.
@@ -187,12 +189,12 @@ func (c *DecisionColumn) compare(thresholds []float64) {
 		}
 		h := Heterogeneity{Score: score, Threshold: threshold, Scale: scale.name, Levels: len(y), Common: unknownInterval, Tau: unknown, I2: unknown, PValue: unknown}
 		if len(y) > 0 {
-			m := derSimonianLaird(y, v)
-			se, mean := math.Sqrt(m.variance), scale.from(m.mean)
+			m := special.DerSimonianLaird(y, v)
+			se, mean := math.Sqrt(m.Variance), scale.from(m.Mean)
 			h.Common = IntervalEstimate{Estimate{Number(mean), Number(se / scale.slope(mean))},
-				Number(scale.from(m.mean - normal975*se)), Number(scale.from(m.mean + normal975*se))}
+				Number(scale.from(m.Mean - normal975*se)), Number(scale.from(m.Mean + normal975*se))}
 			if k := float64(len(y)); k > 1 {
-				h.Tau, h.PValue, h.I2 = Number(math.Sqrt(m.tau2)), Number(m.p), Number(max(0, (m.q-(k-1))/m.q))
+				h.Tau, h.PValue, h.I2 = Number(math.Sqrt(m.Tau2)), Number(m.P), Number(max(0, (m.Q-(k-1))/m.Q))
 			}
 		}
 		c.Heterogeneity = append(c.Heterogeneity, h)

@@ -1,8 +1,10 @@
 package evaluate
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"credence/internal/rng"
@@ -170,8 +172,12 @@ func TestDesigns(t *testing.T) {
 	if s := supportOf(few, newDesigner(few)); s.Intervals != "weak" && s.Intervals != "no" {
 		t.Errorf("150 items with two votes: %+v", s)
 	}
-	if s := supportOf(many, newDesigner(many)); s.Intervals != "yes" {
+	if s := supportOf(many, newDesigner(many)); s.Intervals != "yes" || !(s.RatioSEHigh > 2*s.RatioSE) {
 		t.Errorf("2,000 items with two votes: %+v", s)
+	}
+	some := drawVotes(t, []float64{1, 1}, 700, 2, r)
+	if s := supportOf(some, newDesigner(some)); s.Intervals != "yes" || !strings.Contains(fmt.Sprint(s.Reasons), "if they explain four fifths") {
+		t.Errorf("700 items with two votes: %+v", s)
 	}
 	c, err := Check(itemsOf(rowsOf(few)), CheckOptions{Bootstrap: Bootstrap{Replicates: 20}})
 	if err != nil {

@@ -30,6 +30,8 @@ type Options struct {
 	Levels []float64
 	// LeWiDi adds the scores of the LeWiDi tasks.
 	LeWiDi bool
+	// PerRater compares predictions of each rater's vote with the mean.
+	PerRater bool
 	// Decisions adds scores of decisions on one class.
 	Decisions DecisionOptions
 }
@@ -98,6 +100,11 @@ func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err
 	tallyOrdered(t, s, r)
 	if opt.LeWiDi {
 		if err := tallyLeWiDi(t, s, r); err != nil {
+			return nil, err
+		}
+	}
+	if opt.PerRater {
+		if err := tallyPerRater(t, s, r); err != nil {
 			return nil, err
 		}
 	}
@@ -187,11 +194,15 @@ func (s *sample) likelihoods(t *tally, r *Result) (joint []float64, err error) {
 	if joint == nil { // there is no joint loss to compare these with
 		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
+	var common []float64
+	if joint != nil && r.VotedItems > 0 {
+		common = s.commonLosses()
+	}
 	for _, l := range []struct {
 		into   *Estimate
 		losses []float64
 	}{
-		{&r.NLL, joint}, {&r.MarginalNLL, marginal}, {&r.FloorNLL, floorLosses(s.Votes)},
+		{&r.NLL, joint}, {&r.CommonNLL, common}, {&r.MarginalNLL, marginal}, {&r.FloorNLL, floorLosses(s.Votes)},
 		{&r.ConstantNLL, refs[refConstant]}, {&r.ConstantDMNLL, refs[refConstantDM]},
 		{&r.LogisticNLL, refs[refLogistic]}, {&r.LogisticDMNLL, refs[refLogisticDM]},
 	} {
@@ -204,6 +215,7 @@ func (s *sample) likelihoods(t *tally, r *Result) (joint []float64, err error) {
 		{&r.LessConstantDM, joint, refs[refConstantDM]},
 		{&r.LessLogisticDM, joint, refs[refLogisticDM]},
 		{&r.LessLogistic, marginal, refs[refLogistic]},
+		{&r.LessCommon, joint, common},
 	} {
 		if c.first != nil && c.second != nil {
 			*c.into = s.compare(t, c.first, c.second)
@@ -216,6 +228,25 @@ func (s *sample) likelihoods(t *tally, r *Result) (joint []float64, err error) {
 		r.Warnings.add("no logistic reference: the model or these items have no features that it can use")
 	}
 	return joint, nil
+}
+
+// commonItems is the largest number of items that the common concentration is fitted to.
+const commonItems = 20_000
+
+// commonLosses returns the losses of Dirichlet distributions with the means of the model and one concentration for all
+// items, which is fitted to the same votes: an advantage of about half a nat over all of them.
+func (s *sample) commonLosses() []float64 {
+	var means []float64
+	votes := Votes{Classes: s.d}
+	for j := 0; j < s.n; j += (s.n + commonItems - 1) / commonItems {
+		means, votes.Counts = append(means, s.means(j)...), append(votes.Counts, s.Votes.Item(j)...)
+	}
+	c := fitConcentration(means, votes)
+	losses := make([]float64, s.n)
+	for j := range losses {
+		losses[j] = concentratedLoss(c, s.means(j), s.Votes.Item(j))
+	}
+	return losses
 }
 
 // calibration adds the calibration error of the predicted class and the

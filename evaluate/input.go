@@ -35,6 +35,7 @@ type Input struct {
 	// votes on each item by rater, numbered as in RaterModel: votes are scored by the parameters of their raters.
 	RaterModel *head.RaterModel
 	Ratings    [][]head.Rating
+	RaterNames []string // of RaterModel
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
 	// Columns are those by whose levels dispersion is reported, in addition to the predicted spread, and the scores of

@@ -25,7 +25,7 @@ func full() *evaluate.Result {
 	return &evaluate.Result{
 		Items: 4, VotedItems: 3, Votes: 10, Units: 2, Replicates: 1000, Seed: 7,
 		NLL: evaluate.Estimate{Value: 0.5, SE: 0.25}, FloorNLL: evaluate.Estimate{Value: evaluate.Number(math.NaN()), SE: evaluate.Number(math.Inf(1))},
-		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference,
+		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference, LessCommon: difference,
 		DispersionRatio: between(1.5, 0.5, 0.5, 3), DispersionP: 0.25,
 		DispersionBins: []evaluate.Dispersion{dispersion}, DispersionClasses: []evaluate.Dispersion{dispersion},
 		DispersionBy: []evaluate.DispersionColumn{{Column: "Site", Levels: []evaluate.DispersionLevel{{Dispersion: dispersion, Shrunk: evaluate.Estimate{Value: 1.25, SE: 0.25}}},
@@ -79,7 +79,7 @@ func fullCheck() *evaluate.CheckResult {
 			Groups: []evaluate.RaterGroup{{Raters: 2, Names: []string{"Ann", "Bob"}, Items: 3, Votes: 6, Modelled: true}}, BiasSE: 0.5, BiasSEMost: 0.75,
 			Modelled: 2, Left: &evaluate.LeftRaters{Raters: 1, Votes: 1, First: []evaluate.RaterVotes{{Name: "Cy", Votes: 1}}},
 			Constant: []evaluate.ConstantRater{{Rater: 1, Name: "Bob", Votes: 2, Class: "ill", Chance: 0.25}}, Separable: true, Reasons: []evaluate.Message{{Kind: "few"}}},
-		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, Reasons: evaluate.Messages{{Kind: "few"}}},
+		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, RatioSEHigh: 0.5, Reasons: evaluate.Messages{{Kind: "few"}}},
 		Designs:   []evaluate.Design{{Items: 6, Votes: 2, RatioSE: 0.25, Needed: 6, Loss: 0.5, LossSE: 0.0625, Intervals: "yes"}},
 		Warnings:  evaluate.Messages{{Kind: "few"}},
 		Contested: []evaluate.ContestedItem{{Item: "a", Agreement: 0.25, Votes: []float64{2, 2}}},

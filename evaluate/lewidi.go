@@ -3,7 +3,6 @@ package evaluate
 import (
 	"math"
 
-	"credence/head"
 	"credence/internal/special"
 	"credence/mixture"
 )
@@ -168,23 +167,24 @@ func tallyLeWiDi(t *tally, s *sample, r *Result) error {
 			mean(&l.WassersteinPoint, func(j int) float64 { return wasserstein(point(j, mixture.WassersteinScore), shares[j]) })
 		}
 	}
-	wrong, off := make([]float64, s.n), make([]float64, s.n)
-	err := tryItems(s.ctx, s.n, func(j int) (err error) {
-		wrong[j], off[j], err = s.perRater(j)
+	as, err := s.newRaterVotes()
+	if err != nil {
 		return err
-	})
+	}
+	wrong, off := make([]float64, s.n), make([]float64, s.n)
+	forItems(s.ctx, s.n, func(j int) { wrong[j], off[j] = s.perRater(as, j) })
 	mean(&l.ErrorRate, func(j int) float64 { return wrong[j] })
 	mean(&l.MultilabelErrorRate, func(j int) float64 { return perClass * wrong[j] })
 	if s.Scale != nil {
 		mean(&l.AbsoluteDistance, func(j int) float64 { return off[j] })
 	}
-	return err
+	return nil
 }
 
 // perRater returns the share of the votes on item j that differ from the label predicted for their rater, and the mean
 // distance from the median label predicted for the rater, divided by the number of points of the scale. Raters without
 // parameters have the same predictions.
-func (s *sample) perRater(j int) (wrong, off float64, err error) {
+func (s *sample) perRater(as raterVotes, j int) (wrong, off float64) {
 	add := func(p []float64, class int, votes float64) {
 		if argmax(p) != class {
 			wrong += votes / s.total[j]
@@ -200,26 +200,16 @@ func (s *sample) perRater(j int) (wrong, off float64, err error) {
 				add(s.means(j), c, n)
 			}
 		}
-		return wrong, off, nil
+		return wrong, off
 	}
 	chances := map[int32][]float64{}
 	for _, r := range s.Ratings[j] {
 		p := chances[r.Rater]
 		if p == nil {
-			if p, err = s.chances(j, r); err != nil {
-				return 0, 0, err
-			}
+			p = s.chances(as, j, r)
 			chances[r.Rater] = p
 		}
 		add(p, int(r.Class), 1)
 	}
-	return wrong, off, nil
-}
-
-// chances returns the probabilities that the rater of a vote on item j votes for each class, without any votes on it.
-func (s *sample) chances(j int, r head.Rating) ([]float64, error) {
-	if r.Rater < 0 {
-		return s.means(j), nil
-	}
-	return s.RaterModel.Chances(s.Predictions[j].Dist, int(r.Rater))
+	return wrong, off
 }

@@ -124,9 +124,9 @@ func (g *RaterGraph) expectBias(ds *dataset.Dataset, votes Votes, by *designer) 
 	if by == nil || votes.Classes != 2 || g.Raters < 2 {
 		return
 	}
-	mean := by.left.Mean(nil)
+	mean := by.left.dist.Mean(nil)
 	v := mean[0] * mean[1]
-	rho := by.trace / (2 * v)
+	rho := by.left.trace / (2 * v)
 	others := float64(g.Raters - 1)
 	information := make([]float64, len(g.cast))
 	for _, r := range ds.Ratings {

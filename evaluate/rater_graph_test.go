@@ -115,7 +115,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := &designer{alpha: alpha, left: dist, trace: sum(dist.Variance(nil))}
+	by := &designer{alpha: alpha, left: leftSpread{dist, sum(dist.Variance(nil))}}
 	for _, c := range []struct{ raters, m int }{{3, 3}, {3, 2}, {8, 3}} {
 		square, expected := 0.0, 0.0
 		for set := range uint64(sets) {

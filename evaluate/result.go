@@ -35,6 +35,9 @@ type Result struct {
 	ConstantDMNLL Estimate `json:"constant_dm_nll_per_vote"`
 	LogisticNLL   Estimate `json:"logistic_nll_per_vote"`
 	LogisticDMNLL Estimate `json:"logistic_dm_nll_per_vote"`
+	// CommonNLL is the loss of the means of the model with one concentration for all items, fitted to these votes: what
+	// the spread of single items adds is NLL minus this.
+	CommonNLL Estimate `json:"common_nll_per_vote"`
 	// FloorNLL is the loss of each item's own vote shares; with few votes per item
 	// no prediction comes near it.
 	FloorNLL Estimate `json:"floor_nll_per_vote"`
@@ -44,6 +47,7 @@ type Result struct {
 	LessConstantDM *Difference `json:"nll_less_constant_dm"`
 	LessLogisticDM *Difference `json:"nll_less_logistic_dm"`
 	LessLogistic   *Difference `json:"marginal_nll_less_logistic"`
+	LessCommon     *Difference `json:"nll_less_common"`
 
 	// DispersionRatio is the spread of true probabilities about the predicted
 	// mean, estimated from pairs of votes, over the predicted variance; its error,
@@ -90,6 +94,8 @@ type Result struct {
 
 	Ordered *OrderedScores `json:"ordered,omitempty"` // nil unless the classes are ordered
 	LeWiDi  *LeWiDi        `json:"lewidi,omitempty"`  // nil unless requested
+	// PerRater is nil unless it is requested and raters are modelled.
+	PerRater *PerRater `json:"per_rater,omitempty"`
 
 	// Decisions are scores of decisions on one class, nil unless requested.
 	Decisions *Decisions `json:"decisions,omitempty"`
@@ -127,6 +133,9 @@ func (r *Result) judge() {
 	r.judgeColumns()
 	r.judgeClasses()
 	r.judgeAgainst(r.LessLogisticDM, "logistic regression with a concentration")
+	if d := r.LessCommon; d != nil && d.Lo > 0 {
+		r.Warnings.add("the predicted spread of single items is worse than one concentration for all, by %.4f nats per vote, 95%% interval %.4f to %.4f", d.Value, d.Lo, d.Hi)
+	}
 }
 
 // judgeAgainst warns if the model is not clearly better than a reference.

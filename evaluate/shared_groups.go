@@ -48,18 +48,18 @@ func FindSharedErrors(ds *dataset.Dataset, b Bootstrap) (*SharedErrors, error) {
 		}
 		found[k] = x.testGroup(group[k], half[1-k], b)
 	}
-	s := &found[0]
-	if found[1].PValue < s.PValue || !s.PValue.Known() {
-		s = &found[1]
+	s, other := &found[0], &found[1]
+	if other.PValue < s.PValue || !s.PValue.Known() {
+		s, other = other, s
 	}
-	if !s.PValue.Known() {
+	switch {
+	case !s.PValue.Known():
 		return nil, nil
-	}
-	if slices.Equal(group[0], group[1]) || complementary(group[0], group[1]) { // two independent tests of the same groups
-		s.Items = found[0].Items + found[1].Items
-		s.PValue = Number(math.Erfc((found[0].z+found[1].z)/2) / 2)
-	} else {
+	case !other.PValue.Known():
 		s.PValue = min(1, 2*s.PValue)
+	default: // the mean of two tests on different items (Stouffer), also where the groups differ by some raters
+		s.Items += other.Items
+		s.PValue = Number(math.Erfc((s.z+other.z)/2) / 2)
 	}
 	s.Adjusted = s.PValue
 	return s, nil
@@ -69,15 +69,6 @@ func FindSharedErrors(ds *dataset.Dataset, b Bootstrap) (*SharedErrors, error) {
 func (s *SharedErrors) Warning() string {
 	return fmt.Sprintf("raters [%s] agree with each other more than their agreement with the others explains (p = %.2g): they or the others err together, "+
 		"which makes intervals too narrow; if they are machines, name them with --judges", words.Few(s.Raters), float64(s.PValue))
-}
-
-func complementary(a, b []bool) bool {
-	for i := range a {
-		if a[i] == b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // active returns the raters among whom groups are searched for: those with enough votes.

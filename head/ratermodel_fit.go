@@ -262,7 +262,7 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 			}
 		}
 	}
-	cov := inverse(info, n)
+	cov, _ := inverse(info, n)
 	// Given Σ w b = 0 in each group: Cov − Cov w wᵀ Cov/(wᵀ Cov w). Between groups, which share no item,
 	// Cov is 0.
 	along, whole := make([]float64, n), make([]float64, h.groups)
@@ -277,14 +277,15 @@ func (h *raterHead) errors(c *RaterModel, share float64) {
 	}
 }
 
-// inverse returns the inverse of a positive definite matrix [n, n], by elimination, which needs no pivoting.
-// It overwrites a.
-func inverse(a []float64, n int) []float64 {
-	inv := make([]float64, n*n)
+// inverse returns the inverse of a positive definite matrix [n, n] and the logarithm of its determinant, by elimination,
+// which needs no pivoting. It overwrites a.
+func inverse(a []float64, n int) (inv []float64, logDet float64) {
+	inv = make([]float64, n*n)
 	for i := range n {
 		inv[i*n+i] = 1
 	}
 	for i := range n {
+		logDet += math.Log(a[i*n+i])
 		p := 1 / a[i*n+i]
 		for k := range n {
 			a[i*n+k] *= p
@@ -301,5 +302,5 @@ func inverse(a []float64, n int) []float64 {
 			}
 		}
 	}
-	return inv
+	return inv, logDet
 }

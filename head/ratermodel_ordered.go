@@ -34,7 +34,7 @@ func (n *raterNodes) place(alpha []float64) {
 // chances fills p [d] with the probabilities that a rater votes for each class at node s.
 func (n *raterNodes) chances(p []float64, rater int32, s int) {
 	for k := range n.logits {
-		n.logits[k] = n.grid.Logit[k*simplexS+s]
+		n.logits[k] = n.grid.Logits(k)[s]
 	}
 	if rater < 0 {
 		n.c.average.AtLogits(p, n.logits)
@@ -48,7 +48,7 @@ func (n *raterNodes) chances(p []float64, rater int32, s int) {
 		if i < len(n.logits) {
 			hi = scale*n.logits[i] - b
 		}
-		q, _, _ := between(lo, hi)
+		q := between(lo, hi)
 		p[i] = (1-g)*q + g*taste[i]
 		lo = hi
 	}
@@ -57,9 +57,24 @@ func (n *raterNodes) chances(p []float64, rater int32, s int) {
 // add adds to sum [S] the log-likelihood of votes at each node.
 func (n *raterNodes) add(sum []float64, votes []Rating) {
 	for _, v := range votes {
+		if v.Rater < 0 {
+			for s := range sum {
+				n.chances(n.p, v.Rater, s)
+				sum[s] += math.Log(max(n.p[v.Class], 1e-12))
+			}
+			continue
+		}
+		scale, b, g := math.Exp(n.c.LogScale[v.Rater]), n.c.Bias[v.Rater], n.c.Guess[v.Rater]
+		guess, class := g*n.c.Taste[int(v.Rater)*n.c.Classes+int(v.Class)], int(v.Class)
 		for s := range sum {
-			n.chances(n.p, v.Rater, s)
-			sum[s] += math.Log(max(n.p[v.Class], 1e-12))
+			lo, hi := math.Inf(-1), math.Inf(1)
+			if class > 0 {
+				lo = scale*n.grid.Logits(class - 1)[s] - b
+			}
+			if class < n.c.Classes-1 {
+				hi = scale*n.grid.Logits(class)[s] - b
+			}
+			sum[s] += math.Log(max((1-g)*between(lo, hi)+guess, 1e-12))
 		}
 	}
 }

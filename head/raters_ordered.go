@@ -3,6 +3,7 @@ package head
 import (
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -23,29 +24,31 @@ const scalePrecision, maxLogScale = 4, 2
 
 const simplexS = special.SimplexNodes
 
+var zeroNodes [2 * simplexS]float64
+
 // orderedVote is a vote on ordered classes. Its rater may be a mixture of several, of the same scale and guess rate.
 type orderedVote struct {
 	class   int
-	scale   float64 // s
-	guess   float64 // g
-	taste   float64 // π of the class
-	biases  []float64
-	weights []float64 // of biases
+	scale   float64   // s
+	guess   float64   // g
+	taste   float64   // π of the class
+	shrink  []float64 // e^−b of each
+	weights []float64 // of these
 	count   float64   // number of such votes
 	rating  int       // index of the rating, −1 if the rater is not named
 
 	perBias, perScale, guessed []float64 // [2S] derivatives of log P with respect to b and log s; share of P by guesses
+	lower, upper               []float64 // [S] (P/(1−P))^s of the classes below, and of those up to the vote's
 }
 
-// between returns σ(u) − σ(l) for u ≥ l, and the derivatives of σ at both.
-func between(l, u float64) (q, dl, du float64) {
+// between returns σ(u) − σ(l) for u ≥ l.
+func between(l, u float64) float64 {
 	b, cb := logistic(l)
 	a, ca := logistic(u)
-	q = a - b
 	if l > 0 {
-		q = cb - ca
+		return max(cb-ca, 0)
 	}
-	return max(q, 0), b * cb, a * ca
+	return max(a-b, 0)
 }
 
 // logistic returns σ(x) and σ(−x).
@@ -58,51 +61,83 @@ func logistic(x float64) (p, q float64) {
 	return p, q
 }
 
-// log adds log P of the vote at each node to sum [S]; with slopes it adds derivatives to those of the grid
-// and fills in the vote's, of the nodes of a half.
-func (v *orderedVote) log(sum []float64, g *special.SimplexGrid, slopes bool, half int) {
+// multiply multiplies product [S] by P of the vote at each node or, if it counts other than one, adds log P to sum [S]; with
+// slopes it adds derivatives to those of the grid and fills in the vote's, of the nodes of a half.
+func (v *orderedVote) multiply(product, sum []float64, g *special.SimplexGrid, last int, slopes bool, half int) {
+	v.lower, v.upper = room(v.lower, simplexS), room(v.upper, simplexS)
+	if v.class > 0 {
+		g.OddsPower(v.lower, v.class-1, v.scale)
+	}
+	if v.class < last {
+		g.OddsPower(v.upper, v.class, v.scale)
+	}
 	if slopes {
 		v.perBias, v.perScale, v.guessed = room(v.perBias, 2*simplexS), room(v.perScale, 2*simplexS), room(v.guessed, 2*simplexS)
 	}
-	last := len(g.Logit)/simplexS - 1
-	sure, guess := 1-v.guess, max(v.guess*v.taste, 1e-12)
-	perBias, perScale, guessed := v.perBias, v.perScale, v.guessed
-	if slopes {
-		perBias, perScale, guessed = perBias[half*simplexS:], perScale[half*simplexS:], guessed[half*simplexS:]
+	var below, above []float64 // logits at both ends
+	if slopes && v.class > 0 {
+		below = g.Logits(v.class - 1)
 	}
-	for s := range sum {
-		var q, dl, du float64
-		lo, hi := math.Inf(-1), math.Inf(1)
-		if v.class > 0 {
-			lo = g.Logit[(v.class-1)*simplexS+s] * v.scale
-		}
-		if v.class < last {
-			hi = g.Logit[v.class*simplexS+s] * v.scale
-		}
-		for k, b := range v.biases {
-			x, l, u := between(lo-b, hi-b)
-			q += v.weights[k] * x
-			dl += v.weights[k] * l
-			du += v.weights[k] * u
+	if slopes && v.class < last {
+		above = g.Logits(v.class)
+	}
+	sure, guess := 1-v.guess, max(v.guess*v.taste, 1e-12)
+	for s := range product {
+		q, dl, du := v.between(s, v.shrink[0], last)
+		if len(v.shrink) > 1 {
+			q, dl, du = v.mean(s, last)
 		}
 		p := sure*q + guess
-		sum[s] += v.count * math.Log(p)
+		if v.count == 1 {
+			product[s] *= p
+		} else {
+			sum[s] += v.count * math.Log(p)
+		}
 		if !slopes {
 			continue
 		}
-		f := sure / p
-		perBias[s] = f * (dl - du)
-		guessed[s] = guess / p
-		perScale[s] = 0
+		f, at := sure/p, half*simplexS+s
+		v.perBias[at] = f * (dl - du)
+		v.guessed[at] = guess / p
+		v.perScale[at] = 0
 		if v.class > 0 {
 			g.Pulled[(v.class-1)*simplexS+s] -= v.count * f * dl * v.scale
-			perScale[s] -= f * dl * lo
+			v.perScale[at] -= f * dl * v.scale * below[s]
 		}
 		if v.class < last {
 			g.Pulled[v.class*simplexS+s] += v.count * f * du * v.scale
-			perScale[s] += f * du * hi
+			v.perScale[at] += f * du * v.scale * above[s]
 		}
 	}
+}
+
+// mean returns the mean of between over several biases.
+func (v *orderedVote) mean(s, last int) (q, dl, du float64) {
+	for k, shrink := range v.shrink {
+		x, l, u := v.between(s, shrink, last)
+		q += v.weights[k] * x
+		dl += v.weights[k] * l
+		du += v.weights[k] * u
+	}
+	return q, dl, du
+}
+
+// between returns the probability of the vote without guessing at node s, and the derivatives of σ at both ends, for a rater with
+// bias b, shrink = e^−b. With odds o, σ = o/(1+o), and differences of odds lose no digits.
+func (v *orderedVote) between(s int, shrink float64, last int) (q, dl, du float64) {
+	switch v.class {
+	case 0:
+		o := shrink * v.upper[s]
+		q = o / (1 + o)
+		return q, 0, q / (1 + o)
+	case last:
+		o := shrink * v.lower[s]
+		q = 1 / (1 + o)
+		return q, o * q * q, 0
+	}
+	l, u := shrink*v.lower[s], shrink*v.upper[s]
+	below, above := 1/(1+l), 1/(1+u)
+	return max((u-l)*above*below, 0), l * below * below, u * above * above
 }
 
 // orderedWork computes the loss of items of ordered classes.
@@ -116,7 +151,7 @@ type orderedWork struct {
 	slopes  []float64     // [K, d] ∂ log L_k/∂ log α
 	votes   []orderedVote // of the item
 	scores  []score       // [K, votes]
-	biases  [len(normalNodes)]float64
+	shrink  [len(normalNodes)]float64
 }
 
 func newOrderedWork(h *raterHead) *orderedWork {
@@ -183,11 +218,11 @@ func (w *orderedWork) gather(counts []float32, ratings []Rating) {
 		v, x := next(), &h.known[r.Rater]
 		v.class, v.scale, v.guess, v.rating, v.count = int(r.Class), x.scale, x.guess, l, 1
 		v.taste = float64(h.taste[int(r.Rater)*h.classes+v.class])
-		v.biases, v.weights = append(v.biases[:0], float64(h.bias[r.Rater])), append(v.weights[:0], 1)
+		v.shrink, v.weights = append(v.shrink[:0], math.Exp(-float64(h.bias[r.Rater]))), append(v.weights[:0], 1)
 	}
 	tau := math.Sqrt(float64(h.mark[1]))
 	for k, x := range normalNodes {
-		w.biases[k] = tau * x
+		w.shrink[k] = math.Exp(-tau * x)
 	}
 	for i, s := range counts {
 		w.counts[i] = float64(s)
@@ -200,7 +235,7 @@ func (w *orderedWork) gather(counts []float32, ratings []Rating) {
 		if left > 0 {
 			v := next()
 			v.class, v.scale, v.guess, v.rating, v.count, v.taste = i, 1, h.average.guess, -1, left, h.usual[i]
-			v.biases, v.weights = append(v.biases[:0], w.biases[:]...), append(v.weights[:0], normalWeights[:]...)
+			v.shrink, v.weights = append(v.shrink[:0], w.shrink[:]...), append(v.weights[:0], normalWeights[:]...)
 		}
 	}
 	w.votes = w.votes[:n]
@@ -214,9 +249,7 @@ func (w *orderedWork) component(c int) float64 {
 	for h := range w.nodes.grids {
 		grid := w.nodes.grids[h]
 		clear(grid.Pulled)
-		for l := range w.votes {
-			w.votes[l].log(w.nodes.logs[h*simplexS:][:simplexS], grid, w.h.train, h)
-		}
+		w.nodes.likelihood(h, len(w.votes), func(l int, product, sum []float64) { w.votes[l].multiply(product, sum, grid, d-1, w.h.train, h) })
 	}
 	log := posteriorOf(w.nodes.logs)
 	if !w.h.train {
@@ -247,17 +280,18 @@ func (w *orderedWork) component(c int) float64 {
 //
 // whose terms are bounded wherever the votes lie.
 type orderedNodes struct {
-	grids [2]*special.SimplexGrid // at α and at α + n
-	alpha []float64               // [d]
-	n     []float64               // [d]
-	after []float64               // [d] log(α + n)
-	part  []float64               // [d] slopes of one grid
-	logs  []float64               // [2S] log 2/(1+ρ) of the nodes after place
-	share []float64               // [2S] ρ/(1+ρ)
+	grids   [2]*special.SimplexGrid // at α and at α + n
+	alpha   []float64               // [d]
+	n       []float64               // [d]
+	after   []float64               // [d] log(α + n)
+	part    []float64               // [d] slopes of one grid
+	logs    []float64               // [2S] log 2/(1+ρ) of the nodes after place
+	share   []float64               // [2S] ρ/(1+ρ)
+	product []float64               // [S]
 }
 
 func newOrderedNodes(d int) *orderedNodes {
-	o := &orderedNodes{logs: make([]float64, 2*simplexS), share: make([]float64, 2*simplexS)}
+	o := &orderedNodes{logs: make([]float64, 2*simplexS), share: make([]float64, 2*simplexS), product: make([]float64, simplexS)}
 	for _, list := range []*[]float64{&o.alpha, &o.n, &o.after, &o.part} {
 		*list = make([]float64, d)
 	}
@@ -282,10 +316,42 @@ func (o *orderedNodes) place(logA, counts []float64) {
 	for h, grid := range o.grids {
 		logs, share := o.logs[h*simplexS:][:simplexS], o.share[h*simplexS:][:simplexS]
 		grid.LogMass(logs, counts)
+		// log 2/(1+ρ) = log 2 − max(log ρ, 0) − log(1 + e^−|log ρ|)
 		for s, l := range logs {
-			l -= logN
-			share[s] = special.Sigmoid(l)
-			logs[s] = math.Ln2 - max(l, 0) - math.Log1p(math.Exp(-math.Abs(l)))
+			logs[s] = l - logN
+			share[s] = -math.Abs(logs[s])
+		}
+		kernel.ExpLinear(share, share, zeroNodes[:simplexS], 1, 0)
+		for s, e := range share {
+			o.product[s] = 1 + e
+		}
+		grid.Log(o.product)
+		for s, l := range logs {
+			logs[s] = math.Ln2 - max(l, 0) - o.product[s]
+			if share[s] /= 1 + share[s]; l > 0 {
+				share[s] = 1 - share[s]
+			}
+		}
+	}
+}
+
+// votesPerLog is the number of votes whose probabilities, 1e-12 or more, are multiplied before a logarithm is taken.
+const votesPerLog = 16
+
+// likelihood adds the log-likelihood of votes to logs of the nodes of a half. vote multiplies product by the probabilities of a vote,
+// or adds their logarithms to sum.
+func (o *orderedNodes) likelihood(half, votes int, vote func(l int, product, sum []float64)) {
+	sum := o.logs[half*simplexS:][:simplexS]
+	for first := 0; first < votes; first += votesPerLog {
+		for s := range o.product {
+			o.product[s] = 1
+		}
+		for l := first; l < min(first+votesPerLog, votes); l++ {
+			vote(l, o.product, sum)
+		}
+		o.grids[half].Log(o.product)
+		for s, x := range o.product {
+			sum[s] += x
 		}
 	}
 }
@@ -315,9 +381,9 @@ func posteriorOf(logs []float64) float64 {
 	for _, l := range logs {
 		top = max(top, l)
 	}
-	for s, l := range logs {
-		logs[s] = math.Exp(l - top)
-		sum += logs[s]
+	kernel.ExpLinear(logs, logs, zeroNodes[:len(logs)], 1, -top)
+	for _, x := range logs {
+		sum += x
 	}
 	for s := range logs {
 		logs[s] /= sum

@@ -73,12 +73,16 @@ func (a *AverageRater) orderedMoments(mean []float64, grid *special.SimplexGrid,
 		square += x * (x + 1) / (total * (total + 1))
 	}
 	grid.Place(logA)
+	rows := make([][]float64, len(logits))
+	for k := range rows {
+		rows[k] = grid.Logits(k)
+	}
 	const share = 1.0 / special.SimplexNodes
 	rawSquare := 0.0
 	for s := range special.SimplexNodes {
 		grid.Probabilities(p, s)
 		for k := range logits {
-			logits[k] = grid.Logit[k*special.SimplexNodes+s]
+			logits[k] = rows[k][s]
 		}
 		a.AtLogits(q, logits)
 		for i := range mean {

@@ -75,7 +75,7 @@ func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []s
 // Versions of models with more than all programs of the base version know: these refuse the file instead of predicting
 // without it.
 const (
-	recalibratedVersion = version + 1
+	recalibratedVersion = version + 1 // recalibrated, or calibrated by group
 	treesVersion        = version + 2 // trees, or normal scores among the inputs
 )
 
@@ -84,7 +84,7 @@ func (m *Model) version() int {
 	if m.Trees != nil || m.Transform.HasScores() {
 		return treesVersion
 	}
-	if m.Recalibration != nil {
+	if m.Recalibration != nil || m.Calibration != nil && m.Calibration.Groups != nil {
 		return recalibratedVersion
 	}
 	return version
@@ -215,7 +215,7 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if recalibrated := f.Metadata[keyRecalibration] != ""; v > treesVersion || v == recalibratedVersion && !recalibrated {
+	if v > treesVersion {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, treesVersion)
 	}
 	m, err := fromContent(f, k)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
@@ -49,6 +50,10 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	if err != nil {
 		return out, err
 	}
+	group, err := m.groups(ds)
+	if err != nil {
+		return out, err
+	}
 	for lo := 0; lo < ds.Len(); lo += batch {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -60,7 +65,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 				clear(row)
 			}
 		})
-		got, err := m.decoded(ctx, x[:n*width], &o)
+		got, err := m.decoded(ctx, x[:n*width], func(j int) int { return group(lo + j) }, &o)
 		if got == nil {
 			return out, err
 		}
@@ -91,10 +96,11 @@ func (m *Model) itemSize() int {
 	return n
 }
 
-// decoded returns the predictions for network inputs x [N, width], the outputs of the Transform. If items cannot be
+// decoded returns the predictions for network inputs x [N, width], the outputs of the Transform, of items in the given
+// groups of the calibration. If items cannot be
 // predicted they have an Err, and the error is that of the first of them. When ctx is done, decoded returns no
 // predictions.
-func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]head.Decoded, error) {
+func (m *Model) decoded(ctx context.Context, x []float32, group func(j int) int, o *PredictOptions) ([]head.Decoded, error) {
 	r, cores, err := m.acquire(o.Threads)
 	if err != nil {
 		return nil, err
@@ -112,7 +118,7 @@ func (m *Model) decoded(ctx context.Context, x []float32, o *PredictOptions) ([]
 			if ctx.Err() != nil {
 				return
 			}
-			m.Calibration.Apply(&decoded[j], x[j*width:j*width+plain])
+			m.Calibration.Apply(&decoded[j], calibrate.Item{Inputs: x[j*width : j*width+plain], Level: group(j)})
 			if decoded[j].Err == nil {
 				decoded[j].ForAverageRater(average)
 			}
@@ -294,9 +300,24 @@ func (m *Model) release(r *runner) {
 // levels returns a function for the level of an item that the recalibration depends on, −1 if there is none.
 func (m *Model) levels(ds *dataset.Dataset) (func(j int) int, error) {
 	if m.Recalibration == nil || m.Recalibration.Feature == "" {
-		return func(int) int { return -1 }, nil
+		return noLevel, nil
 	}
-	codes, err := LevelsOf(ds, m.Recalibration.Feature, m.Recalibration.Levels)
+	return levelOf(ds, m.Recalibration.Feature, m.Recalibration.Levels)
+}
+
+// groups returns a function for the group of an item that the calibration depends on, −1 if there is none.
+func (m *Model) groups(ds *dataset.Dataset) (func(j int) int, error) {
+	if m.Calibration == nil || m.Calibration.Groups == nil {
+		return noLevel, nil
+	}
+	return levelOf(ds, m.Calibration.Groups.Feature, m.Calibration.Groups.Names())
+}
+
+func noLevel(int) int { return -1 }
+
+// levelOf is [LevelsOf] as a function.
+func levelOf(ds *dataset.Dataset, name string, levels []string) (func(j int) int, error) {
+	codes, err := LevelsOf(ds, name, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -321,5 +342,5 @@ func LevelsOf(ds *dataset.Dataset, name string, levels []string) ([]int, error) 
 		}
 		return codes, nil
 	}
-	return nil, fmt.Errorf("expected a feature %q, by which the model was recalibrated", name)
+	return nil, fmt.Errorf("expected a feature %q, by which the model was calibrated", name)
 }

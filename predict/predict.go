@@ -43,6 +43,8 @@ type Batch struct {
 type Options struct {
 	// Votes are votes on items, to take into account.
 	Votes *Votes
+	// As is the rater whose votes are predicted; nil means an average rater.
+	As *As
 	// MeansOnly leaves all of a prediction but its Mean and Err unset, where there are no votes.
 	MeansOnly bool
 	// BatchValues bounds what goes through the networks at a time, as in [model.PredictOptions].
@@ -138,6 +140,9 @@ func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, erro
 		}
 		if p.o.Votes.Update(x) {
 			p.voted++
+		}
+		if p.o.As != nil && x.Err == nil {
+			x.ForAverageRater(p.o.As.Average)
 		}
 		if x.Err != nil {
 			p.failed++

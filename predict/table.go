@@ -298,7 +298,7 @@ func (t *Table) print(ctx context.Context, b *bytes.Buffer, list []Prediction) e
 				return err
 			}
 			row = append(row, r.intervalText(),
-				calculator.Sparkline(r.reported.Dist.Marginal(i), 24), printout.Share(r.Classes[i].Top))
+				calculator.Sparkline(p.ReportedDist().Marginal(i), 24), printout.Share(r.Classes[i].Top))
 			if r.Point != nil {
 				row = append(row, strings.Join(words.Each(r.Point, func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }), " "))
 			}

@@ -39,7 +39,7 @@ func TestDecisionsSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, want := range []string{"<h2>Decisions on malignant</h2>", "the opinion of a further rater", "unbiased from votes", "ROC curve for malignant: AUC 0.", "Precision and recall",
+	for _, want := range []string{"Decisions on malignant</h2>", "the opinion of a further rater", "unbiased from votes", "ROC curve for malignant: AUC 0.", "Precision and recall",
 		"Calibration curve for malignant", "lowess, span 2/3", "Decision curve for malignant", "Ranking and calibration by level", "Decisions by level at the threshold 0.3",
 		"<th scope=\"row\">runs/other: AUC</th>", "rater Ann: sensitivity at 0.5", "The model is not inferior if the interval lies above −0.1.", "un&amp;sure", "&lt;2&gt;"} {
 		if !strings.Contains(page, want) {

@@ -51,6 +51,10 @@ type Input struct {
 	// Suspects are the votes to look at again, by the names of raters given here.
 	Suspects *evaluate.SuspectReport
 
+	// Study makes the page the report of a study, with a first page, methods and a table of all items; nil leaves
+	// these out.
+	Study *Study
+
 	// Commands reproduce the run, one per line; Config is the complete configuration
 	// as the text of a file.
 	Commands []string
@@ -93,7 +97,8 @@ type item struct {
 	total      float64
 	mean       []float64
 	class      int     // the class shown: the second of two, otherwise the predicted one
-	width      float64 // of its two-sided interval
+	lo, hi     float64 // ends of its two-sided interval
+	width      float64 // of that interval
 	disagree   float64 // predicted probability that two votes differ
 	resolution float64 // of its intervals
 }
@@ -116,7 +121,8 @@ func itemsOf(in *Input, level float64) []item {
 			if len(x.mean) > 2 {
 				x.class = argmax(x.mean)
 			}
-			x.width = in.Predictions[j].Reported().Class(x.class).Interval(mixture.TwoSided, level).Length()
+			interval := in.Predictions[j].Reported().Class(x.class).Interval(mixture.TwoSided, level)
+			x.lo, x.hi, x.width = interval.Lo, interval.Hi, interval.Length()
 			x.disagree = 1
 			for k, v := range x.m.Variance(nil) {
 				x.disagree -= x.mean[k]*x.mean[k] + v

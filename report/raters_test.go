@@ -43,7 +43,7 @@ func TestRaters(t *testing.T) {
 	in.Raters = raterReport(12, 2)
 	page := written(t, in)
 	checkPage(t, page)
-	for _, want := range []string{"<h2>Raters</h2>", "Dr. &lt;11&gt;", "1.50 (0.91 to 2.09)", "bias towards malignant (logit)", "not from the truth"} {
+	for _, want := range []string{`<h2 id="raters">`, "Dr. &lt;11&gt;", "1.50 (0.91 to 2.09)", "bias towards malignant (logit)", "not from the truth"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not in the page", want)
 		}
@@ -75,7 +75,7 @@ func TestRaters(t *testing.T) {
 		t.Error("a page of three classes has biases")
 	}
 	in.Raters.Modelled = false
-	if page = written(t, in); strings.Contains(string(page), "<h2>Raters</h2>") {
+	if page = written(t, in); strings.Contains(string(page), `<h2 id="raters">`) {
 		t.Error("raters who are not modelled have a section of the page")
 	}
 	var b bytes.Buffer

@@ -247,6 +247,7 @@ func losses(r *evaluate.Result) []row {
 		loss          evaluate.Estimate
 	}{
 		{"This model", "Joint likelihood of the votes on an item under the predicted distribution.", r.NLL},
+		{"Its means with one concentration", "The same means, but one concentration for all items: what the spread of single items adds.", r.CommonNLL},
 		{"Logistic regression with a concentration", "The baseline to beat: linear in the features, with one concentration for all items.", r.LogisticDMNLL},
 		{"One distribution for all items", "No features; models only that votes on an item tend to agree.", r.ConstantDMNLL},
 		{"Class frequencies", "No features; votes are independent.", r.ConstantNLL},

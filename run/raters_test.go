@@ -56,7 +56,7 @@ func TestRaters(t *testing.T) {
 			t.Errorf("raters %s: %+v", how, r)
 		}
 		page := string(read(t, folder, ReportFile))
-		if shown := strings.Contains(page, "<h2>Raters</h2>"); shown != r.Modelled || strings.Contains(page, ">bob<") {
+		if shown := strings.Contains(page, "Raters</h2>"); shown != r.Modelled || strings.Contains(page, ">bob<") {
 			t.Errorf("raters %s: the page shows raters: %v, names: %v", how, shown, strings.Contains(page, ">bob<"))
 		}
 		alone, err := ratersAt(folder.Path(ModelFile))

@@ -48,7 +48,7 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 // newInput combines predictions for the items of ds with the votes on them and the raters who cast these.
 func newInput(m *model.Model, ds *dataset.Dataset, decoded []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
-	in.Predictions, in.RaterModel, in.Ordered = decoded, m.RaterModel, m.Ordered
+	in.Predictions, in.RaterModel, in.RaterNames, in.Ordered = decoded, m.RaterModel, m.Raters, m.Ordered
 	if scale, ok := predict.Scale(m); ok {
 		in.Scale = scale
 	}
@@ -209,7 +209,7 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
 	}
 	r := evaluate.DescribeRaters(nil, m.RaterModel, m.Raters)
-	if len(m.RaterModel.Bias) > 0 {
+	if m.RaterModel.HasBias() {
 		r.Class = m.Classes[len(m.Classes)-1]
 	}
 	if p := m.Provenance.Raters; p != nil {

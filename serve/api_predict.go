@@ -256,6 +256,7 @@ func formParams() []*huma.Param {
 		query("top", "boolean", "false omits p_top"),
 		query("point", "string", "add the optimum of a score: wasserstein, manhattan, absolute, zero-one or mean"),
 		query("votes_expected", "integer", "votes per item that the point is compared with, 0 for the probabilities; default their mean number in training"),
+		query("as", "string", "name of a rater of training: predict the rater's votes in place of an average rater's"),
 		query("only", "string", "mean: return only means"),
 		query("names", "string", "naming of columns: credence or tidymodels"),
 		query("digits", "string", "significant digits of numbers in CSV and JSON lines, or full"),
@@ -343,6 +344,7 @@ func (w *predictOptions) query(q url.Values) (err error) {
 		}
 	}
 	w.score, w.expect = choice("point", "one of "+strings.Join(mixture.ScoreNames(), ", "), mixture.ScoreNames()...), q.Get("votes_expected")
+	w.who = q.Get("as")
 	for name, to := range map[string]*float64{"max_width": &w.MaxWidth, "min_top": &w.MinTop} {
 		if text := q.Get(name); text != "" {
 			number(name, text, to)

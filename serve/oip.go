@@ -157,6 +157,9 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) (items
 	if v, ok := req.Parameters["point"]; ok {
 		want.score = fmt.Sprint(v)
 	}
+	if v, ok := req.Parameters["as"]; ok {
+		want.who = fmt.Sprint(v)
+	}
 	if v, ok := req.Parameters["votes_expected"]; ok {
 		want.expect = fmt.Sprint(v)
 	}

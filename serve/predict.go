@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/calculator"
 	"credence/internal/par"
 	"credence/internal/table"
@@ -32,6 +34,25 @@ type predictOptions struct {
 	votes   *predict.Votes // votes on the items to condition on; nil for none
 	score   string         // of the output point; empty for none
 	expect  string         // number of votes expected, for the point; empty for the number in training
+	who     string         // rater whose votes are predicted; empty for an average one
+}
+
+// as returns the rater whose votes are predicted, nil for an average one. Errors do not show names of raters.
+func (w *predictOptions) as(s *served) (*predict.As, error) {
+	if w.who == "" {
+		return nil, nil
+	}
+	if w.Full || w.Next || w.columns["weights"] || w.columns["alpha"] || w.columns["next_gain"] {
+		return nil, badRequest("as: mixtures and gains of a vote are those of an average rater")
+	}
+	as, err := predict.NewAs(s.model, w.who, nil)
+	if errors.Is(err, head.ErrNoRater) {
+		return nil, badRequest("as: unknown rater %q", w.who)
+	}
+	if err != nil {
+		return nil, badRequest("as: %w", err)
+	}
+	return as, nil
 }
 
 // setPoint sets the point of the predictions of a model.
@@ -136,6 +157,10 @@ func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*
 			return nil, err
 		}
 	}
+	as, err := w.as(s)
+	if err != nil {
+		return nil, err
+	}
 	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels())))
 	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, Judges: w.votes.Judges(), FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
@@ -143,7 +168,7 @@ func (s *served) begin(ctx context.Context, t table.Table, w *predictOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	p := predict.New(s.model, predict.Options{Votes: w.votes, BatchValues: batchValues})
+	p := predict.New(s.model, predict.Options{Votes: w.votes, As: as, BatchValues: batchValues})
 	return &predicting{p, in, s, w}, nil
 }
 

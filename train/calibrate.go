@@ -3,12 +3,16 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"credence/calibrate"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
+	"credence/internal/words"
 	"credence/mixture"
 	"credence/model"
 	"credence/nn"
@@ -43,7 +47,11 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 	if f.o.Calibrate == "off" || f.o.ClassWeights != nil { // class weights shift the means
 		return nil
 	}
-	h, err := f.heldOut(res, runs)
+	item, err := f.calibrationItem()
+	if err != nil {
+		return err
+	}
+	h, err := f.heldOut(res, runs, item)
 	if err != nil {
 		return err
 	}
@@ -70,10 +78,13 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 		r := spread(c.Ratio, c.RatioSE)
 		f.warn(UnclearWidths, float64(r.Value), float64(r.Lo), float64(r.Hi))
 	}
+	if g := c.Groups; g != nil && len(g.TooFew()) > 0 {
+		f.warn(FewInGroups, g.Feature, words.Few(g.TooFew()))
+	}
 	if f.folds > 0 {
 		within = nil // held-out predictions are those of single networks
 	}
-	return f.crossFit(h, res, within)
+	return f.crossFit(h, res, within, item)
 }
 
 // resolution returns ε: as requested, or as the number of votes allows.
@@ -104,12 +115,15 @@ func (f *fitting) foldOf(at int) int {
 }
 
 // heldOut collects the predictions of one network for each item that it held out.
-func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) {
+func (f *fitting) heldOut(res *Result, runs []*run, item func(j int) calibrate.Item) (*calibrate.HeldOut, error) {
 	place := map[int]int{}
 	for at, j := range f.voted {
 		place[j] = at
 	}
 	h := calibrate.NewHeldOut(len(f.ds.Classes), f.foldCount())
+	if name := f.o.GroupCalibration; name != "" {
+		h.GroupBy(name, f.groupFeature().Levels)
+	}
 	named := f.fewRaters()
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
@@ -132,18 +146,74 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*calibrate.HeldOut, error) 
 		}
 		for k, j := range r.held {
 			if f.ratersKnown {
-				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), f.foldOf(place[j])); err != nil {
+				if err := h.AddRated(res.Model.RaterModel, decoded[k].Dist, f.votesOf(j), item(j), f.foldOf(place[j])); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			h.Add(decoded[k].Dist, f.ds.CountsOf(j), f.placeInputs(j), f.foldOf(place[j]))
+			h.Add(decoded[k].Dist, f.ds.CountsOf(j), item(j), f.foldOf(place[j]))
 			if named != nil {
 				h.AddNamed(&decoded[k], named[j])
 			}
 		}
 	}
 	return h, nil
+}
+
+// calibrationItem returns a function for what the scale of an item may depend on.
+func (f *fitting) calibrationItem() (func(j int) calibrate.Item, error) {
+	var codes []int
+	if g := f.groupFeature(); g != nil {
+		var err error
+		if codes, err = model.LevelsOf(f.ds, g.Name, g.Levels); err != nil {
+			return nil, err
+		}
+	}
+	return func(j int) calibrate.Item {
+		item := calibrate.Item{Inputs: f.placeInputs(j), Level: -1}
+		if codes != nil {
+			item.Level = codes[j]
+		}
+		return item
+	}, nil
+}
+
+// groupFeature returns the feature whose levels have ratios of their own, nil if there is none.
+func (f *fitting) groupFeature() *dataset.Feature {
+	for k := range f.ds.Features {
+		if g := &f.ds.Features[k]; g.Name == f.o.GroupCalibration && f.o.GroupCalibration != "" {
+			return g
+		}
+	}
+	return nil
+}
+
+// checkGroups returns an error unless intervals can be calibrated by group, if that is asked for.
+func (f *fitting) checkGroups(o *Options) error {
+	name := o.GroupCalibration
+	if name == "" {
+		return nil
+	}
+	if !f.traits.Joint || o.Calibrate == "off" || o.ClassWeights != nil {
+		return fmt.Errorf("calibration by group %q: expected calibrated intervals, which this method, calibrate off and weights of classes exclude", name)
+	}
+	names := []string{}
+	for _, g := range f.ds.Features {
+		if g.Kind != dataset.Categorical {
+			continue
+		}
+		if names = append(names, strconv.Quote(g.Name)); g.Name != name {
+			continue
+		}
+		if len(g.Levels) > calibrate.MaxGroups {
+			return fmt.Errorf("calibration by group %q: expected at most %d levels, found %d", name, calibrate.MaxGroups, len(g.Levels))
+		}
+		return nil
+	}
+	if len(names) == 0 {
+		names = []string{"there is none"}
+	}
+	return fmt.Errorf("calibration by group: expected the name of a categorical feature (%s), found %q", strings.Join(names, ", "), name)
 }
 
 // placeInputs returns the numbers of an item of a small table, without normal scores, on which the scale may depend, else nil.
@@ -182,7 +252,7 @@ func (f *fitting) fewRaters() [][]head.Rating {
 }
 
 // crossFit scales the held-out predictions of each fold by the calibration found from the other folds.
-func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.Within) error {
+func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.Within, item func(j int) calibrate.Item) error {
 	cs := make([]calibrate.Calibration, f.foldCount())
 	for k := range cs {
 		var err error
@@ -193,7 +263,7 @@ func (f *fitting) crossFit(h *calibrate.HeldOut, res *Result, within *calibrate.
 	par.Limit(f.o.Threads).For(len(f.voted), func(at int) {
 		j := f.voted[at]
 		if a := res.OutOfFold[j]; a != nil {
-			cs[f.foldOf(at)].Apply(a, f.placeInputs(j))
+			cs[f.foldOf(at)].Apply(a, item(j))
 		}
 	})
 	for _, a := range res.OutOfFold {

@@ -132,7 +132,7 @@ func (f *fitting) checkSpread(o *Options) error {
 	if o.ClassWeights != nil {
 		f.warn(ClassWeighted, what)
 	}
-	return nil
+	return f.checkGroups(o)
 }
 
 // divide decides which items are held out by which network.

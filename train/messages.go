@@ -19,6 +19,7 @@ const (
 		"(the squared error is %.2f times the predicted variance, 95%% interval %.2f to %.2f): more items or more votes per item would help"
 	Leak evaluate.Kind = "these features seem to contain the votes: votes are closer to the predictions for held-out items than independent votes can be " +
 		"(%.2f times the predicted variance, 95%% interval %.2f to %.2f); %s"
+	FewInGroups    evaluate.Kind = "too few votes to calibrate intervals by %s for %s: they have the scale of all items"
 	Duplicates     evaluate.Kind = "%s with the same features as an earlier item: networks hold copies out together; group them in the data if they are one item"
 	SmallVolumes   evaluate.Kind = "volumes of %s voxels are too small for cnn3d, which needs %d per side: every voxel is an input of an mlp with %s weights; resample volumes to a larger size if they have more voxels"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"

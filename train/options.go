@@ -74,6 +74,9 @@ type Options struct {
 	// Calibrate specifies whether reported distributions are scaled to the spread estimated from pairs of
 	// held-out votes: "auto" or "off".
 	Calibrate string `json:"calibrate"`
+	// GroupCalibration is a categorical feature whose levels may have intervals of different scale, such as the site; ""
+	// means one scale for all.
+	GroupCalibration string `json:"group_calibration,omitempty"`
 	// Resolution is the smallest distance from 0 or 1 at which reported intervals may end, at most 0.1; 0
 	// means that it depends on the number of votes, negative that there is none.
 	Resolution float64 `json:"resolution"`

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +18,6 @@ import (
 	"credence/internal/words"
 	"credence/model"
 	"credence/predict"
-	"credence/report"
 	"credence/run"
 )
 
@@ -52,8 +48,8 @@ func newEvaluate() *cobra.Command {
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add results with fewer votes per item and fewer items")
-	f.StringSliceVar(&o.metrics, "metrics", nil, "add the scores of a competition: `lewidi`")
-	f.StringVar(&o.report, "report", "", "also write an HTML report to this `file`, .html")
+	f.StringSliceVar(&o.metrics, "metrics", nil, "add scores: those of the `lewidi` competitions, or raters, how well the votes of each rater are predicted")
+	f.StringVar(&o.report, "report", "", "also write a report to this `file`, .html or .pdf")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
 }
@@ -121,14 +117,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(slices.Concat(files, load.Votes), ", "), err)
 	}
 	if o.report != "" {
-		page := run.ReportInput(m, in, r)
-		page.Evaluated, page.Items = o.evaluated(files), ds.Items
-		suspects, err := evaluate.Suspects(cmd.Context(), in, ds, run.ShownSuspects)
-		if err != nil {
-			return err
-		}
-		run.ShowSuspects(&page, suspects, o.pseudonyms)
-		if err := o.completePage(cmd, m, path, page); err != nil {
+		if err := o.writePage(cmd, path, files, m, pageData{all, ds, in, r}); err != nil {
 			return err
 		}
 	}
@@ -159,7 +148,7 @@ func (o *evaluateOptions) open(cmd *cobra.Command, args []string) (m *model.Mode
 	}
 	path = runs[0]
 	o.decisions.rivals = runs[1:]
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth})
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth, o.page.card})
 	for _, path := range runs {
 		inputs = append(inputs, runFiles(path)...)
 	}
@@ -200,28 +189,18 @@ func (o *evaluateOptions) refuse(m *model.Model, f *pflag.FlagSet) error {
 	return refuseIntervals(m, f, names...)
 }
 
-// completePage adds the title, author, date and raters to a report page, and writes it.
-func (o *evaluateOptions) completePage(cmd *cobra.Command, m *model.Model, path string, page report.Input) error {
-	page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
-	raters, err := run.Raters(m, path)
-	if err != nil && !errors.Is(err, run.ErrNoRaters) {
-		return err
-	}
-	run.ShowRaters(&page, raters, o.pseudonyms)
-	if o.pseudonyms {
-		run.HideRivals(&page)
-	}
-	return writeFile(cmd, o.report, func(w io.Writer) error { return report.Write(w, page) })
-}
-
 // check validates the flags before any file is read.
 func (o *evaluateOptions) check() error {
 	by, accuracy := o.scoring.AbstainBy, o.scoring.Accuracy
 	for _, name := range o.metrics {
-		if name != "lewidi" {
-			return usagef("--metrics %q: expected lewidi", name)
+		switch name {
+		case "lewidi":
+			o.scoring.LeWiDi = true
+		case "raters":
+			o.scoring.PerRater = true
+		default:
+			return usagef("--metrics %q: expected lewidi or raters", name)
 		}
-		o.scoring.LeWiDi = true
 	}
 	err := cmp.Or(
 		checkLevels(o.levels.values),
@@ -270,6 +249,7 @@ func (o *evaluateOptions) score(path string, m *model.Model, ds *dataset.Dataset
 	if err != nil {
 		return nil, nil, err
 	}
+	warnSelected(m, r)
 	n, equal, err := run.FolderOf(path).Seen(m, ds)
 	if err != nil {
 		return nil, nil, err
@@ -309,71 +289,6 @@ func (o *evaluateOptions) options() evaluate.Options {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
 	}
 	return opt
-}
-
-func newReport() *cobra.Command {
-	o := evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}
-	cmd := newVerb("report RUN DATA...", "Write a report on a model and its predictions as an HTML page",
-		"a run and a file of items", o.run)
-	itemsOrVotes(cmd)
-	takesItems := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			return withHint(usagef("expected a run and a file of items, found no items"),
-				"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
-		}
-		return takesItems(cmd, args)
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - for standard output")
-	declareOverwrite(f, &o.out.overwrite)
-	o.declare(f)
-	return cmd
-}
-
-// pageFlags are the flags for the top of a report page.
-type pageFlags struct{ title, author, date string }
-
-func (p *pageFlags) declare(f *pflag.FlagSet) {
-	f.StringVar(&p.title, "title", "", "`title` of the report")
-	f.StringVar(&p.author, "author", "", "`author` of the report")
-	f.StringVar(&p.date, "date", "", "`date` of the report, or none (default: today, or $SOURCE_DATE_EPOCH)")
-}
-
-// resolve sets the date. Pages that training writes have none, so that a run
-// repeats to the byte.
-func (p *pageFlags) resolve() error {
-	switch p.date {
-	case "none":
-		p.date = ""
-		return nil
-	case "":
-		now := time.Now()
-		if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
-			seconds, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return usagef("$SOURCE_DATE_EPOCH %q: expected the number of seconds since 1970", text)
-			}
-			now = time.Unix(seconds, 0).UTC()
-		}
-		p.date = now.Format("2006-01-02")
-	}
-	return nil
-}
-
-// checkPage returns an error if the file name of the report is not that of an HTML page.
-func (o *evaluateOptions) checkPage() error {
-	flag, path := "--report", o.report
-	if o.pageOnly {
-		flag = "-o"
-	}
-	switch ext := strings.ToLower(filepath.Ext(path)); {
-	case path == "-" || path == "" || ext == ".html" || ext == ".htm":
-		return nil
-	case ext == ".pdf":
-		return withHint(usagef("%s %s: a report is an HTML page", flag, path), pdfAdvice)
-	}
-	return usagef("%s %s: expected a name that ends in .html", flag, path)
 }
 
 // inside formats an estimate that lies in its 95% interval, with the interval.

@@ -17,7 +17,7 @@ func furtherScores(r *evaluate.Result) []evaluate.ScoreRow {
 			rows = append(rows, x)
 		}
 	}
-	return rows
+	return append(rows, perRaterScores(r.PerRater)...)
 }
 
 // lewidi prints the scores of the LeWiDi tasks.

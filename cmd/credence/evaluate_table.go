@@ -29,10 +29,10 @@ type evaluateReport struct {
 
 func (r *evaluateReport) print(w *printout.Page) {
 	if !r.model.Traits().Joint {
-		w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.classes, r.warnings, r.errors)
+		w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.perRater, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.intervals, r.classes, r.dispersion, r.strata, r.importance, r.allocation, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.decisions, r.lewidi, r.perRater, r.intervals, r.classes, r.dispersion, r.strata, r.importance, r.allocation, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -69,6 +69,8 @@ func (r *evaluateReport) losses(w *printout.Page) {
 	if r.model.Traits().Joint {
 		t.Add("an item's votes together", "", "model minus this, 95% interval")
 		add("model", res.NLL, nil)
+		add("common", res.CommonNLL, res.LessCommon)
+		t.Rows[len(t.Rows)-1][0] += " (its means, one concentration)"
 		add("logistic_dm", res.LogisticDMNLL, res.LessLogisticDM)
 		add("constant_dm", res.ConstantDMNLL, res.LessConstantDM)
 		t.Add("votes one by one")

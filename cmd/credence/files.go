@@ -232,7 +232,7 @@ func reportAs(m *model.Model, o *config.Settings) {
 	}
 	c := *m.Calibration
 	if o.Fit.Calibrate == "off" {
-		c.Scale = 1
+		c.Scale, c.ScaleSE, c.Place, c.Groups = 1, 0, nil, nil
 	}
 	if e := o.Fit.Resolution; e != 0 {
 		c.Resolution = max(e, 0)

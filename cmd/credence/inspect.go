@@ -1,48 +1,79 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"credence/calibrate"
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
-	"credence/internal/atomicfile"
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
-	"credence/predict"
 	"credence/report"
 	"credence/run"
 )
 
+// inspectOptions is the command line of credence inspect.
+type inspectOptions struct {
+	out   outputFlags
+	card  bool   // as a model card of the Hugging Face Hub
+	texts string // file with the texts of the card
+}
+
 func newInspect() *cobra.Command {
-	var out outputFlags
-	inspect := func(cmd *cobra.Command, args []string) error {
-		if err := out.begin(cmd, runFiles(args[0])); err != nil {
+	var o inspectOptions
+	cmd := newVerb("inspect RUN", "Show a model: method, data, scores, provenance", "a run or a model file", o.run)
+	f := cmd.Flags()
+	o.out.declare(f, "table", "json", "md")
+	f.BoolVar(&o.card, "card", false, "write a model card for the Hugging Face Hub: Markdown, or JSON with --json")
+	f.StringVar(&o.texts, "card-text", "", "YAML `file` with intended use, limits and more, as of credence report --card; implies --card")
+	takesRun := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := takesRun(cmd, args)
+		if err != nil && o.card && len(args) == 2 {
+			return withHint(err, "the texts of a card are given with --card-text "+shellQuote(args[1]))
+		}
+		return err
+	}
+	return cmd
+}
+
+func (o *inspectOptions) run(cmd *cobra.Command, args []string) (err error) {
+	o.card = o.card || o.texts != ""
+	if o.card {
+		o.out.forms = []string{"md", "json"}
+	}
+	if err := o.out.begin(cmd, append(runFiles(args[0]), o.texts)); err != nil {
+		return err
+	}
+	if o.out.form == "md" && !o.card {
+		return usagef("Markdown is the form of a model card: expected --card")
+	}
+	var texts *report.Card
+	if o.texts != "" {
+		if texts, err = report.ReadCard(o.texts); err != nil {
 			return err
 		}
-		m, err := loadModel(cmd.ErrOrStderr(), args[0])
-		if err != nil {
-			return err
-		}
-		card, err := run.NewCard(m)
+	}
+	m, err := loadModel(cmd.ErrOrStderr(), args[0])
+	if err != nil {
+		return err
+	}
+	if o.card {
+		card, err := run.NewModelCard(cmd.Context(), args[0], m, texts)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", args[0], err)
 		}
-		return out.write(cmd, card, modelCard{card}.print, nil)
+		return o.out.write(cmd, card, func(p *printout.Page) { card.WriteMarkdown(p) }, nil)
 	}
-	cmd := newVerb("inspect RUN", "Show a model: method, data, scores, provenance", "a run or a model file", inspect)
-	out.declare(cmd.Flags(), "table", "json")
-	return cmd
+	card, err := run.NewCard(m)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", args[0], err)
+	}
+	return o.out.write(cmd, card, modelCard{card}.print, nil)
 }
 
 // modelCard is the report of credence inspect.
@@ -185,215 +216,4 @@ func (c modelCard) features() string {
 		text += " (" + strings.Join(shapes, ", ") + ")"
 	}
 	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
-}
-
-// calibrationText describes how intervals are calibrated.
-func calibrationText(c *calibrate.Calibration, classes []string) string {
-	text := "variances as the networks predict them"
-	if c.Items > 0 {
-		ratio := evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Ratio), SE: evaluate.Number(c.RatioSE)})
-		text = fmt.Sprintf("variances times %.2f: the squared error is %s times the predicted\nvariance, by pairs of votes on %s",
-			c.Scale, inside(ratio, 2), words.Plural(c.Items, "held-out item"))
-		if len(classes) > 2 && len(c.Classes) == len(classes) { // two classes share one ratio
-			var list []string
-			for i, name := range classes {
-				list = append(list, fmt.Sprintf("%s %.2f", printout.Ellipsis(name, 20), c.Classes[i]))
-			}
-			text += "\nby class: " + strings.Join(list, ", ")
-		}
-		for _, step := range []struct {
-			taken bool
-			text  string
-		}{
-			{c.Within > 0 && c.Within < 1, fmt.Sprintf("single networks: %s; %.0f%% of the variance of the ensemble is within networks",
-				inside(evaluate.NotNegative(evaluate.Estimate{Value: evaluate.Number(c.Network), SE: evaluate.Number(c.NetworkSE)}), 2), 100*c.Within)},
-			{c.Trust > 0 && c.Trust < 1, fmt.Sprintf("the likelihood of the votes supports %.0f%% of the change", 100*c.Trust)},
-			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
-			{c.Place != nil, "the scale depends on the features and the predicted spread of an item"},
-			{c.Leak, "not narrowed: the features seem to contain the votes"},
-			{c.Uncertain(), "uncertain: these votes hardly determine the width of intervals"},
-		} {
-			if step.taken {
-				text += "\n" + step.text
-			}
-		}
-	}
-	if c.Resolution == 0 {
-		return text + "\ninterval ends are not moved to 0 or 1"
-	}
-	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 are moved there, and their tail to the other end", text, c.Resolution)
-}
-
-// ratersOptions is the command line of credence raters.
-type ratersOptions struct {
-	out        outputFlags
-	plot       string
-	pseudonyms bool
-	seed       uint64
-}
-
-func newRaters() *cobra.Command {
-	var o ratersOptions
-	cmd := newVerb("raters RUN", "Show the raters: votes, bias, guess rate, agreement", "a run or a model file", o.run)
-	f := cmd.Flags()
-	o.out.declare(f, "table", "md", "csv", "json")
-	f.StringVar(&o.plot, "plot", "", "also write bias and guess rate with their intervals to this `file`, .svg")
-	f.BoolVar(&o.pseudonyms, "pseudonyms", false, "replace rater names with pseudonyms")
-	f.Uint64Var(&o.seed, "seed", run.DefaultPseudonyms, "`seed` of the pseudonyms")
-	return cmd
-}
-
-func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
-	path := args[0]
-	if err := o.out.begin(cmd, runFiles(path), o.plot); err != nil {
-		return err
-	}
-	m, err := loadModel(cmd.ErrOrStderr(), path)
-	if err != nil {
-		return err
-	}
-	r, err := run.Raters(m, path)
-	if errors.Is(err, run.ErrNoRaters) {
-		return withHint(fmt.Errorf("%w: its votes did not name them", err),
-			"train on votes with a column of raters (long form), or with one column per rater (wide form)")
-	}
-	if err != nil {
-		return err
-	}
-	if o.plot != "" && !r.Modelled {
-		return withHint(fmt.Errorf("--plot %s: raters are not modelled in %s, so there are no biases and guess rates to draw", o.plot, path),
-			"train with --raters on")
-	}
-	if o.pseudonyms {
-		r.UsePseudonyms(o.seed)
-	}
-	warnAlike(cmd.ErrOrStderr(), r)
-	if err := o.out.write(cmd, r, ratersReport{r}.print, ratersReport{r}.writeRows); err != nil {
-		return err
-	}
-	if o.plot == "" {
-		return nil
-	}
-	return atomicfile.Write(o.plot, func(w io.Writer) error { return report.WriteRaters(w, r) })
-}
-
-// warnAlike warns about names that may be different spellings of one rater.
-func warnAlike(w io.Writer, r *evaluate.RaterReport) {
-	var pairs []string
-	for _, x := range r.Raters {
-		if x.Like != "" {
-			pairs = append(pairs, fmt.Sprintf("%+q and %+q", x.Like, x.Name))
-		}
-	}
-	if len(pairs) > 0 {
-		fmt.Fprintf(w, "credence: warning: %v: %s\n", dataset.ErrRaterNames, words.Few(pairs))
-	}
-}
-
-// ratersReport is the report of credence raters.
-type ratersReport struct{ *evaluate.RaterReport }
-
-func (r ratersReport) print(w *printout.Page) { w.Sections(r.heading, r.table, r.notes) }
-
-func (r ratersReport) heading(w *printout.Page) {
-	text := words.Plural(len(r.Raters), "rater") + ", not modelled: shown is how they vote compared with the others"
-	if r.Modelled {
-		text = words.Plural(len(r.Raters), "rater") + ", modelled"
-		average := func(x evaluate.RaterEstimate) bool { return x.Average }
-		if modelled := slices.DeleteFunc(slices.Clone(r.Raters), average); len(modelled) < len(r.Raters) {
-			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(modelled)))
-		}
-		if r.BiasSD.Known() {
-			text += fmt.Sprintf("; biases have a standard deviation of %s", decimal(r.BiasSD, 2))
-		}
-	}
-	if r.Reason != "" {
-		text += " (" + r.Reason + ")"
-	}
-	w.Paragraph("", text+".")
-}
-
-// ratersShown is the largest number of raters in the table.
-const ratersShown = 60
-
-func (r ratersReport) table(w *printout.Page) {
-	list := r.Raters
-	if len(list) > ratersShown { // those with flags first
-		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(len(b.Flags), len(a.Flags)) })
-		list = list[:ratersShown]
-	}
-	leans := r.BiasSD.Known()
-	t := printout.NewTable(0)
-	header := []string{"rater", "votes"}
-	if leans {
-		header = append(header, "bias", "95% interval")
-	}
-	scaled := slices.ContainsFunc(list, func(x evaluate.RaterEstimate) bool { return x.Scale.Value > 0 })
-	if scaled {
-		header = append(header, "scale", "95% interval")
-	}
-	if r.Modelled {
-		header = append(header, "guesses", "95% interval")
-	}
-	t.Add(append(header, "others agree", "expected", "")...)
-	t.Left(len(header) + 2)
-	for _, x := range list {
-		row := []string{printout.Ellipsis(x.Name, 24), words.Count(float64(x.Votes))}
-		if leans {
-			row = append(row, decimal(x.Bias.Value, 2), between(x.Bias, 2))
-		}
-		switch {
-		case scaled && x.Scale.Value > 0:
-			row = append(row, decimal(x.Scale.Value, 2), between(x.Scale, 2))
-		case scaled:
-			row = append(row, "", "")
-		}
-		if r.Modelled {
-			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
-		}
-		t.Add(append(row, percent(x.Agreement, 1), percent(x.Expected, 1), strings.Join(x.Marks(), ", "))...)
-	}
-	w.Table(t)
-	if more := len(r.Raters) - len(list); more > 0 {
-		w.Note("and %s more: --json or -o raters.csv lists all", words.Thousands(more))
-	}
-}
-
-func (r ratersReport) notes(w *printout.Page) {
-	switch {
-	case !r.Modelled:
-		w.Paragraph("", "\"differs\" is a rater who agrees with others, or uses a class, unlike an exchangeable one would (5% for all together).")
-	case r.BiasSD.Known():
-		w.Paragraph("", fmt.Sprintf("A bias towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
-			"\"leans\": not 0 at 5%% for all raters together; \"guesses\": more than 5%% of the votes. What all raters have in common "+
-			"cannot be seen: these are differences from an average rater.", cmp.Or(r.Class, "the second class")))
-	default:
-		w.Paragraph("", "Guesses are votes that have nothing to do with the item; \"guesses\": more than 5% of the votes. What all raters have "+
-			"in common cannot be seen: these are differences from an average rater.")
-	}
-	if slices.ContainsFunc(r.Raters, func(x evaluate.RaterEstimate) bool { return x.Average }) {
-		w.Paragraph("", "\"average\": not modelled, because no shared items connect the rater with enough others; the votes count as cast by an "+
-			"average rater, and the interval of the bias is that of the prior.")
-	}
-	if r.Pseudonymous {
-		w.Paragraph("", "Names are pseudonyms.")
-	}
-}
-
-// writeRows writes a row per rater.
-func (r ratersReport) writeRows(w io.Writer, form predict.Form) error {
-	text, number := predict.Text, predict.Number
-	columns := []predict.Column{{Name: "rater", Kind: text}, {Name: "votes", Kind: number}}
-	for _, name := range []string{"lean", "lean_se", "lean_lower", "lean_upper", "guess", "guess_se", "guess_lower", "guess_upper", "agreement", "expected"} {
-		columns = append(columns, predict.Column{Name: name, Kind: number})
-	}
-	columns = append(columns, predict.Column{Name: "flags", Kind: text})
-	var rows [][]any
-	for _, x := range r.Raters {
-		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Bias.Value), known(x.Bias.SE), known(x.Bias.Lo), known(x.Bias.Hi),
-			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
-			strings.Join(x.Marks(), " ")})
-	}
-	return predict.WriteRows(w, form, columns, rows)
 }

@@ -24,6 +24,7 @@ type nextOptions struct {
 	order  string
 	all    bool
 	raters string // file of costs
+	prices []string
 	out    outputFlags
 }
 
@@ -34,6 +35,7 @@ func newNext() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to allocate to the items")
 	f.StringVar(&o.raters, "raters", "", "`file` with columns rater and cost, to also choose raters; the budget is then in the unit of costs")
+	f.StringSliceVar(&o.prices, "price", nil, "`prices` of votes by people and judges, such as human=1,gpt=0.01, to also choose judges; the budget is then in the unit of prices")
 	f.IntVar(&o.most, "max-votes", 0, "maximum further `votes` per item (default 10; fewer with many classes, 3 where the width of intervals is uncertain)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
 	f.BoolVar(&o.all, "all", false, "also list items that are allocated no votes")
@@ -55,8 +57,9 @@ func (o *nextOptions) check(cmd *cobra.Command) error {
 		expect(o.most >= 1 || !cmd.Flags().Changed("max-votes"), "--max-votes %d: expected at least 1", o.most),
 		oneOf("order", o.order, "rank", "input"),
 		expect(o.from.batch >= 1, "--batch %d: expected at least 1", o.from.batch),
-		expect(o.raters == "" || !o.all && o.order == "rank",
-			"--raters lists votes in the order of their value: it excludes --all and --order"))
+		expect(o.raters == "" || o.prices == nil, "--raters and --price exclude each other"),
+		expect(o.raters == "" && o.prices == nil || !o.all && o.order == "rank",
+			"--raters and --price list votes in the order of their value: they exclude --all and --order"))
 }
 
 func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
@@ -76,6 +79,10 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	prices, err := parsePrices(m, o.prices)
+	if err != nil {
+		return err
+	}
 	p, in, err := o.from.open(ctx, cmd, m, run, items)
 	if err != nil {
 		return orStopped(ctx, err)
@@ -88,7 +95,7 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		most = min(most, fewVotes)
 	}
 	most = min(cmp.Or(o.most, most), o.budget)
-	c := &candidates{most: most, uncertain: uncertain, from: p}
+	c := &candidates{most: most, uncertain: uncertain, from: p, judged: prices != nil}
 	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
@@ -96,10 +103,12 @@ func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
 		return orStopped(ctx, err)
 	}
 	stop() // from here on a signal ends the program at once: there is nothing to clean up
-	if err := o.plan(cmd, c, costs); err != nil {
-		return err
+	if prices != nil {
+		err = o.planPriced(cmd, c, prices, run)
+	} else {
+		err = o.plan(cmd, c, costs)
 	}
-	return p.end()
+	return cmp.Or(err, p.end())
 }
 
 // fewVotes is the default of --max-votes where the scale of distributions is uncertain: many votes on one item would then
@@ -128,6 +137,11 @@ func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.C
 			c.from.warn(fmt.Sprintf("the width of intervals is uncertain (see credence inspect): at most %d votes are planned per item; see --max-votes", fewVotes))
 		}
 	}
+	return o.write(cmd, c, list, rows)
+}
+
+// write writes a plan.
+func (o *nextOptions) write(cmd *cobra.Command, c *candidates, list votePlan, rows rowWriter) error {
 	report := func(w *printout.Page) {
 		w.Sections(func(w *printout.Page) { w.Paragraph("Gain  ", list.summary()+".") }, list.table)
 	}
@@ -157,6 +171,8 @@ type candidates struct {
 	uncertain bool // whether most is low since the scale of distributions is uncertain
 	rows      []nextItem
 	dists     []*mixture.Dirichlet
+	judged    bool // judges may be asked: keep the items
+	items     []predict.JudgedItem
 }
 
 // add appends the predictions of a batch.
@@ -175,6 +191,13 @@ func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 			row.Cast = &cast
 		}
 		c.rows, c.dists = append(c.rows, row), append(c.dists, p.Dist)
+		if c.judged {
+			x := predict.JudgedItem{ID: p.Item, Features: b.Features, Row: make([]float32, b.Rows.Width()), Prediction: &p.Decoded}
+			if err := b.Rows.ReadRow(j, x.Row); err != nil {
+				return false, err
+			}
+			c.items = append(c.items, x)
+		}
 	}
 	return true, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -68,7 +69,8 @@ type askPlan struct {
 	Variance float64   `json:"variance"`
 	Plan     []askVote `json:"plan"`
 
-	candidates int // number of items in all
+	candidates int    // number of items in all
+	by         string // who votes, if not single raters
 }
 
 // askVote is a vote to request.
@@ -100,12 +102,17 @@ func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan,
 	items, raters := map[int]bool{}, map[int]bool{}
 	for i, a := range asked {
 		items[a.Item], raters[a.Rater] = true, true
-		l.Spent += a.Cost
-		l.Gain += a.Gain
-		l.Plan = append(l.Plan, askVote{i + 1, c.rows[a.Item].Item, m.Raters[a.Rater], a.Cost, a.Gain, a.Gain / a.Cost, c.rows[a.Item].Variance})
+		l.add(i+1, c.rows[a.Item], m.Raters[a.Rater], a.Cost, a.Gain)
 	}
 	l.Items, l.Raters = len(items), len(raters)
 	return l, nil
+}
+
+// add adds a vote to the plan.
+func (l *askPlan) add(rank int, item nextItem, rater string, cost, gain float64) {
+	l.Spent += cost
+	l.Gain += gain
+	l.Plan = append(l.Plan, askVote{rank, item.Item, rater, cost, gain, gain / cost, item.Variance})
 }
 
 // voted reports whether a rater of the model has voted on an item.
@@ -115,7 +122,7 @@ func (c *candidates) voted(item, rater int) bool {
 
 func (l *askPlan) summary() string {
 	return fmt.Sprintf("%s of %s on %s of %s for %s are expected to remove %s of the variance (%.4g of %.4g)",
-		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
+		words.Plural(l.Votes, "vote"), cmp.Or(l.by, words.Plural(l.Raters, "rater")), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
 		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
 }
 

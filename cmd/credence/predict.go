@@ -33,6 +33,8 @@ type predictOptions struct {
 	top      string
 	score    string // of the column point
 	expected int    // votes per item, for the point
+	who      string // the rater whose votes are predicted
+	raters   string // file with features of raters
 	names    string
 	out      outputFlags
 	batch    int
@@ -66,6 +68,8 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.top, "top", "on", "compute p_top, which takes about a third of the time with more than two classes: `on` or off")
 	f.StringVar(&o.score, "point", "", "add the column point, the optimum of a `score`: "+strings.Join(mixture.ScoreNames(), ", "))
 	f.IntVar(&o.expected, "votes-expected", -1, "`votes` per item that the point is compared with, 0 for the probabilities themselves (default: their mean number in training)")
+	f.StringVar(&o.who, "as", "", "predict the votes of this `rater` of training or, with --rater-data, of a group of raters: column=value")
+	f.StringVar(&o.raters, "rater-data", "", "`file` with a column rater and features of raters, for --as")
 	f.Float64Var(&to.MaxWidth, "max-width", 0, "abstain if the interval of the predicted class is wider than this `width`")
 	f.Float64Var(&to.MinTop, "min-top", 0, "abstain if p_top of the predicted class is below this `probability`")
 	f.BoolVar(&to.Wide, "wide", false, "write one row per item, with columns such as mean_CLASS, or .pred_CLASS with --names tidymodels")
@@ -106,6 +110,7 @@ func (o *predictOptions) check(f *pflag.FlagSet, items []string, terminal bool) 
 		o.out.resolve(),
 		o.checkOnly(f),
 		o.checkPoint(f),
+		o.checkAs(f),
 		o.checkShards(items))
 }
 
@@ -130,7 +135,7 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	m.Engine = engine
-	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes", "point", "votes-expected"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes", "point", "votes-expected", "as"); err != nil {
 		return err
 	}
 	if o.score != "" {
@@ -146,12 +151,16 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	if err := table.CheckNames(); err != nil {
 		return withHint(fmt.Errorf("--wide: %w", err), "without --wide, classes are in a column of their own")
 	}
+	as, err := o.as(ctx, cmd, m)
+	if err != nil {
+		return err
+	}
 	p, in, err := o.open(ctx, cmd, m, path, items)
 	if err != nil {
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	p.table = table
+	p.table, p.as = table, as
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), p.input, o.progress, stdout, o.out.file == "-")
 	if o.sharded() {
 		err = p.predictShard(ctx, cmd, in, path)
@@ -259,7 +268,7 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 		return s, err
 	}
 	s.Model = m.SHA256
-	for _, name := range slices.Concat([]string{p.input}, p.joined, p.load.Votes) {
+	for _, name := range slices.Concat([]string{p.input}, p.joined, p.load.Votes, given(p.options.raters)) {
 		sum, err := predict.SumFile(ctx, name)
 		if err != nil {
 			return s, err

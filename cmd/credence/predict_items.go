@@ -24,7 +24,7 @@ import (
 
 // inputs returns the files that are read. No output may replace them.
 func (o *predictOptions) inputs(path string, items []string) []string {
-	return slices.Concat(items, o.data.Load.Votes, runFiles(path))
+	return slices.Concat(items, o.data.Load.Votes, given(o.raters), runFiles(path))
 }
 
 // open reads the votes to condition on and opens the items, which the caller
@@ -88,6 +88,7 @@ type predictor struct {
 	run        *predict.Predictor // nil until items are read
 	progress   *predictProgress   // nil for none
 	votes      *predict.Votes     // nil without --votes
+	as         *predict.As        // nil without --as
 	items, bad int                // number of items read, and of those without a prediction
 	reports    []string           // why items have no prediction, for the first maxReports
 }
@@ -173,7 +174,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Opti
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
-	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.only("mean"), p.input != "-"
+	o.Votes, o.As, o.MeansOnly, o.Ahead = p.votes, p.as, p.options.only("mean"), p.input != "-"
 	p.run = predict.New(p.model, o)
 	for b, err := range p.run.Run(ctx, in) {
 		if err != nil {

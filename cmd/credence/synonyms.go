@@ -114,7 +114,7 @@ const (
 	cvAdvice        = "each network of an ensemble holds out one fold (--ensemble); --test holds out items for credence evaluate"
 	gpuAdvice       = "credence-gpu train and predict --device gpu run on a GPU; --threads sets the number of CPU cores"
 	sepAdvice       = "the separator of a table is detected: comma, semicolon, tab or bar"
-	pdfAdvice       = "write .html, open it in a browser and print it to a PDF file"
+	pdfAdvice       = "name the output .pdf: credence report RUN DATA -o report.pdf"
 	tuneAdvice      = "credence train chooses its settings from the data; credence config show lists them"
 	searchAdvice    = "credence train chooses its settings from the data; credence config show lists what could be set"
 	calibrateAdvice = "credence train always calibrates intervals by held-out votes; see --calibrate"

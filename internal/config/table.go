@@ -156,6 +156,8 @@ var Options = derive([]*Option{
 		Help:    "blend boosted trees with the networks of a table: `auto` (as far as they predict held-out votes better), off, or only, without networks"},
 	{Name: "calibrate", verbs: features, fit: true, at: func(s *Settings) any { return &s.Fit.Calibrate },
 		Choices: []string{"auto", "off"}, Help: "scale distributions to the spread of held-out votes: `auto` or off"},
+	{Name: "group-calibration", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Fit.GroupCalibration },
+		Help: "categorical `column` whose values may need intervals of different scale, such as site"},
 	{Name: "resolution", verbs: features, fit: true,
 		at:   func(s *Settings) any { return (*resolution)(&s.Fit.Resolution) },
 		want: "auto, off or a number above 0, at most 0.1",

@@ -23,6 +23,7 @@ option_types <- c(
   `raters` = "string",
   `trees` = "string",
   `calibrate` = "string",
+  `group-calibration` = "string",
   `resolution` = "string",
   `optimizer` = "string",
   `rate` = "number",
@@ -81,6 +82,8 @@ option_types <- c(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -131,6 +134,7 @@ credence_options <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -175,6 +179,7 @@ credence_options <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,

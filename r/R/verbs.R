@@ -343,6 +343,8 @@ verb_config_schema <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -436,6 +438,7 @@ verb_config_show <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -521,6 +524,7 @@ verb_config_show <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -706,6 +710,8 @@ verb_demo <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -755,8 +761,9 @@ verb_demo <- function(
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param curve Add results with fewer votes per item and fewer items.
-#' @param metrics Add the scores of a competition: lewidi.
-#' @param report Also write an HTML report to this file, .html.
+#' @param metrics Add scores: those of the lewidi competitions, or raters, how well the votes of each rater
+#'   are predicted.
+#' @param report Also write a report to this file, .html or .pdf.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
 #' @param format Output format, whatever the extension: table, md, csv or json.
@@ -778,6 +785,7 @@ verb_evaluate <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -834,6 +842,7 @@ verb_evaluate <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,
@@ -1020,6 +1029,8 @@ verb_health <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -1112,6 +1123,7 @@ verb_init <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -1196,6 +1208,7 @@ verb_init <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,
@@ -1230,8 +1243,11 @@ verb_init <- function(
 #' @param ... RUN: paths.
 #' @param output File to write, in the format of its extension; - for standard output (default -).
 #' @param overwrite Replace an existing output.
-#' @param format Output format, whatever the extension: table or json.
+#' @param format Output format, whatever the extension: table, json or md.
 #' @param json Same as `--format` json: one object on one line.
+#' @param card Write a model card for the Hugging Face Hub: Markdown, or JSON with `--json`.
+#' @param card_text YAML file with intended use, limits and more, as of credence report `--card`; implies
+#'   `--card`.
 #' @param kernel Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE\_KERNEL, else the
 #'   fastest).
 #' @return What the verb prints to standard output, as lines of the class `credence_output`.
@@ -1243,6 +1259,8 @@ verb_inspect <- function(
   overwrite = FALSE,
   format = NULL,
   json = FALSE,
+  card = FALSE,
+  card_text = NULL,
   kernel = NULL
 ) {
   run_verb("inspect", list(...), list(
@@ -1250,6 +1268,8 @@ verb_inspect <- function(
     `overwrite` = overwrite,
     `format` = format,
     `json` = json,
+    `card` = card,
+    `card-text` = card_text,
     `kernel` = kernel
   ))
 }
@@ -1634,6 +1654,8 @@ verb_monitor <- function(
 #' @param budget Votes to allocate to the items (default 0).
 #' @param raters File with columns rater and cost, to also choose raters; the budget is then in the unit of
 #'   costs.
+#' @param price Prices of votes by people and judges, such as human=1,gpt=0.01, to also choose judges; the
+#'   budget is then in the unit of prices.
 #' @param max_votes Maximum further votes per item (default 10; fewer with many classes, 3 where the width of
 #'   intervals is uncertain).
 #' @param order Order of the items: rank or input (default rank).
@@ -1685,6 +1707,7 @@ verb_next <- function(
   ...,
   budget = NULL,
   raters = NULL,
+  price = NULL,
   max_votes = NULL,
   order = NULL,
   all = FALSE,
@@ -1725,6 +1748,7 @@ verb_next <- function(
   run_verb("next", list(...), list(
     `budget` = budget,
     `raters` = raters,
+    `price` = price,
     `max-votes` = max_votes,
     `order` = order,
     `all` = all,
@@ -1786,6 +1810,9 @@ verb_next <- function(
 #'   mean.
 #' @param votes_expected Votes per item that the point is compared with, 0 for the probabilities themselves
 #'   (default: their mean number in training).
+#' @param as Predict the votes of this rater of training or, with `--rater-data`, of a group of raters:
+#'   column=value.
+#' @param rater_data File with a column rater and features of raters, for `--as`.
 #' @param max_width Abstain if the interval of the predicted class is wider than this width (default 0).
 #' @param min_top Abstain if p\_top of the predicted class is below this probability (default 0).
 #' @param wide Write one row per item, with columns such as mean\_CLASS, or .pred\_CLASS with `--names`
@@ -1848,6 +1875,8 @@ verb_predict <- function(
   top = NULL,
   point = NULL,
   votes_expected = NULL,
+  as = NULL,
+  rater_data = NULL,
   max_width = NULL,
   min_top = NULL,
   wide = FALSE,
@@ -1898,6 +1927,8 @@ verb_predict <- function(
     `top` = top,
     `point` = point,
     `votes-expected` = votes_expected,
+    `as` = as,
+    `rater-data` = rater_data,
     `max-width` = max_width,
     `min-top` = min_top,
     `wide` = wide,
@@ -2093,11 +2124,11 @@ verb_recalibrate <- function(
 
 #' The verb report
 #'
-#' Write a report on a model and its predictions as an HTML page. Works on files, as on the command line;
-#'   [credence()] and its methods work on data frames.
+#' Write a report on a model and its predictions, as an HTML page or PDF. Works on files, as on the command
+#'   line; [credence()] and its methods work on data frames.
 #'
 #' @param ... RUN DATA...: paths.
-#' @param output File to write, .html; - for standard output (default report.html).
+#' @param output File to write, .html or .pdf; - for HTML on standard output (default report.html).
 #' @param overwrite Replace an existing output.
 #' @param truth File of true probabilities, with a column per class.
 #' @param level Levels of the intervals; widths are reported for the first (default 0.95).
@@ -2107,6 +2138,8 @@ verb_recalibrate <- function(
 #' @param title Title of the report.
 #' @param author Author of the report.
 #' @param date Date of the report, or none (default: today, or $SOURCE\_DATE\_EPOCH).
+#' @param card YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist to
+#'   the report.
 #' @param by Report the dispersion, and decisions, by level of these columns of DATA.
 #' @param bins Report the dispersion in n bins of a numeric column, column=n; spread=n bins the predicted
 #'   spread (default spread=4).
@@ -2172,6 +2205,7 @@ verb_report <- function(
   title = NULL,
   author = NULL,
   date = NULL,
+  card = NULL,
   by = NULL,
   bins = NULL,
   positive = NULL,
@@ -2222,6 +2256,7 @@ verb_report <- function(
     `title` = title,
     `author` = author,
     `date` = date,
+    `card` = card,
     `by` = by,
     `bins` = bins,
     `positive` = positive,
@@ -2620,6 +2655,8 @@ verb_suspects <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param group_calibration Categorical column whose values may need intervals of different scale, such as
+#'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
 #'   votes), off, or a number up to 0.1 (default auto).
 #' @param optimizer Name of the optimizer: adamw, adam or sgd (default adamw).
@@ -2718,6 +2755,7 @@ verb_train <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
   rate = NULL,
@@ -2807,6 +2845,7 @@ verb_train <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
     `rate` = rate,

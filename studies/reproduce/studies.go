@@ -92,6 +92,24 @@ var commands = []studyCommand{
 			}
 		},
 	},
+	{
+		name:    "judges",
+		short:   "What are machine judges worth who err together? A simulation, and public votes",
+		example: "judges --quick --out judges\njudges --data data --out judges\n",
+		declare: declareJudges,
+	},
+}
+
+// declareJudges declares the flags of the study of judges.
+func declareJudges(f *pflag.FlagSet) func(*cobra.Command, common) (study.Study, error) {
+	data := f.String("data", "", "`folder` with sets such as summeval and lesion (default: the simulation alone)")
+	seeds := f.Int("seeds", 8, "`number` of seeds of the simulation")
+	return func(_ *cobra.Command, o common) (study.Study, error) {
+		if *seeds < 1 {
+			return nil, usagef("--seeds %d: expected at least 1", *seeds)
+		}
+		return study.NewJudges(*data, o.quick, o.seed, *seeds), nil
+	}
 }
 
 // declareADNI declares the flags of the MRI study. Those with a zero default leave the study's own setting.

@@ -101,7 +101,7 @@ func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64,
 			}
 		}
 		a := head.NewDecoded(p[j])
-		how.Apply(&a, nil)
+		how.Apply(&a, calibrate.Item{Level: -1})
 		m := evaluate.NewCovered(a.Reported(), class, truth[j*d+class], rest)
 		inside, atLeast := make([]bool, len(levels)), make([]bool, len(levels))
 		for l, level := range levels {
@@ -156,7 +156,7 @@ func scoreAs(p []*mixture.Dirichlet, truth []float64, class int, how *calibrate.
 	means := make([]float64, len(p))
 	par.For(len(p), func(j int) {
 		a := head.NewDecoded(p[j])
-		how.Apply(&a, nil)
+		how.Apply(&a, calibrate.Item{Level: -1})
 		m := a.Reported().Class(class)
 		means[j] = m.Dist.Mean()
 		for _, level := range paperLevels {

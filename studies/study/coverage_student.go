@@ -139,7 +139,7 @@ func (s *student) calibrate(members []int) (*calibrate.Calibration, error) {
 	held, within := calibrate.NewHeldOut(s.votes.Classes, max(2, len(members))), &calibrate.Within{}
 	for k, m := range members {
 		for at, j := range s.held[m] {
-			held.Add(s.latest[m].held[at].Dist, s.counts(j), nil, k)
+			held.Add(s.latest[m].held[at].Dist, s.counts(j), calibrate.Item{}, k)
 		}
 	}
 	if len(members) > 1 {

@@ -271,7 +271,7 @@ func TestScore(t *testing.T) {
 			in := m.Marginal(1).Interval(mixture.TwoSided, 0.9)
 			if reported {
 				a := head.NewDecoded(m)
-				how.Apply(&a, nil)
+				how.Apply(&a, calibrate.Item{Level: -1})
 				in = a.Reported().Class(1).Interval(mixture.TwoSided, 0.9).Interval
 			}
 			width += in.Length() / 200

@@ -96,7 +96,9 @@ func (s *Strata) measure(ctx context.Context, f *Folder) ([][]strataOutcome, err
 
 // fit trains on the items of a seed and judges the model on fresh ones.
 func (s *Strata) fit(ctx context.Context, c *strataCase, seed uint64) (strataOutcome, error) {
-	res, err := train.Fit(ctx, c.drawSample(c.items, seed, "").dataset(c.classes), c.options(seed))
+	learn := c.drawSample(c.items, seed, "").dataset(c.classes)
+	learn.Ordered = c.ordered
+	res, err := train.Fit(ctx, learn, c.options(seed))
 	if err != nil {
 		return strataOutcome{}, err
 	}
@@ -139,7 +141,12 @@ func (c *strataCase) judge(fresh *strataSample, reported, raw []head.Decoded) []
 	par.For(len(reported), func(j int) {
 		for i := range classes {
 			one := fresh.items[j]
-			x, y := one.p[i], 1-one.p[i]
+			x, y := one.p[i], 0.0 // 1 − x would have lost the digits of y
+			for k, p := range one.p {
+				if k != i {
+					y += p
+				}
+			}
 			q := &judged[j*classes+i]
 			q.x, q.class, q.mean = one.x, i, reported[j].Mean[i]
 			r := evaluate.NewCovered(reported[j].Reported(), i, x, y)

@@ -19,6 +19,7 @@ type strataCase struct {
 	items, votes int
 	classes      int
 	raters       string // Options.Raters; "" means the default
+	ordered      bool   // classes are the points of a scale
 	design       func(r *rand.Rand) simulatedItem
 	// change changes the data after they were drawn, for training and for judging alike.
 	change func(s *strataSample, r *rand.Rand)
@@ -250,6 +251,7 @@ var strataCases = []strataCase{
 	{name: "ordered", label: "five ordered classes, 1,000 items", items: 1000, votes: 4, classes: 5, design: orderedDesign},
 	{name: "biased", label: "five ordered classes, ten biased raters, 1,000 items", items: 1000, votes: 4, classes: 5, design: orderedDesign, change: biasedRaters},
 	{name: "biasedoff", label: "the same, raters off", items: 1000, votes: 4, classes: 5, raters: "off", design: orderedDesign, change: biasedRaters},
+	{name: "biasedscale", label: "the same, --ordered --raters on", items: 1000, votes: 4, classes: 5, raters: "on", ordered: true, design: orderedDesign, change: biasedRaters},
 	{name: "ordered4000", label: "five ordered classes, 4,000 items", items: 4000, votes: 4, classes: 5, design: orderedDesign},
 }
 

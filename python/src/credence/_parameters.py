@@ -54,6 +54,7 @@ OPTIONS = {
     "held_out": "held-out",
     "trees": "trees",
     "calibrate": "calibrate",
+    "group_calibration": "group-calibration",
     "resolution": "resolution",
     "optimizer": "optimizer",
     "rate": "rate",
@@ -182,6 +183,8 @@ class Parameters:
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None, default None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None, default None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : float | str | None, default None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -285,6 +288,7 @@ class Parameters:
         held_out: float | None = None,
         trees: Literal["auto", "off", "only"] | None = None,
         calibrate: Literal["auto", "off"] | None = None,
+        group_calibration: str | None = None,
         resolution: float | str | None = None,
         optimizer: Literal["adamw", "adam", "sgd"] | None = None,
         rate: float | None = None,
@@ -352,6 +356,7 @@ class Parameters:
         self.held_out = held_out
         self.trees = trees
         self.calibrate = calibrate
+        self.group_calibration = group_calibration
         self.resolution = resolution
         self.optimizer = optimizer
         self.rate = rate

@@ -468,6 +468,7 @@ def config_show(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -632,6 +633,8 @@ def config_show(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -755,6 +758,7 @@ def config_show(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -993,6 +997,7 @@ def evaluate(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -1062,6 +1067,9 @@ def evaluate(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -1151,9 +1159,10 @@ def evaluate(
     curve : bool
         Add results with fewer votes per item and fewer items.
     metrics : Sequence[str] | str | None
-        Add the scores of a competition: lewidi.
+        Add scores: those of the lewidi competitions, or raters, how well the votes of each
+        rater are predicted.
     report : str | None
-        Also write an HTML report to this file, .html.
+        Also write a report to this file, .html or .pdf.
     output : Path | None
         File to write, in the format of its extension; - for standard output (default -).
     overwrite : bool
@@ -1186,6 +1195,7 @@ def evaluate(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
@@ -1376,6 +1386,7 @@ def init(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -1538,6 +1549,8 @@ def init(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -1660,6 +1673,7 @@ def init(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
@@ -1693,6 +1707,8 @@ def inspect(
     overwrite: bool = False,
     format: str | None = None,
     json: bool = False,
+    card: bool = False,
+    card_text: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Show a model: method, data, scores, provenance.
@@ -1706,9 +1722,14 @@ def inspect(
     overwrite : bool
         Replace an existing output.
     format : str | None
-        Output format, whatever the extension: table or json.
+        Output format, whatever the extension: table, json or md.
     json : bool
         Same as --format json: one object on one line.
+    card : bool
+        Write a model card for the Hugging Face Hub: Markdown, or JSON with --json.
+    card_text : str | None
+        YAML file with intended use, limits and more, as of credence report --card; implies
+        --card.
     kernel : str | None
         Instruction set to use: generic, avx2, avx512 or neon (default $CREDENCE_KERNEL, else
         the fastest).
@@ -1726,6 +1747,8 @@ def inspect(
             "overwrite": overwrite,
             "format": format,
             "json": json,
+            "card": card,
+            "card-text": card_text,
             "kernel": kernel,
         },
     )
@@ -2237,6 +2260,7 @@ def next(
     *arguments: Path,
     budget: int | None = None,
     raters: str | None = None,
+    price: Sequence[str] | str | None = None,
     max_votes: int | None = None,
     order: str | None = None,
     all: bool = False,
@@ -2285,6 +2309,9 @@ def next(
     raters : str | None
         File with columns rater and cost, to also choose raters; the budget is then in the unit
         of costs.
+    price : Sequence[str] | str | None
+        Prices of votes by people and judges, such as human=1,gpt=0.01, to also choose judges;
+        the budget is then in the unit of prices.
     max_votes : int | None
         Maximum further votes per item (default 10; fewer with many classes, 3 where the width
         of intervals is uncertain).
@@ -2377,6 +2404,7 @@ def next(
         {
             "budget": budget,
             "raters": raters,
+            "price": price,
             "max-votes": max_votes,
             "order": order,
             "all": all,
@@ -2431,6 +2459,8 @@ def predict(
     top: str | None = None,
     point: str | None = None,
     votes_expected: int | None = None,
+    as_: str | None = None,
+    rater_data: str | None = None,
     max_width: float | None = None,
     min_top: float | None = None,
     wide: bool = False,
@@ -2502,6 +2532,11 @@ def predict(
     votes_expected : int | None
         Votes per item that the point is compared with, 0 for the probabilities themselves
         (default: their mean number in training).
+    as_ : str | None
+        Predict the votes of this rater of training or, with --rater-data, of a group of raters:
+        column=value.
+    rater_data : str | None
+        File with a column rater and features of raters, for --as.
     max_width : float | None
         Abstain if the interval of the predicted class is wider than this width (default 0).
     min_top : float | None
@@ -2605,6 +2640,8 @@ def predict(
             "top": top,
             "point": point,
             "votes-expected": votes_expected,
+            "as": as_,
+            "rater-data": rater_data,
             "max-width": max_width,
             "min-top": min_top,
             "wide": wide,
@@ -2863,6 +2900,7 @@ def report(
     title: str | None = None,
     author: str | None = None,
     date: str | None = None,
+    card: str | None = None,
     by: Sequence[str] | str | None = None,
     bins: Sequence[str] | str | None = None,
     positive: str | None = None,
@@ -2902,14 +2940,14 @@ def report(
     resolution: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write a report on a model and its predictions as an HTML page.
+    """Write a report on a model and its predictions, as an HTML page or PDF.
 
     Parameters
     ----------
     *arguments : str or path
         RUN DATA....
     output : Path | None
-        File to write, .html; - for standard output (default report.html).
+        File to write, .html or .pdf; - for HTML on standard output (default report.html).
     overwrite : bool
         Replace an existing output.
     truth : str | None
@@ -2928,6 +2966,9 @@ def report(
         Author of the report.
     date : str | None
         Date of the report, or none (default: today, or $SOURCE_DATE_EPOCH).
+    card : str | None
+        YAML file with the question, intended use, limits and more; adds the TRIPOD+AI checklist
+        to the report.
     by : Sequence[str] | str | None
         Report the dispersion, and decisions, by level of these columns of DATA.
     bins : Sequence[str] | str | None
@@ -3037,6 +3078,7 @@ def report(
             "title": title,
             "author": author,
             "date": date,
+            "card": card,
             "by": by,
             "bins": bins,
             "positive": positive,
@@ -3513,6 +3555,7 @@ def train(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
     rate: float | None = None,
@@ -3679,6 +3722,8 @@ def train(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    group_calibration : str | None
+        Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
         Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
         votes), off, or a number up to 0.1 (default auto).
@@ -3813,6 +3858,7 @@ def train(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
             "rate": rate,
