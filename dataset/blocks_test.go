@@ -31,7 +31,7 @@ func TestBlocks(t *testing.T) {
 			m.N++
 		}
 		ds.Rows = m
-		fit, err := Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, TransformOptions{})
+		fit, err := Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, TransformOptions{Scores: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}

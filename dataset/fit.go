@@ -23,12 +23,15 @@ type TransformOptions struct {
 	// embedded column shares the code of unknown levels, so that there are data to
 	// learn this code from. 0 means 2.
 	RareLevel int `json:"rare_level"`
+	// Scores specifies whether numbers have normal scores as further inputs: "auto" or "off"; empty means auto.
+	Scores string `json:"scores,omitempty"`
 }
 
 // Complete returns the options with defaults in place of zero values.
 func (o TransformOptions) Complete() TransformOptions {
 	o.OneHotLevels = cmp.Or(o.OneHotLevels, 4)
 	o.RareLevel = cmp.Or(o.RareLevel, 2)
+	o.Scores = cmp.Or(o.Scores, "auto")
 	return o
 }
 
@@ -50,10 +53,16 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 			return nil, fmt.Errorf("column %q is not categorical", name)
 		}
 	}
+	if s := opts.Complete().Scores; s != "auto" && s != "off" {
+		return nil, fmt.Errorf("normal scores: expected one of [auto off], found %q", s)
+	}
 	rows = slices.Sorted(slices.Values(rows))
 	sums := make([]summary, len(ds.Features))
 	for i, p := range ds.Features {
 		sums[i] = newSummary(p)
+		if p.Kind == Numeric && !p.Judge && opts.Scores != "off" {
+			sums[i].every = (len(rows) + scoredItems - 1) / scoredItems
+		}
 	}
 	err := eachRow(ds.Rows, rows, func(r int, raw []float32) error {
 		at := 0
@@ -88,6 +97,9 @@ type summary struct {
 	texts    int       // number of texts
 	levels   []int     // number of items per level
 	missing  bool
+	every    int       // of how many items the values are kept for normal scores; 0 without
+	values   []float32 // of numbers
+	seen     int       // values, if some are kept
 }
 
 // moments are sums of differences from the first value, so that a small spread
@@ -124,6 +136,12 @@ func (s *summary) add(x []float32) error {
 			return fmt.Errorf("expected the code of one of %d levels, found %v", len(s.levels), c)
 		}
 		return nil
+	}
+	if v := x[0]; s.every > 0 && v == v {
+		if s.seen%s.every == 0 {
+			s.values = append(s.values, v)
+		}
+		s.seen++
 	}
 	each := len(x) / len(s.channels)
 	for c := range s.channels {
@@ -170,6 +188,7 @@ func (s *summary) fit(p Feature, opts TransformOptions) fitted {
 		f.SD = append(f.SD, sd)
 		f.Min, f.Max = append(f.Min, m.min), append(f.Max, m.max)
 	}
+	f.fitScores(s.values)
 	return f
 }
 

@@ -22,6 +22,7 @@ type InputRows struct {
 	shares   *judgeShares // nil without judges
 	votes    []judgeVote  // of judges
 	sharesAt int          // index of the shares
+	scored   []binding    // the normal scores
 }
 
 // scaled is a value that is only standardized.
@@ -102,6 +103,9 @@ func (t *Transform) bind(schema []Feature) (*InputRows, error) {
 		}
 		in.ops = append(in.ops, b)
 	}
+	for k, i := range t.scored() {
+		in.scored = append(in.scored, binding{p: in.ops[i].p, from: in.ops[i].from, to: t.Plain() + k})
+	}
 	if t.shares != nil {
 		in.shares, in.sharesAt, in.votes = t.shares, t.sharesAt(), t.shares.judgeVotes(schema, offset)
 	}
@@ -140,6 +144,9 @@ func (in *InputRows) apply(dst, raw []float32, i int) error {
 	in.scale(dst, raw)
 	if in.shares != nil {
 		in.shares.fill(in.votes, raw, dst[in.sharesAt:in.sharesAt+in.shares.width()])
+	}
+	for _, s := range in.scored {
+		dst[s.to] = s.p.score(raw[s.from])
 	}
 	for _, k := range in.others {
 		b := &in.ops[k]

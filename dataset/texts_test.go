@@ -189,7 +189,7 @@ func fittedTexts(t *testing.T, ds *Dataset) *Transform {
 	for i := range ds.Len() - 2 { // two are left for later
 		rows, folds = append(rows, i), append(folds, i/2%4)
 	}
-	tr, err := Fit(ds, rows, TransformOptions{})
+	tr, err := Fit(ds, rows, TransformOptions{Scores: "off"})
 	if err == nil {
 		err = tr.FitText(t.Context(), ds, rows, folds, nil)
 	}

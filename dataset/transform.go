@@ -32,6 +32,9 @@ type fitted struct {
 	// empty in models of early versions. Prediction warns about values far outside.
 	Min []float32 `json:"min,omitempty"`
 	Max []float32 `json:"max,omitempty"`
+	// Knots and Scores are values of a number, increasing, and their normal scores; empty without them.
+	Knots  []float32 `json:"knots,omitempty"`
+	Scores []float32 `json:"scores,omitempty"`
 	// Missing reports whether the value was missing in training items: then a
 	// numeric feature has an additional indicator, a categorical one a further level.
 	Missing  bool     `json:"missing,omitempty"`
@@ -51,7 +54,8 @@ type fitted struct {
 // channel. A document becomes the class logits of a regression on its words.
 // A Transform is fitted by [Fit] and stored as JSON without loss; the models of documents
 // are stored separately, as [Transform.Arrays].
-// Where features include several judges, the shares of judges per label follow the dense values.
+// Where features include several judges, the shares of judges per label follow the dense values, then the normal
+// scores of numbers.
 type Transform struct {
 	features []fitted
 	shares   *judgeShares // nil without judges
@@ -119,6 +123,9 @@ func (p *fitted) check() error {
 	}
 	if len(p.Min) != len(p.Max) || len(p.Min) != 0 && len(p.Min) != want {
 		return fmt.Errorf("expected %d smallest and largest values, found %d and %d", want, len(p.Min), len(p.Max))
+	}
+	if err := p.checkScores(); err != nil {
+		return err
 	}
 	if p.Encoding > code {
 		return fmt.Errorf("expected encoding 0 (one-hot) or 1 (code), found %d", p.Encoding)
@@ -199,7 +206,7 @@ func (t *Transform) Inputs() []Input {
 			grids = append(grids, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
 		}
 	}
-	if names = append(names, t.shares.names()...); len(names) > 0 {
+	if names = slices.Concat(names, t.shares.names(), t.scoreNames()); len(names) > 0 {
 		dense = []Input{{Name: "dense", Kind: Dense, Width: len(names), Features: names}}
 	}
 	return slices.Concat(dense, codes, grids)
@@ -216,7 +223,7 @@ func (t *Transform) offsets() []int {
 			}
 		}
 		if kind == Dense {
-			next += t.shares.width()
+			next += t.shares.width() + len(t.scored())
 		}
 	}
 	return offsets
@@ -235,7 +242,7 @@ func (t *Transform) sharesAt() int {
 
 // Width returns the length of the flat network input.
 func (t *Transform) Width() int {
-	w := t.shares.width()
+	w := t.shares.width() + len(t.scored())
 	for i := range t.features {
 		w += t.features[i].width()
 	}
@@ -328,6 +335,9 @@ func (t *Transform) Blocks() []Input {
 	}
 	if t.shares != nil {
 		add(Input{Name: tableBlock, Kind: Dense, Offset: t.sharesAt(), Features: t.shares.names()})
+	}
+	if names := t.scoreNames(); names != nil {
+		add(Input{Name: tableBlock, Kind: Dense, Offset: t.Plain(), Features: names})
 	}
 	return append(blocks, slices.DeleteFunc(t.Inputs(), func(in Input) bool { return in.Kind == Dense })...)
 }

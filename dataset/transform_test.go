@@ -47,7 +47,7 @@ func TestTransform(t *testing.T) {
 	if err := ds.Check(); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{})
+	tr, err := Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{Scores: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTransform(t *testing.T) {
 	}
 	// site has four levels in training, so that it is one-hot by default. As codes,
 	// c and d, which occur once, share the code of unknown levels.
-	tr, err = Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{Embed: []string{"site"}})
+	tr, err = Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{Scores: "off", Embed: []string{"site"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -268,7 +268,11 @@ func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Da
 		return nil, nil
 	}
 	columns, inputs := 0, t.Inputs()
-	for _, in := range inputs {
+	for k := range inputs {
+		in := &inputs[k]
+		if in.Kind == dataset.Dense {
+			in.Width = t.Plain() // normal scores are functions of the numbers
+		}
 		if in.Kind == dataset.Codes {
 			columns += in.Levels
 		} else {

@@ -153,7 +153,7 @@ func (o DecodeOptions) Decode(h Head, outputs []Output, n int) ([]Decoded, error
 	par.Limit(o.Threads).Chunks(n, 64, func(lo, hi int) {
 		chunk := make([]Output, len(outputs))
 		for i, out := range outputs {
-			chunk[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+			chunk[i] = out.items(lo, hi, n, width)
 		}
 		f(decoded[lo:hi], chunk)
 	})
@@ -202,6 +202,10 @@ func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	room := make([]float64, n*d+3*n*width)
 	means, x, zeros, e := room[:n*d], room[n*d:][:n*width], room[n*d+n*width:][:n*width], room[n*d+2*n*width:]
 	for _, out := range outputs {
+		out.addMeans(means, d, len(outputs))
+		if out.Share == 1 {
+			continue
+		}
 		if !h.logits(x, out.Raw[:n*width]) {
 			h.Decode(dst, outputs) // which reports the error of each item
 			return
@@ -209,7 +213,7 @@ func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 		kernel.ExpLinear(e, x, zeros, 1, 0)
 		for j := range dst {
 			w, alpha := e[j*width:][:k], e[j*width+k:(j+1)*width]
-			share := 1 / (special.Sum(w) * float64(len(outputs)))
+			share := (1 - out.Share) / (special.Sum(w) * float64(len(outputs)))
 			mean := means[j*d : (j+1)*d]
 			for c, weight := range w {
 				a := alpha[c*d : (c+1)*d]

@@ -112,6 +112,10 @@ type Criterion interface {
 type Output struct {
 	Raw []float32   // [N, Outputs()]
 	Own [][]float32 // the values of the head's own tensors, in the order of Own
+	// Trees [N, d] is log α of one further component of the mixture, with weight Share; nil if there is none. With
+	// Share 1 it is the only one, and Raw is not read.
+	Trees []float32
+	Share float64
 }
 
 // Traits describes what a method requires of training and what its uncertainty means. The zero value

@@ -118,16 +118,27 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 
 // Decode implements [Head].
 func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
-	k, d, width := h.components, h.classes, h.Outputs()
-	weights := make([]float64, len(outputs)*k)
-	alpha := make([][]float64, len(outputs)*k)
-	values := make([]float64, len(outputs)*k*d)
+	d, width, k := h.classes, h.Outputs(), 0
+	for i := range outputs {
+		k += outputs[i].components(h.components)
+	}
+	weights, alpha, values := make([]float64, k), make([][]float64, k), make([]float64, k*d)
 	for i := range alpha {
 		alpha[i] = values[i*d : (i+1)*d]
 	}
 	for j := range dst {
-		for i, out := range outputs {
-			h.read(weights[i*k:(i+1)*k], alpha[i*k:(i+1)*k], out.Raw[j*width:(j+1)*width], len(outputs))
+		at := 0
+		for _, out := range outputs {
+			next := at
+			if out.Share < 1 {
+				next += h.components
+				h.read(weights[at:next], alpha[at:next], out.Raw[j*width:(j+1)*width], float64(len(outputs))/(1-out.Share))
+			}
+			if out.Trees != nil {
+				weights[next] = out.component(alpha[next], j, len(outputs))
+				next++
+			}
+			at = next
 		}
 		m, err := mixture.NewDirichlet(weights, alpha)
 		if err != nil {
@@ -140,10 +151,10 @@ func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 
 // read converts the raw outputs of one network for one item to K weights, which
 // sum to 1/members, and K rows of parameters.
-func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members int) {
+func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members float64) {
 	sum := expShifted(weights, out[:h.components])
 	for k := range weights {
-		weights[k] /= sum * float64(members)
+		weights[k] /= sum * members
 	}
 	at, limit := out[h.components:], h.bound
 	for k := range alpha {

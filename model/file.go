@@ -54,6 +54,8 @@ const (
 	keyProvenance  = "provenance"
 	// keyRecalibration is present only in recalibrated models.
 	keyRecalibration = "recalibration"
+	// keyTrees is present only in models with trees: the share of the forests.
+	keyTrees = "trees"
 )
 
 // section is a value that is stored as JSON in the metadata.
@@ -70,12 +72,18 @@ func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []s
 	}
 }
 
-// recalibratedVersion is the version of models that are recalibrated, or calibrated by group: programs that do not know
-// this refuse the file instead of predicting without it.
-const recalibratedVersion = version + 1
+// Versions of models with more than all programs of the base version know: these refuse the file instead of predicting
+// without it.
+const (
+	recalibratedVersion = version + 1 // recalibrated, or calibrated by group
+	treesVersion        = version + 2 // trees, or normal scores among the inputs
+)
 
 // version returns the version of the format that the model needs.
 func (m *Model) version() int {
+	if m.Trees != nil || m.Transform.HasScores() {
+		return treesVersion
+	}
 	if m.Recalibration != nil || m.Calibration != nil && m.Calibration.Groups != nil {
 		return recalibratedVersion
 	}
@@ -113,6 +121,9 @@ func (m *Model) Encode(w io.Writer) error {
 	if m.Recalibration != nil {
 		list = append(list, section{keyRecalibration, m.Recalibration})
 	}
+	if m.Trees != nil {
+		list = append(list, section{keyTrees, m.Trees.Share})
+	}
 	meta := map[string]string{}
 	for _, s := range list {
 		if meta[s.key], err = marshal(s.value); err != nil {
@@ -128,6 +139,7 @@ func (m *Model) Encode(w io.Writer) error {
 	for _, a := range m.Transform.Arrays() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
 	}
+	f.Tensors = append(f.Tensors, encodeTrees(m.Trees)...)
 	f.Tensors = append(f.Tensors, encodeRaterModel(m.RaterModel)...)
 	return safetensors.Write(w, f)
 }
@@ -203,8 +215,8 @@ func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
 			ErrOlder, v, version)
 	}
-	if v > recalibratedVersion {
-		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, recalibratedVersion)
+	if v > treesVersion {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, treesVersion)
 	}
 	m, err := fromContent(f, k)
 	if err != nil {
@@ -259,6 +271,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 			return nil, fmt.Errorf("network %d: %w", i, err)
 		}
 		m.Members = append(m.Members, member)
+	}
+	if err := m.readTrees(f.Metadata[keyTrees], tensors); err != nil {
+		return nil, err
 	}
 	if m.RaterModel, err = record.raterModel(tensors, len(m.Classes), len(m.Raters)); err != nil {
 		return nil, err

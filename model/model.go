@@ -23,6 +23,7 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/nn"
+	"credence/tree"
 )
 
 // InputShape returns the input shape of networks for the outputs of t: that of an
@@ -45,6 +46,8 @@ type Model struct {
 	RaterModel *head.RaterModel
 	Transform  *dataset.Transform
 	Members    []*nn.Network // [M]
+	// Trees blends a forest with each network; nil if there are none.
+	Trees *tree.Blend
 	// Calibration rescales the distributions of the networks for reporting; nil leaves them unchanged.
 	Calibration *calibrate.Calibration
 	// Recalibration adjusts the calibrated distributions to votes that arrived after training; nil if there were none.
@@ -92,6 +95,12 @@ func (m *Model) Check() error {
 			return fmt.Errorf("network %d: expected %d inputs and %d outputs, found %d and %d", i, m.Transform.Width(), outputs, in, out)
 		}
 	}
+	if m.Trees != nil && (!h.Traits().Joint || m.RaterModel != nil) {
+		return errors.New("expected trees only with a mixture without raters")
+	}
+	if err := m.Trees.Check(m.Transform.Columns(), len(m.Classes), len(m.Members)); err != nil {
+		return err
+	}
 	if err := m.RaterModel.Check(len(m.Classes), len(m.Raters)); err != nil {
 		return err
 	}
@@ -125,6 +134,7 @@ type Provenance struct {
 	Runs       []Run                `json:"runs,omitempty"`       // training runs, in order
 	Scores     Scores               `json:"scores"`               // held-out
 	Raters     *Raters              `json:"raters,omitempty"`     // whether votes are modelled by rater
+	Trees      *Trees               `json:"trees,omitempty"`      // whether trees are part of the model
 	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
 	Warnings   []evaluate.Message   `json:"warnings,omitempty"`   //
 }
@@ -190,6 +200,17 @@ type Scores struct {
 	ConstantPerVote float64 `json:"constant_per_vote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
 	Accuracy        float64 `json:"accuracy"`          // the predicted class is a most-voted one, ties shared
 	MarginalPerVote float64 `json:"marginal_per_vote"` // votes taken one by one
+}
+
+// Trees records whether trees are blended with the networks, and why.
+type Trees struct {
+	Share  float64          `json:"share"` // λ
+	Reason evaluate.Message `json:"reason"`
+	// Gain is the reduction of the held-out joint loss per vote by the blend of single networks and forests, compared with
+	// networks alone, GainSE its standard error, paired by item or group; both are 0 if they were not compared.
+	Gain   float64 `json:"gain,omitempty"`
+	GainSE float64 `json:"gain_se,omitempty"`
+	Trees  []int   `json:"trees,omitempty"` // number of trees of each forest that was grown, by run
 }
 
 // Raters records whether the model has a rater model, and why.

@@ -14,6 +14,7 @@ import (
 	"credence/head"
 	"credence/internal/par"
 	"credence/nn"
+	"credence/tree"
 )
 
 // PredictOptions controls how items are predicted.
@@ -112,12 +113,12 @@ func (m *Model) decoded(ctx context.Context, x []float32, group func(j int) int,
 		return decoded, err
 	}
 	if m.Calibration != nil || average != nil {
-		width := m.Transform.Width()
+		width, plain := m.Transform.Width(), m.Transform.Plain()
 		par.Limit(cores).For(len(decoded), func(j int) {
 			if ctx.Err() != nil {
 				return
 			}
-			m.Calibration.Apply(&decoded[j], calibrate.Item{Inputs: x[j*width : (j+1)*width], Level: group(j)})
+			m.Calibration.Apply(&decoded[j], calibrate.Item{Inputs: x[j*width : j*width+plain], Level: group(j)})
 			if decoded[j].Err == nil {
 				decoded[j].ForAverageRater(average)
 			}
@@ -131,17 +132,18 @@ func (m *Model) decoded(ctx context.Context, x []float32, group func(j int) int,
 
 // Ensemble runs the networks of an ensemble for one caller at a time.
 type Ensemble struct {
-	nets []*nn.Network
-	run  []nn.Predictor
+	nets  []*nn.Network
+	run   []nn.Predictor
+	trees *tree.Blend
 }
 
-// NewEnsemble returns an ensemble of the given networks that runs on an engine; nil means
-// the CPU.
-func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
+// NewEnsemble returns an ensemble of the given networks, blended with trees unless these are nil, that runs on an
+// engine; nil means the CPU.
+func NewEnsemble(e nn.Engine, nets []*nn.Network, trees *tree.Blend) (*Ensemble, error) {
 	if e == nil {
 		e = nn.CPU{}
 	}
-	s := &Ensemble{nets: nets}
+	s := &Ensemble{nets: nets, trees: trees}
 	for _, net := range nets {
 		p, err := e.NewPredictor(net, 1)
 		if err != nil {
@@ -191,6 +193,14 @@ func (s *Ensemble) Outputs(ctx context.Context, h head.Head, x []float32, cores,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
+			output := head.Output{Own: own}
+			if s.trees != nil {
+				output.Trees, output.Share = s.trees.Forests[i].LogAlpha(x, net.In.Size(), cores), s.trees.Share
+			}
+			if output.Share == 1 {
+				outputs = append(outputs, output)
+				continue
+			}
 			p := nn.Pass{Sample: keys, Cores: cores}
 			if passes > 0 {
 				p.At = nn.Step{Member: uint64(first + i), Step: uint64(pass)}
@@ -199,7 +209,8 @@ func (s *Ensemble) Outputs(ctx context.Context, h head.Head, x []float32, cores,
 			if err != nil {
 				return nil, err
 			}
-			outputs = append(outputs, head.Output{Raw: slices.Clone(out), Own: own})
+			output.Raw = slices.Clone(out)
+			outputs = append(outputs, output)
 		}
 	}
 	return outputs, nil
@@ -261,7 +272,7 @@ func (m *Model) newRunner() (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := NewEnsemble(m.Engine, slices.Clone(m.Members))
+	e, err := NewEnsemble(m.Engine, slices.Clone(m.Members), m.Trees)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +281,7 @@ func (m *Model) newRunner() (*runner, error) {
 
 // fits reports whether the runner was made for the current state of the model.
 func (r *runner) fits(m *Model) bool {
-	return slices.Equal(r.ensemble.nets, m.Members) && r.classes == len(m.Classes) && r.raters == len(m.Raters) &&
+	return slices.Equal(r.ensemble.nets, m.Members) && r.ensemble.trees == m.Trees && r.classes == len(m.Classes) && r.raters == len(m.Raters) &&
 		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
 }
 

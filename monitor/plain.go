@@ -13,7 +13,7 @@ import (
 // A recalibrated model was adjusted as it reports, so that only the limits are removed.
 func Plain(m *model.Model) *model.Model {
 	p := &model.Model{Classes: m.Classes, Ordered: m.Ordered, Method: m.Method, Raters: m.Raters, RaterModel: m.RaterModel, Transform: m.Transform,
-		Members: m.Members, Calibration: plainCalibration(m.Calibration), Recalibration: m.Recalibration, Provenance: m.Provenance, Engine: m.Engine}
+		Members: m.Members, Trees: m.Trees, Calibration: plainCalibration(m.Calibration), Recalibration: m.Recalibration, Provenance: m.Provenance, Engine: m.Engine}
 	if m.Recalibration != nil {
 		p.Calibration = m.Calibration
 	}

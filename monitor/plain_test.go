@@ -30,7 +30,7 @@ func TestPlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	width := in.Width()
+	width := m.Transform.Plain()
 	place := &calibrate.Place{Members: 2, Center: make([]float64, width), Spread: make([]float64, width), Level: make([]float64, width+1),
 		Residual: 1, Slopes: make([]float64, width+1), Shift: .05, Posterior: make([]float64, (width+1)*(width+1))}
 	for i := range width {
@@ -60,7 +60,7 @@ func TestPlain(t *testing.T) {
 			Network: 1.3, Trust: trust, Place: p}
 		m.Calibration = c
 		got := predict(monitor.Plain(m), monitor.Plain(m).Calibration)
-		row := make([]float32, width)
+		row := make([]float32, in.Width())
 		for j := range got {
 			if err := in.ReadRow(j, row); err != nil {
 				t.Fatal(err)

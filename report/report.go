@@ -232,6 +232,11 @@ func lead(in *Input) string {
 	if in.Members > 1 {
 		what = fmt.Sprintf("An ensemble of %d networks", in.Members)
 	}
+	if p := in.Provenance; p != nil && p.Trees != nil && p.Trees.Share == 1 {
+		what = "An ensemble of boosted trees"
+	} else if p != nil && p.Trees != nil && p.Trees.Share > 0 {
+		what += ", blended with boosted trees,"
+	}
 	on := "items with votes"
 	if p := in.Provenance; p != nil && p.Split.Items > 0 {
 		on = words.Plural(p.Split.Items-p.Split.Unvoted, "item") + " with " + words.Plural(p.Split.Votes, "vote")

@@ -157,6 +157,9 @@ func provenance(in *Input) []pair {
 	if in.Members > 0 {
 		add("Networks", strconv.Itoa(in.Members), false)
 	}
+	if p := in.Provenance; p != nil && p.Trees != nil && p.Trees.Share > 0 {
+		add("Share of trees", fmt.Sprintf("%.0f%%", 100*p.Trees.Share), false)
+	}
 	if m, ok := in.Method.(head.Mixture); ok {
 		add("Components of each mixture", strconv.Itoa(m.Components), false)
 	}

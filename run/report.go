@@ -20,6 +20,7 @@ import (
 	"credence/predict"
 	"credence/report"
 	"credence/train"
+	"credence/tree"
 )
 
 // Input collects the predictions of m for the items of ds and what they are evaluated
@@ -225,17 +226,19 @@ func Raters(m *model.Model, path string) (*evaluate.RaterReport, error) {
 
 // Card describes a model and its provenance, with its JSON names.
 type Card struct {
-	Classes     []string               `json:"classes"`
-	Ordered     bool                   `json:"ordered,omitempty"`
-	Features    []dataset.Feature      `json:"features"`
-	Texts       []dataset.TextInfo     `json:"texts,omitempty"`
-	Inputs      int                    `json:"inputs"`
-	Networks    int                    `json:"networks"`
-	Parameters  int                    `json:"parameters"`
-	Layers      json.RawMessage        `json:"layers"`
-	Branches    []Branch               `json:"branches,omitempty"` // if several kinds of features have separate layers
-	Head        json.RawMessage        `json:"head"`
-	Meaning     string                 `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
+	Classes    []string           `json:"classes"`
+	Ordered    bool               `json:"ordered,omitempty"`
+	Features   []dataset.Feature  `json:"features"`
+	Texts      []dataset.TextInfo `json:"texts,omitempty"`
+	Inputs     int                `json:"inputs"`
+	Networks   int                `json:"networks"`
+	Parameters int                `json:"parameters"`
+	Layers     json.RawMessage    `json:"layers"`
+	Branches   []Branch           `json:"branches,omitempty"` // if several kinds of features have separate layers
+	Head       json.RawMessage    `json:"head"`
+	Meaning    string             `json:"meaning,omitempty"` // of the uncertainty, for methods without distributions
+	// TreeGains is the share of each column in the gain of the splits of trees, largest first; nil without trees.
+	TreeGains   []TreeGain             `json:"tree_gains,omitempty"`
 	Calibration *calibrate.Calibration `json:"calibration"`
 	// Recalibration is nil unless the model was adjusted to later votes.
 	Recalibration *calibrate.Recalibration `json:"recalibration,omitempty"`
@@ -271,6 +274,7 @@ func NewCard(m *model.Model) (*Card, error) {
 		return nil, err
 	}
 	c.Branches = branchesOf(m)
+	c.TreeGains = treeGains(m.Trees)
 	if len(m.Provenance.Config) > 0 {
 		if err := json.Unmarshal(m.Provenance.Config, &c.Options); err != nil {
 			return nil, fmt.Errorf("the configuration of the fit: %w", err)
@@ -283,6 +287,28 @@ func NewCard(m *model.Model) (*Card, error) {
 		}
 	}
 	return c, nil
+}
+
+// TreeGain is the share of a column in the gain of the splits of all trees.
+type TreeGain struct {
+	Column string  `json:"column"`
+	Share  float64 `json:"share"`
+}
+
+// treeGains returns the columns that trees split by, the most important first.
+func treeGains(b *tree.Blend) []TreeGain {
+	if b == nil {
+		return nil
+	}
+	var list []TreeGain
+	columns, shares := b.Importance()
+	for c, share := range shares {
+		if share > 0 {
+			list = append(list, TreeGain{columns[c].Name, share})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b TreeGain) int { return cmp.Compare(b.Share, a.Share) })
+	return list
 }
 
 // Branch is a branch of a network, which takes some of the features.

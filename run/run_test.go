@@ -292,7 +292,7 @@ func TestCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if card.Networks != 2 || card.Inputs != 2 || card.Options.Epochs != 3 || card.References.Columns != 2 || card.Seed != 1 {
+	if card.Networks != 2 || card.Inputs != 4 || card.Options.Epochs != 3 || card.References.Columns != 2 || card.Seed != 1 {
 		t.Errorf("card %+v", card)
 	}
 	text, err := json.Marshal(card)

@@ -43,8 +43,10 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/atomicfile"
+	"credence/internal/words"
 	"credence/model"
 	"credence/train"
+	"credence/tree"
 )
 
 // Options controls how a run is trained and recorded.
@@ -318,6 +320,34 @@ func weightDifference(a, b *model.Model) error {
 				if w := y[k].Value[at]; math.Float32bits(v) != math.Float32bits(w) {
 					return fmt.Errorf("weights: network %d, %s[%d]: recorded %v, found %v", i, x[k].Name, at, v, w)
 				}
+			}
+		}
+	}
+	return treeDifference(a.Trees, b.Trees)
+}
+
+// treeDifference returns an error that describes the first forest that differs, nil if none does.
+func treeDifference(a, b *tree.Blend) error {
+	share := func(b *tree.Blend) float64 {
+		if b == nil {
+			return 0
+		}
+		return b.Share
+	}
+	if share(a) != share(b) {
+		return fmt.Errorf("share of trees: recorded %v, found %v", share(a), share(b))
+	}
+	if a == nil {
+		return nil
+	}
+	for i := range a.Forests {
+		x, y := a.Forests[i], b.Forests[i]
+		if x.Trees() != y.Trees() {
+			return fmt.Errorf("forest %d: recorded %s, found %d", i, words.Plural(x.Trees(), "tree"), y.Trees())
+		}
+		for k, array := range x.Arrays() {
+			if !slices.Equal(array.Values, y.Arrays()[k].Values) {
+				return fmt.Errorf("forest %d: %s differ", i, array.Name)
 			}
 		}
 	}

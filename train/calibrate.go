@@ -137,9 +137,8 @@ func (f *fitting) heldOut(res *Result, runs []*run, item func(j int) calibrate.I
 				decoded[k] = *a
 			}
 		}
-		if r.cross != nil && r.cross.best != nil {
+		if heldOutputs := f.crossOutputs(r); heldOutputs != nil {
 			var err error
-			heldOutputs := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
 			decode := head.DecodeOptions{Threads: f.o.Threads}
 			if decoded, err = decode.Decode(f.reader, heldOutputs, len(r.held)); err != nil {
 				return nil, err
@@ -217,9 +216,10 @@ func (f *fitting) checkGroups(o *Options) error {
 	return fmt.Errorf("calibration by group: expected the name of a categorical feature (%s), found %q", strings.Join(names, ", "), name)
 }
 
-// placeInputs returns the network inputs of an item of a small table, on which the scale may depend, else nil.
+// placeInputs returns the numbers of an item of a small table, without normal scores, on which the scale may depend, else nil.
 func (f *fitting) placeInputs(j int) []float32 {
-	if f.in.width > calibrate.MaxPlace || f.in.width == 0 {
+	plain := f.transform.Plain()
+	if plain > calibrate.MaxPlace || plain == 0 {
 		return nil
 	}
 	for _, in := range f.transform.Inputs() {
@@ -231,7 +231,7 @@ func (f *fitting) placeInputs(j int) []float32 {
 	if f.in.rows.ReadRow(j, x) != nil {
 		return nil
 	}
-	return x
+	return x[:plain]
 }
 
 // fewRaters returns the votes of each item by named raters, if these are few; otherwise it makes no difference who cast
@@ -285,7 +285,7 @@ func (f *fitting) within(ctx context.Context, final []*run) (*calibrate.Within, 
 	nets := make([]*model.Ensemble, len(final))
 	for k, r := range final {
 		var err error
-		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}); err != nil {
+		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}, f.blendOf(r)); err != nil {
 			return nil, err
 		}
 	}

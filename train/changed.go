@@ -37,12 +37,12 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	raterModels := make(map[int]*head.RaterModel) // by fold, of the networks that predicted it; nil without raters
 	for fold, same := range f.byFold(runs) {
 		var by []*nn.Network
-		var held []int
+		var members, held []int
 		for _, r := range same {
 			if held = r.held; refit {
-				by = s.Model.Members
+				by, members = s.Model.Members, []int{0}
 			} else {
-				by = append(by, s.Model.Members[r.member])
+				by, members = append(by, s.Model.Members[r.member]), append(members, r.member)
 			}
 		}
 		var items []int
@@ -58,7 +58,7 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if raterModels[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
-		outputs, err := f.outputs(h, by, 0, items)
+		outputs, err := f.outputs(h, by, s.Model.Trees.Member(members...), 0, items)
 		if err != nil {
 			return err
 		}

@@ -52,6 +52,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if o.From != nil {
 		err = f.takeTransform(o.From)
 	} else {
+		if o.Transform.Scores == "" && (o.Layers != nil || layerList(o.Network)) {
+			o.Transform.Scores = "off" // layers of the user's own are written for the features alone
+		}
 		f.transform, err = dataset.Fit(ds, without(f.voted, o.Held), o.Transform)
 	}
 	if err != nil {
@@ -70,7 +73,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.ds = grouped; copies > 0 {
 		f.warn(Duplicates, words.Plural(copies, "item"))
 	}
-	err = f.divide()
+	if err = f.divide(); err == nil {
+		err = f.chooseTrees()
+	}
 	f.aboutData = len(f.warnings)
 	return f, err
 }

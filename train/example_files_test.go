@@ -71,5 +71,5 @@ func Example() {
 	malignant := predicted[0].Reported().Class(1)
 	in := malignant.Interval(mixture.TwoSided, 0.95)
 	fmt.Printf("%s: %s with probability %.2f, 95%% interval %.2f to %.2f\n", fresh.Items[0], m.Classes[1], malignant.Dist.Mean(), in.Lo, in.Hi)
-	// Output: new nodule: malignant with probability 0.94, 95% interval 0.77 to 1.00
+	// Output: new nodule: malignant with probability 0.95, 95% interval 0.76 to 1.00
 }

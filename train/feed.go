@@ -324,3 +324,9 @@ func (in *inputs) each(buffers []*batch, size int, items []int, do func(x []floa
 	}
 	return nil
 }
+
+// stopReading stops reading ahead for the current epoch.
+func (r *run) stopReading() {
+	r.feed.close()
+	r.feed = nil
+}

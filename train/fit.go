@@ -116,6 +116,10 @@ type fitting struct {
 	prefix      string                   // of the names of runs
 	raterModels map[int]*head.RaterModel // by fold, of the networks that hold it out
 
+	trees         bool         // whether trees are grown
+	treesDeclined *model.Trees // why not, if it is recorded
+	share         float64      // of the trees in each member
+
 	before map[string]int // folds of the items of the model to start from; nil if unknown
 	turns  int            // its number of folds
 }
@@ -254,20 +258,23 @@ func (f *fitting) plan() []*run {
 
 // networks trains the runs of a plan and returns the runs whose networks make up the model.
 func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err error) {
+	if err := f.plant(); err != nil {
+		return nil, err
+	}
 	if err := f.train(ctx, runs); err != nil {
 		return nil, err
 	}
 	if !f.refits() || ctx.Err() != nil {
 		return runs, nil
 	}
-	r := &run{job: f.job, name: f.prefix + "refit", member: len(runs), epochs: refitEpochs(runs), train: f.voted}
+	r := &run{job: f.job, name: f.prefix + "refit", member: len(runs), epochs: refitEpochs(runs), trees: refitTrees(runs), train: f.voted}
 	if f.o.From != nil {
 		r.from, r.epochs = f.o.From.Model.Members[0], max(1, r.epochs/warmEpochs)
 	}
 	if err := f.train(ctx, []*run{r}); err != nil {
 		return nil, err
 	}
-	if r.state.Epoch == 0 {
+	if r.state.Epoch == 0 && !r.state.Done {
 		return runs, nil
 	}
 	return []*run{r}, nil

@@ -143,7 +143,8 @@ type MemberResult struct {
 type trainedRun struct {
 	Name   string `json:"name"`
 	State  state  `json:"state"`
-	Passes int    `json:"passes"` // number of outputs for held-out items
+	Passes int    `json:"passes"`           // number of outputs for held-out items
+	Forest bool   `json:"forest,omitempty"` // whether it has trees
 
 	tensors map[string]*safetensors.Tensor
 }
@@ -180,11 +181,11 @@ func (f *fitting) newMemberResult(member int, runs []*run) *MemberResult {
 	p := &MemberResult{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
 	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
-		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.heldOutputs), tensors: map[string]*safetensors.Tensor{}}
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.heldOutputs), Forest: r.forest != nil, tensors: map[string]*safetensors.Tensor{}}
 		if r.cross != nil {
 			t.State.Cross = r.cross.best
 		}
-		for _, v := range r.trained() {
+		for _, v := range slices.Concat(r.trained(), r.forest.trained()) {
 			t.tensors[v.Name] = &v
 		}
 		p.runs[r.name] = t
@@ -222,6 +223,15 @@ func (r *run) take(t *trainedRun) error {
 	}
 	if name := fill(r.trained(), t.tensors); name != "" {
 		return fmt.Errorf("tensor %q of its result is missing or of another size", name)
+	}
+	if t.Forest != (r.grove != nil) {
+		return errors.New("expected trees as in the other members")
+	}
+	if t.Forest {
+		var err error
+		if r.forest, err = r.takeForest(t); err != nil {
+			return err
+		}
 	}
 	r.cross.setBest(t.State.Cross)
 	r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
@@ -263,7 +273,9 @@ func (p *MemberResult) Write(path string) error {
 		t := p.runs[name]
 		runs = append(runs, t)
 		for _, key := range slices.Sorted(maps.Keys(t.tensors)) {
-			f.Tensors = append(f.Tensors, vector(name+"/"+key, t.tensors[key].Values))
+			v := *t.tensors[key]
+			v.Name = name + "/" + key
+			f.Tensors = append(f.Tensors, v)
 		}
 	}
 	list, err := json.Marshal(runs)

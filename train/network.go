@@ -61,7 +61,7 @@ func gridNetwork(shape []int) string {
 
 // layers returns the layers of a network for the inputs of t, with the given number of outputs.
 func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
-	root, err := tree(o, traits, t, outputs)
+	root, err := layerTree(o, traits, t, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
@@ -72,11 +72,16 @@ func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (
 	return nn.Complete(root, outputs), err
 }
 
-func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
+// layerList reports whether a network is a list of layers rather than a name.
+func layerList(network string) bool {
+	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
+}
+
+func layerTree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	if o.Layers != nil {
 		return o.Layers, nil
 	}
-	if strings.ContainsAny(o.Network, "[-\n{") || strings.Contains(o.Network, "type:") { // a list of layers
+	if layerList(o.Network) {
 		return nn.Parse([]byte(o.Network), outputs)
 	}
 	inputs := t.Inputs()

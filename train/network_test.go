@@ -76,7 +76,7 @@ func TestDefaultNetwork(t *testing.T) {
 	} {
 		ds := tensors(40, c.parts...)
 		tr, err := dataset.Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-			20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39}, dataset.TransformOptions{})
+			20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39}, dataset.TransformOptions{Scores: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	startOutputs(net, h.Start(head.Batch{Counts: votes}))
-	e, err := model.NewEnsemble(nil, []*nn.Network{net})
+	e, err := model.NewEnsemble(nil, []*nn.Network{net}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

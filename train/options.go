@@ -66,6 +66,11 @@ type Options struct {
 	// "auto", which compares both on held-out votes if raters are named and have voted often enough.
 	Raters string `json:"raters"`
 
+	// Trees specifies whether a forest of boosted trees is blended with each network, for tables and [head.Mixture]:
+	// "auto", by as much as held-out votes show, "off", or "only", with no weight on networks, which are not trained
+	// then. Trees do not model raters.
+	Trees string `json:"trees,omitempty"`
+
 	// Calibrate specifies whether reported distributions are scaled to the spread estimated from pairs of
 	// held-out votes: "auto" or "off".
 	Calibrate string `json:"calibrate"`
@@ -152,7 +157,7 @@ const mostMembers = 1000
 func Defaults() Options {
 	return Options{
 		Head: head.Complete(head.Mixture{}), Optimizer: "adamw", Clip: 5, Ensemble: 5,
-		Calibrate: "auto", Raters: "auto",
+		Calibrate: "auto", Raters: "auto", Trees: "auto",
 		Transform: dataset.TransformOptions{}.Complete(),
 	}
 }
@@ -177,6 +182,10 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	grid := 0 // dimensions of the largest image or volume
 	for _, in := range gridInputs(t) {
 		grid = max(grid, len(in.Shape)-1)
+	}
+	o.Trees = cmp.Or(o.Trees, def.Trees)
+	if o.Trees == "only" {
+		o.Network = cmp.Or(o.Network, onlyTrees)
 	}
 	o.Network = cmp.Or(o.Network, defaultNetwork(t))
 	if o.Widths == nil {
@@ -327,6 +336,8 @@ func (o *Options) check() error {
 		{o.HeldOut > 0 && o.HeldOut <= 0.5, "held-out share", o.HeldOut, "more than 0 and at most 0.5"},
 		{o.Calibrate == "auto" || o.Calibrate == "off", "calibrate", strconv.Quote(o.Calibrate), "one of [auto off]"},
 		{slices.Contains([]string{"auto", "off", "on"}, o.Raters), "raters", strconv.Quote(o.Raters), "one of [auto off on]"},
+		{slices.Contains([]string{"auto", "off", "only"}, o.Trees), "trees", strconv.Quote(o.Trees), "one of [auto off only]"},
+		{o.Trees != "only" || o.Network == onlyTrees || o.From != nil, "network", strconv.Quote(o.Network), "none with trees alone"},
 		{o.Resolution <= 0.1, "resolution", o.Resolution, "at most 0.1"},
 		{o.Schedule == "constant" || o.Schedule == "cosine", "schedule",
 			strconv.Quote(o.Schedule), "one of [constant cosine]"},

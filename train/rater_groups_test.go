@@ -113,11 +113,11 @@ func TestRaterGroups(t *testing.T) {
 func TestFromRaters(t *testing.T) {
 	all := rated(300, []float64{-2, 0, 2}, 4)
 	old := first(all, 200)
-	o := Options{Widths: []int{8}, Epochs: 25, Ensemble: 5, Seed: 3, NoReferences: true, Raters: "on"}
+	o := Options{Widths: []int{8}, Epochs: 25, Ensemble: 5, Seed: 3, NoReferences: true, Raters: "on", Transform: dataset.TransformOptions{Scores: "off"}}
 	base := fitted(t, old, o)
 	held := base.Model.Provenance.Scores.NLLPerVote
 	for _, how := range []string{"on", "off"} {
-		res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how})
+		res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how, Trees: "off"})
 		c := res.Model.Provenance.From
 		if !c.RatersBefore || c.RatersNow != (how == "on") || c.Items != 300 {
 			t.Fatalf("%s: %+v", how, c)

@@ -83,6 +83,9 @@ func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
 	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, raterSet: f.raterSet, prefix: "raters ",
 		warnings: slices.Clone(f.warnings[:f.aboutData])}
+	if g.grove = nil; f.o.Trees != "off" {
+		g.treesDeclined = &model.Trees{Reason: message(TreesRaters)}
+	}
 	g.useRaters()
 	if err := g.setMethod(f.method); err != nil {
 		return nil, err

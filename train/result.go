@@ -24,6 +24,9 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	m := &model.Model{Classes: slices.Clone(f.ds.Classes), Ordered: f.ds.Ordered, Method: f.method, Transform: f.transform, Members: networksOf(final)}
 	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Decoded, f.ds.Len())}
+	if err := f.blend(m, runs, final); err != nil {
+		return nil, err
+	}
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
@@ -119,7 +122,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		var heldOutputs []head.Output
 		var held []int
 		for _, r := range same {
-			heldOutputs, held = append(heldOutputs, r.heldOutputs...), r.held
+			heldOutputs, held = append(heldOutputs, f.blended(r, r.heldOutputs, false)...), r.held
 		}
 		if len(heldOutputs) == 0 {
 			continue

@@ -11,6 +11,7 @@ import (
 	"credence/internal/words"
 	"credence/model"
 	"credence/nn"
+	"credence/tree"
 )
 
 // job is the state that runs share. Runs do not change it.
@@ -30,6 +31,7 @@ type job struct {
 	report      func(Event)
 	runs        int                    // number of runs in this phase
 	trainedRuns map[string]*trainedRun // runs of other processes, by name
+	grove       *grove                 // what trees learn from; nil without trees
 
 	sameRaters bool // whether raters are those of the model to start from
 	outlook    *outlook
@@ -44,6 +46,7 @@ type run struct {
 	place       int   // index among the runs of its phase
 	train, held []int // items
 	epochs      int   // at most; exactly, without held-out items
+	trees       int   // of its forest, without held-out items
 	fold        int   // fold that is held out
 	turn        int   // index among the runs that hold it out
 
@@ -63,6 +66,7 @@ type run struct {
 	state       state
 	cross       *crossStop
 	heldOutputs []head.Output // of the held-out items, by the best network
+	forest      *forest       // nil without trees
 	meter       *meter
 	saved       time.Time
 }
@@ -101,6 +105,8 @@ func (r *run) do(ctx context.Context) error {
 		}
 	} else if err := r.work(ctx); err != nil {
 		return err
+	} else if r.grove != nil && r.state.Done {
+		r.forest = r.grow(ctx)
 	}
 	r.stepper, r.head, r.buffers, r.best, r.order = nil, nil, nil, nil, nil
 	return nil
@@ -113,20 +119,22 @@ func (r *run) work(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := r.learn(ctx); err != nil {
+	if r.o.Trees == "only" {
+		r.state.Done, r.state.Reason = true, "not trained: there are only trees"
+	} else if err := r.learn(ctx); err != nil {
 		return err
 	}
 	r.restoreBest()
 	if len(r.held) > 0 && (r.state.Done || r.state.Epoch > 0) {
-		r.heldOutputs, err = r.outputs(r.head, []*nn.Network{r.network}, r.turn, r.held)
+		r.heldOutputs, err = r.outputs(r.head, []*nn.Network{r.network}, nil, r.turn, r.held)
 	}
 	return err
 }
 
 // outputs returns the outputs of each network, or of each of its passes, for items. The networks are those
-// from position first of an ensemble.
-func (j *job) outputs(h head.Head, nets []*nn.Network, first int, items []int) (list []head.Output, err error) {
-	e, err := model.NewEnsemble(j.o.Engine, nets)
+// from position first of an ensemble, blended with trees unless these are nil.
+func (j *job) outputs(h head.Head, nets []*nn.Network, trees *tree.Blend, first int, items []int) (list []head.Output, err error) {
+	e, err := model.NewEnsemble(j.o.Engine, nets, trees)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +147,7 @@ func (j *job) outputs(h head.Head, nets []*nn.Network, first int, items []int) (
 		}
 		for k := range got {
 			list[k].Raw = append(list[k].Raw, got[k].Raw...)
+			list[k].Trees = append(list[k].Trees, got[k].Trees...)
 		}
 		return err
 	})
@@ -273,12 +282,6 @@ func (r *run) learn(ctx context.Context) error {
 func (r *run) batch(b int) []int {
 	n := len(r.order)
 	return r.order[b*n/r.batches : (b+1)*n/r.batches]
-}
-
-// stopReading stops reading ahead for the current epoch.
-func (r *run) stopReading() {
-	r.feed.close()
-	r.feed = nil
 }
 
 // step trains on the next batch. It returns false if the loss is not finite.

@@ -60,6 +60,7 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
+	o.Trees, was.Trees = cmp.Or(o.Trees, was.Trees), cmp.Or(was.Trees, "off")
 	for _, c := range []struct {
 		same      bool
 		what      string
@@ -72,6 +73,7 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 		{o.Dropout == 0 || o.Dropout == was.Dropout, "dropout", max(0, o.Dropout), max(0, was.Dropout)},
 		{o.InputDropout == 0 || o.InputDropout == was.InputDropout, "input dropout",
 			max(0, o.InputDropout), max(0, was.InputDropout)},
+		{(o.Trees == "only") == (was.Trees == "only"), "trees", o.Trees, was.Trees},
 		{o.Ensemble == 0 || o.Ensemble == was.Ensemble, "ensemble", o.Ensemble, was.Ensemble},
 	} {
 		if !c.same {

@@ -137,6 +137,9 @@ func (c modelCard) print(w *printout.Page) {
 		line("held out", "%s items, %s votes: %.4f nats per vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
+	if t := c.Trees; t != nil {
+		line("trees", "%s", c.treesText())
+	}
 	if r := c.Raters; r != nil {
 		line("raters", "%s", ratersText(r, "\n"))
 	}

@@ -32,6 +32,7 @@ option_types <- c(
   `batch` = "integer",
   `held-out` = "number",
   `raters` = "string",
+  `trees` = "string",
   `calibrate` = "string",
   `group-calibration` = "string",
   `resolution` = "string",
@@ -47,6 +48,7 @@ option_types <- c(
   `limit` = "number",
   `class-weights` = "number list",
   `one-hot-levels` = "integer",
+  `normal-scores` = "string",
   `one-hot` = "string list",
   `embed` = "string list",
   `rare-level` = "integer",
@@ -109,6 +111,8 @@ option_types <- c(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
@@ -126,6 +130,8 @@ option_types <- c(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -169,6 +175,7 @@ credence_options <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   group_calibration = NULL,
   resolution = NULL,
@@ -184,6 +191,7 @@ credence_options <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -223,6 +231,7 @@ credence_options <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
@@ -238,6 +247,7 @@ credence_options <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,

@@ -361,6 +361,8 @@ verb_config_schema <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
@@ -378,6 +380,8 @@ verb_config_schema <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -464,6 +468,7 @@ verb_config_show <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   group_calibration = NULL,
   resolution = NULL,
@@ -479,6 +484,7 @@ verb_config_show <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -559,6 +565,7 @@ verb_config_show <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
@@ -574,6 +581,7 @@ verb_config_show <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,
@@ -1200,6 +1208,8 @@ verb_health <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
@@ -1217,6 +1227,8 @@ verb_health <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -1302,6 +1314,7 @@ verb_init <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   group_calibration = NULL,
   resolution = NULL,
@@ -1317,6 +1330,7 @@ verb_init <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -1396,6 +1410,7 @@ verb_init <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
@@ -1411,6 +1426,7 @@ verb_init <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,
@@ -2951,6 +2967,8 @@ verb_suspects <- function(
 #' @param held_out Share of the items that a single network holds out.
 #' @param raters Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or on
 #'   (default auto).
+#' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
+#'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
@@ -2968,6 +2986,8 @@ verb_suspects <- function(
 #' @param limit Bound on |log α| (default 20).
 #' @param class_weights A weight for each class, in order; invalidates the calibration of intervals.
 #' @param one_hot_levels Maximum levels of a one-hot category; categories with more are embedded (default 4).
+#' @param normal_scores Ranks of numeric columns as further inputs, on the scale of a normal distribution:
+#'   auto or off (default auto).
 #' @param one_hot Categorical columns to encode as one-hot.
 #' @param embed Categorical columns to embed.
 #' @param rare_level Items below which an embedded level counts as unknown (default 2).
@@ -3059,6 +3079,7 @@ verb_train <- function(
   batch = NULL,
   held_out = NULL,
   raters = NULL,
+  trees = NULL,
   calibrate = NULL,
   group_calibration = NULL,
   resolution = NULL,
@@ -3074,6 +3095,7 @@ verb_train <- function(
   limit = NULL,
   class_weights = NULL,
   one_hot_levels = NULL,
+  normal_scores = NULL,
   one_hot = NULL,
   embed = NULL,
   rare_level = NULL,
@@ -3158,6 +3180,7 @@ verb_train <- function(
     `batch` = batch,
     `held-out` = held_out,
     `raters` = raters,
+    `trees` = trees,
     `calibrate` = calibrate,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
@@ -3173,6 +3196,7 @@ verb_train <- function(
     `limit` = limit,
     `class-weights` = class_weights,
     `one-hot-levels` = one_hot_levels,
+    `normal-scores` = normal_scores,
     `one-hot` = one_hot,
     `embed` = embed,
     `rare-level` = rare_level,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"credence/dataset"
 	"credence/internal/simulation"
 	"credence/train"
 )
@@ -47,7 +48,8 @@ func NewComparison(quick bool, seed uint64) *Comparison {
 		Covered:  20000,
 		Grid:     81,
 		Ensemble: 5,
-		Common:   train.Options{Widths: []int{128, 128, 128}, Dropout: -1, WeightDecay: -1},
+		Common: train.Options{Widths: []int{128, 128, 128}, Dropout: -1, WeightDecay: -1,
+			Trees: "off", Transform: dataset.TransformOptions{Scores: "off"}},
 	}
 	for i := range uint64(5) {
 		c.Seeds = append(c.Seeds, seed+i)

@@ -63,6 +63,7 @@ OPTIONS = {
     "patience": "patience",
     "batch": "batch",
     "held_out": "held-out",
+    "trees": "trees",
     "calibrate": "calibrate",
     "group_calibration": "group-calibration",
     "resolution": "resolution",
@@ -78,6 +79,7 @@ OPTIONS = {
     "limit": "limit",
     "class_weights": "class-weights",
     "one_hot_levels": "one-hot-levels",
+    "normal_scores": "normal-scores",
     "one_hot": "one-hot",
     "embed": "embed",
     "rare_level": "rare-level",
@@ -218,6 +220,9 @@ class Parameters:
         Items per training step.
     held_out : float | None, default None
         Share of the items that a single network holds out.
+    trees : Literal["auto", "off", "only"] | None, default None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None, default None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     group_calibration : str | None, default None
@@ -249,6 +254,9 @@ class Parameters:
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None, default None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None, default None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None, default None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None, default None
@@ -331,6 +339,7 @@ class Parameters:
         patience: int | None = None,
         batch: int | None = None,
         held_out: float | None = None,
+        trees: Literal["auto", "off", "only"] | None = None,
         calibrate: Literal["auto", "off"] | None = None,
         group_calibration: str | None = None,
         resolution: float | str | None = None,
@@ -346,6 +355,7 @@ class Parameters:
         limit: float | None = None,
         class_weights: Sequence[float] | float | None = None,
         one_hot_levels: int | None = None,
+        normal_scores: Literal["auto", "off"] | None = None,
         one_hot: Sequence[str] | str | None = None,
         embed: Sequence[str] | str | None = None,
         rare_level: int | None = None,
@@ -408,6 +418,7 @@ class Parameters:
         self.patience = patience
         self.batch = batch
         self.held_out = held_out
+        self.trees = trees
         self.calibrate = calibrate
         self.group_calibration = group_calibration
         self.resolution = resolution
@@ -423,6 +434,7 @@ class Parameters:
         self.limit = limit
         self.class_weights = class_weights
         self.one_hot_levels = one_hot_levels
+        self.normal_scores = normal_scores
         self.one_hot = one_hot
         self.embed = embed
         self.rare_level = rare_level

@@ -478,6 +478,7 @@ def config_show(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
@@ -493,6 +494,7 @@ def config_show(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -669,6 +671,9 @@ def config_show(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     group_calibration : str | None
@@ -700,6 +705,9 @@ def config_show(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -802,6 +810,7 @@ def config_show(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "group-calibration": group_calibration,
             "resolution": resolution,
@@ -817,6 +826,7 @@ def config_show(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
@@ -1591,6 +1601,7 @@ def init(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
@@ -1606,6 +1617,7 @@ def init(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -1780,6 +1792,9 @@ def init(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     group_calibration : str | None
@@ -1811,6 +1826,9 @@ def init(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -1912,6 +1930,7 @@ def init(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "group-calibration": group_calibration,
             "resolution": resolution,
@@ -1927,6 +1946,7 @@ def init(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
@@ -3916,6 +3936,7 @@ def train(
     batch: int | None = None,
     held_out: float | None = None,
     raters: Literal["auto", "off", "on"] | None = None,
+    trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
@@ -3931,6 +3952,7 @@ def train(
     limit: float | None = None,
     class_weights: Sequence[float] | float | None = None,
     one_hot_levels: int | None = None,
+    normal_scores: Literal["auto", "off"] | None = None,
     one_hot: Sequence[str] | str | None = None,
     embed: Sequence[str] | str | None = None,
     rare_level: int | None = None,
@@ -4109,6 +4131,9 @@ def train(
     raters : Literal["auto", "off", "on"] | None
         Model bias and guess rate of raters: auto (if it predicts held-out votes better), off or
         on (default auto).
+    trees : Literal["auto", "off", "only"] | None
+        Blend boosted trees with the networks of a table: auto (as far as they predict held-out
+        votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
     group_calibration : str | None
@@ -4140,6 +4165,9 @@ def train(
         A weight for each class, in order; invalidates the calibration of intervals.
     one_hot_levels : int | None
         Maximum levels of a one-hot category; categories with more are embedded (default 4).
+    normal_scores : Literal["auto", "off"] | None
+        Ranks of numeric columns as further inputs, on the scale of a normal distribution: auto
+        or off (default auto).
     one_hot : Sequence[str] | str | None
         Categorical columns to encode as one-hot.
     embed : Sequence[str] | str | None
@@ -4253,6 +4281,7 @@ def train(
             "batch": batch,
             "held-out": held_out,
             "raters": raters,
+            "trees": trees,
             "calibrate": calibrate,
             "group-calibration": group_calibration,
             "resolution": resolution,
@@ -4268,6 +4297,7 @@ def train(
             "limit": limit,
             "class-weights": class_weights,
             "one-hot-levels": one_hot_levels,
+            "normal-scores": normal_scores,
             "one-hot": one_hot,
             "embed": embed,
             "rare-level": rare_level,
