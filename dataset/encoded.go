@@ -19,6 +19,10 @@ type Encoded struct {
 	// Missing reports whether the last value of the feature indicates a missing value, or for Codes whether code 1
 	// does.
 	Missing bool
+	// Knots and Scores are values of a number, increasing, and their normal scores, between which scores are interpolated;
+	// ScoreAt is where the score is in the network input. They are empty without scores.
+	Knots, Scores []float32
+	ScoreAt       int
 }
 
 // Encoded describes the conversion of each feature, in the order of [Transform.Schema].
@@ -27,7 +31,10 @@ func (t *Transform) Encoded() []Encoded {
 	for i := range t.features {
 		p := &t.features[i]
 		list[i] = Encoded{Feature: p.Feature, Input: p.input(), Offset: offsets[i], Width: p.width(),
-			Mean: slices.Clone(p.Mean), SD: slices.Clone(p.SD), Missing: p.Missing}
+			Mean: slices.Clone(p.Mean), SD: slices.Clone(p.SD), Missing: p.Missing, Knots: slices.Clone(p.Knots), Scores: slices.Clone(p.Scores)}
+	}
+	for k, i := range t.scored() {
+		list[i].ScoreAt = t.Plain() + k
 	}
 	return list
 }

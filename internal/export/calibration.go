@@ -179,7 +179,7 @@ func (b *builder) place(m dist, p *calibrate.Place, in *inputs) string {
 			spread[i] = 1
 		}
 	}
-	x := b.cast(in.x, onnx.Double)
+	x := b.cast(b.slice(in.x, 1, 0, n), onnx.Double) // without codes and normal scores, which come last
 	z := b.clip(b.div(b.sub(x, b.Doubles(p.Center, n)), b.Doubles(spread, n)), -maxInput, maxInput)
 	z = b.mul(z, b.Doubles(varies, n))
 	residual := p.Residual

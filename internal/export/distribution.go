@@ -18,17 +18,28 @@ func (m dist) with(alpha string) dist {
 	return m
 }
 
-// decode returns the mixture of the raw outputs of networks [N, outputs]: of each, logits of the weights of its
-// components and logarithms of their parameters.
-func (b *builder) decode(method head.Mixture, raw []string, d int) dist {
-	k := method.Components
-	m := dist{k: k * len(raw), d: d}
+// decode returns the mixture of the raw outputs of networks [N, outputs], of each logits of the weights of its components
+// and logarithms of their parameters, and of log α of a further component of each by its forest [N, d], with the given share
+// of the weight. There are no forests, or no networks if their share is 1.
+func (b *builder) decode(method head.Mixture, raw, forests []string, share float64, d int) dist {
+	k, members := method.Components, max(len(raw), len(forests))
+	m := dist{d: d}
 	var weights, alpha []string
-	for _, x := range raw {
-		w := b.AddWith("Softmax", []onnx.Attr{{Name: "axis", Value: 1}}, b.slice(x, 1, 0, k))
-		weights = append(weights, b.reshape(b.div(w, b.num(float64(len(raw)))), k, 1))
-		a := b.Add("Exp", b.clip(b.slice(x, 1, k, k+k*d), -method.Limit, method.Limit))
-		alpha = append(alpha, b.reshape(a, k, d))
+	add := func(w, a string, k int) {
+		weights, alpha = append(weights, b.reshape(w, k, 1)), append(alpha, b.reshape(a, k, d))
+		m.k += k
+	}
+	for i := range members {
+		if raw != nil {
+			w := b.AddWith("Softmax", []onnx.Attr{{Name: "axis", Value: 1}}, b.slice(raw[i], 1, 0, k))
+			a := b.Add("Exp", b.clip(b.slice(raw[i], 1, k, k+k*d), -method.Limit, method.Limit))
+			add(b.div(w, b.num(float64(members)/(1-share))), a, k)
+		}
+		if forests != nil {
+			a := b.Add("Exp", forests[i])
+			one := b.add(b.mul(b.slice(a, 1, 0, 1), b.num(0)), b.num(share/float64(members))) // [N, 1]
+			add(one, a, 1)
+		}
 	}
 	m.weights, m.alpha = b.concat(1, weights), b.concat(1, alpha)
 	return m

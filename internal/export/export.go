@@ -87,8 +87,18 @@ func graph(m *model.Model) (*onnx.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	var raw []string
+	var raw, forests []string
+	share := 0.0
+	if m.Trees != nil {
+		share = m.Trees.Share
+		for _, f := range m.Trees.Forests {
+			forests = append(forests, b.forest(f, m.Transform.Columns(), in.x))
+		}
+	}
 	for i, net := range m.Members {
+		if share == 1 { // networks have no weight
+			break
+		}
 		out, err := b.network(net, in.x)
 		if err != nil {
 			return nil, fmt.Errorf("network %d: %w", i, err)
@@ -99,7 +109,7 @@ func graph(m *model.Model) (*onnx.Graph, error) {
 		b.classes(m.Classes, b.softmax(raw))
 		return g, nil
 	}
-	dist := b.decode(method, raw, len(m.Classes))
+	dist := b.decode(method, raw, forests, share, len(m.Classes))
 	if dist, err = b.calibrated(dist, m, in); err != nil {
 		return nil, err
 	}

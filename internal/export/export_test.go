@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"credence/internal/rng"
 	"credence/model"
 	"credence/nn"
+	"credence/tree"
 )
 
 // data returns n items with the given features and values drawn at random, some of them missing or unknown.
@@ -97,6 +99,7 @@ func TestONNXRuntime(t *testing.T) {
 	s.addFeatures()
 	s.addCalibration()
 	s.addRaters()
+	s.addTrees()
 	s.compare()
 }
 
@@ -252,6 +255,69 @@ func (s *suite) addRaters() {
 	s.add("extreme", far, two).alpha = math.Inf(1)
 }
 
+// forestOf returns a forest of random trees for a model.
+func forestOf(t *testing.T, m *model.Model, member uint64, trees, depth int) *tree.Forest {
+	t.Helper()
+	r := rand.New(rng.New(9, "export.trees", member))
+	columns, d := m.Transform.Columns(), len(m.Classes)
+	o, shares := tree.Outputs(d), d
+	if d == 2 {
+		shares = 1
+	}
+	f := &tree.Forest{Classes: d, Depth: depth, Start: make([]float32, o), Gain: make([]float32, len(columns))}
+	values := 0
+	for _, c := range columns {
+		if c.Levels == 0 {
+			values++
+			continue
+		}
+		values += shares
+		stats := make([]float32, c.Levels*shares)
+		for i := range stats {
+			stats[i] = r.Float32()
+		}
+		f.Stats = append(f.Stats, stats)
+	}
+	for range trees * depth {
+		f.Splits, f.Cuts = append(f.Splits, float32(r.IntN(2*values))), append(f.Cuts, float32(r.NormFloat64()))
+	}
+	for range trees << depth * o {
+		f.Leaves = append(f.Leaves, 0.3*float32(r.NormFloat64()))
+	}
+	if err := f.Bind(columns); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// addTrees adds models with forests: some of the weight, all of it, and without trees.
+func (s *suite) addTrees() {
+	ds := data(80,
+		dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b"}},
+		dataset.Feature{Name: "age", Kind: dataset.Numeric},
+		dataset.Feature{Name: "code", Kind: dataset.Categorical, Levels: []string{"p", "q", "r", "s", "t", "u"}},
+		dataset.Feature{Name: "size", Kind: dataset.Numeric},
+		dataset.Feature{Name: "scan", Kind: dataset.Tensor, Shape: []int{3}})
+	two := data(80, ds.Features...)
+	two.Classes, two.Counts = []string{"no", "yes"}, two.Counts[:160]
+	for _, c := range []struct {
+		name  string
+		data  *dataset.Dataset
+		share float64
+		trees int
+	}{{"blend", ds, 0.3, 200}, {"trees", ds, 1, 50}, {"two", two, 0.6, 100}, {"none", two, 0.5, 0}} {
+		m := newModel(s.t, c.data, mixtureOf3, mlp)
+		m.Trees = &tree.Blend{Share: c.share}
+		for i := range m.Members {
+			m.Trees.Forests = append(m.Trees.Forests, forestOf(s.t, m, uint64(i), c.trees, 4))
+		}
+		n := m.Transform.Plain()
+		m.Calibration = &calibrate.Calibration{Scale: 1.1, Shape: calibrate.Concentrate, Place: &calibrate.Place{Members: 2, Center: make([]float64, n),
+			Spread: slices.Repeat([]float64{1}, n), Level: make([]float64, n+1), Residual: 1, Slopes: slices.Repeat([]float64{0.1}, n+1), Posterior: make([]float64, (n+1)*(n+1))}}
+		s.add(c.name, m, c.data)
+	}
+}
+
 // TestSame checks that equal models give equal bytes.
 func TestSame(t *testing.T) {
 	ds := data(10, dataset.Feature{Name: "age", Kind: dataset.Numeric}, dataset.Feature{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c"}})
@@ -274,7 +340,7 @@ func TestSame(t *testing.T) {
 // here has to be exported, or refused.
 func TestFields(t *testing.T) {
 	for typ, known := range map[reflect.Type]string{
-		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Calibration Recalibration Provenance Engine runners",
+		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Trees Calibration Recalibration Provenance Engine runners",
 		// Those from Ratio to Leak describe how Scale was found.
 		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place",
 		reflect.TypeFor[calibrate.Place]():         "Members Center Spread Level Residual Slopes Shift Posterior Gain",

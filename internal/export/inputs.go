@@ -94,13 +94,52 @@ func (b *builder) scalars(s numbers) (x string, places []int) {
 			missing, indicators = append(missing, i), append(indicators, p.Offset+1)
 		}
 	}
-	x = b.concat(1, s.columns)
-	z := b.standardize(x, mean, sd, 1)
-	if len(missing) == 0 {
-		return z, places
+	all := b.concat(1, s.columns)
+	blocks := []string{b.standardize(all, mean, sd, 1)}
+	if len(missing) > 0 {
+		blocks = append(blocks, b.gather(b.cast(b.Add("IsNaN", all), onnx.Float), missing))
+		places = append(places, indicators...)
 	}
-	gone := b.gather(b.cast(b.Add("IsNaN", x), onnx.Float), missing)
-	return b.concat(1, []string{z, gone}), append(places, indicators...)
+	if scores, at := b.scores(all, s.features); len(at) > 0 {
+		blocks, places = append(blocks, scores), append(places, at...)
+	}
+	return b.concat(1, blocks), places
+}
+
+// scores returns the normal scores of numbers x [N, F] and their places in the network input. With knots k_i, whose
+// scores are s_i, all features are computed together, those of fewer knots with steps of 0:
+//
+//	score = s_0 + Σ_i (s_{i+1} − s_i) min(max((x − k_i)/(k_{i+1} − k_i), 0), 1)
+func (b *builder) scores(x string, features []dataset.Encoded) (scores string, places []int) {
+	var columns []int
+	most := 0
+	for i, p := range features {
+		if len(p.Knots) > 0 {
+			columns, places, most = append(columns, i), append(places, p.ScoreAt), max(most, len(p.Knots)-1)
+		}
+	}
+	n := len(columns)
+	if n == 0 {
+		return "", nil
+	}
+	start, knots, widths, steps := make([]float64, n), make([]float64, n*most), make([]float64, n*most), make([]float64, n*most)
+	for c, i := range columns {
+		p := features[i]
+		start[c] = float64(p.Scores[0])
+		for k := range most {
+			at := c*most + k
+			widths[at] = 1
+			if k+1 < len(p.Knots) {
+				knots[at], widths[at] = float64(p.Knots[k]), float64(p.Knots[k+1])-float64(p.Knots[k])
+				steps[at] = float64(p.Scores[k+1]) - float64(p.Scores[k])
+			}
+		}
+	}
+	x = b.reshape(b.gather(x, columns), n, 1)
+	share := b.clip(b.div(b.sub(b.cast(x, onnx.Double), b.Doubles(knots, n, most)), b.Doubles(widths, n, most)), 0, 1)
+	sum := b.add(b.sum(b.mul(share, b.Doubles(steps, n, most)), 2), b.Doubles(start, n, 1))
+	sum = b.Add("Where", b.Add("IsNaN", x), b.Floats([]float32{0}), b.cast(sum, onnx.Float))
+	return b.reshape(sum, n), places
 }
 
 // standardize returns (x − mean)/sd of x [N, C, …] with the given number of dimensions after N, and 0 for missing and
