@@ -23,7 +23,7 @@ func TestEmbeddedText(t *testing.T) {
 	if err := ds.Check(); err != nil {
 		t.Fatal(err)
 	}
-	fit, err := Fit(ds, []int{0, 1, 2}, TransformOptions{})
+	fit, err := Fit(ds, []int{0, 1, 2}, TransformOptions{Scores: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ from safetensors import safe_open
 with safe_open(sys.argv[1], framework="np") as f:
     print(json.loads(f.metadata()["classes"]), len(f.keys()), f.get_tensor("member1.0.weight").shape)
 `, path).CombinedOutput()
-	if got, want := strings.TrimSpace(string(out)), "['no', 'maybe', 'yes'] 16 (5, 3)"; err != nil || got != want {
+	if got, want := strings.TrimSpace(string(out)), "['no', 'maybe', 'yes'] 16 (5, 4)"; err != nil || got != want {
 		t.Errorf("Python read %s, want %s; %v", got, want, err)
 	}
 }

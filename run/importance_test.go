@@ -132,7 +132,7 @@ func TestAllocation(t *testing.T) {
 		t.Skip("trains eleven models")
 	}
 	ds := spreadAndMean(200, 20, 5)
-	o := train.Options{Seed: 2}
+	o := train.Options{Seed: 2, Trees: "off", Transform: dataset.TransformOptions{Scores: "off"}}
 	fit, err := train.Fit(t.Context(), ds, o)
 	if err != nil {
 		t.Fatal(err)

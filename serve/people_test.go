@@ -221,7 +221,7 @@ func comments(t *testing.T) (s *Server, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit, err := train.Fit(context.Background(), ds, train.Options{Epochs: 30, Ensemble: 1, Widths: []int{4}, Seed: 1})
+	fit, err := train.Fit(context.Background(), ds, train.Options{Epochs: 30, Ensemble: 1, Widths: []int{4}, Seed: 1, Trees: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}

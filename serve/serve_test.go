@@ -44,7 +44,7 @@ func people(n int) *dataset.Dataset {
 }
 
 func fit(seed uint64) *model.Model {
-	got, err := train.Fit(context.Background(), people(60), train.Options{Epochs: 3, Ensemble: 2, Widths: []int{4}, Seed: seed})
+	got, err := train.Fit(context.Background(), people(60), train.Options{Epochs: 3, Ensemble: 2, Widths: []int{4}, Seed: seed, Trees: "off"})
 	if err != nil {
 		panic(err)
 	}

@@ -49,7 +49,7 @@ func sites(n int) *dataset.Dataset {
 func TestGroupCalibration(t *testing.T) {
 	ctx := context.Background()
 	ds := sites(600)
-	res, err := Fit(ctx, ds, Options{Seed: 1, Epochs: 2, Ensemble: 2, NoReferences: true, GroupCalibration: "site"})
+	res, err := Fit(ctx, ds, Options{Seed: 1, Epochs: 2, Ensemble: 2, NoReferences: true, GroupCalibration: "site", Trees: "off", Transform: dataset.TransformOptions{Scores: "off"}})
 	if err != nil {
 		t.Fatal(err)
 	}

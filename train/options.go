@@ -370,8 +370,16 @@ type record struct {
 
 type plainOptions Options
 
+// off is the value of Trees and Transform.Scores that a record leaves out, since those of earlier builds have neither.
+const off = "off"
+
 // MarshalJSON returns the record of the options.
 func (o Options) MarshalJSON() ([]byte, error) {
+	for _, value := range []*string{&o.Trees, &o.Transform.Scores} {
+		if *value == off {
+			*value = ""
+		}
+	}
 	r := record{plainOptions: (*plainOptions)(&o)}
 	if o.Head != nil {
 		var err error
@@ -389,5 +397,6 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 	if err == nil && r.Head != nil {
 		o.Head, err = head.Parse(r.Head)
 	}
+	o.Trees, o.Transform.Scores = cmp.Or(o.Trees, off), cmp.Or(o.Transform.Scores, off)
 	return err
 }

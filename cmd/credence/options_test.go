@@ -101,6 +101,9 @@ func TestChoices(t *testing.T) {
 				err = (&trainOptions{Settings: *s}).readMethod()
 			case "calibrate": // TestFitCalibrates of package train tries both
 			case "raters": // TestRatersAuto and TestRatersAlike of package train try all
+			case "trees": // the script of trees tries all
+			case "normal-scores":
+				_, err = dataset.Fit(&dataset.Dataset{Items: []string{"a"}, Features: []dataset.Feature{{Name: "x"}}, Rows: &dataset.Memory{N: 1, W: 1, Values: []float32{1}}}, []int{0}, dataset.TransformOptions{Scores: c})
 			case "schedule": // the script of credence config tries both
 			default:
 				t.Errorf("nothing here checks the choices of --%s", o.Name)

@@ -218,7 +218,7 @@ func (o *trainOptions) options(show *trainDisplay) run.Options {
 			if chosen != nil {
 				o.Complete(*chosen)
 			}
-			fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
+			fmt.Fprintf(w, recordHeader+", version %s.\n", buildVersion())
 			fmt.Fprintf(w, "# To repeat it: %s\n", repeatCommand(o.out))
 			return o.WriteRecord(w)
 		},

@@ -42,11 +42,33 @@ func (o *trainOptions) resolve() error {
 			}
 			return err
 		}
+		if err := o.asRecorded(); err != nil {
+			return err
+		}
 	}
 	for _, step := range []func() error{o.inherit, o.parseMember, o.checkMomentum, o.readMethod, o.readLayers} {
 		if err := step(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// recordHeader begins the record of a run, config.yaml.
+const recordHeader = "# What credence train was run with"
+
+// asRecorded turns off what a record does not mention because the build that wrote it did not have it, so that the run
+// repeats. A record is complete, other files of settings are not.
+func (o *trainOptions) asRecorded() error {
+	text, err := os.ReadFile(o.config)
+	if err != nil || !strings.HasPrefix(string(text), recordHeader) {
+		return err
+	}
+	if !o.Given("trees") {
+		o.Fit.Trees = "off"
+	}
+	if !o.Given("normal-scores") {
+		o.Fit.Transform.Scores = "off"
 	}
 	return nil
 }

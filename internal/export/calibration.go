@@ -29,6 +29,9 @@ func (b *builder) calibrated(m dist, from *model.Model, in *inputs) (dist, error
 		if c.Place != nil && len(from.Members) != c.Place.Members {
 			return m, refused("a calibration by place of %d networks for %d", c.Place.Members, len(from.Members))
 		}
+		if c.Groups != nil && c.Groups.Differ() {
+			return m, refused("a calibration by the levels of %q (--group-calibration)", c.Groups.Feature)
+		}
 		m = b.scaled(m, c, in)
 	}
 	if r := from.Recalibration; r != nil {

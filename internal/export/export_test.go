@@ -342,7 +342,7 @@ func TestFields(t *testing.T) {
 	for typ, known := range map[reflect.Type]string{
 		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Trees Calibration Recalibration Provenance Engine runners",
 		// Those from Ratio to Leak describe how Scale was found.
-		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place",
+		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place Groups",
 		reflect.TypeFor[calibrate.Place]():         "Members Center Spread Level Residual Slopes Shift Posterior Gain",
 		reflect.TypeFor[calibrate.Recalibration](): "From Items Votes Gain GainSE Shift Concentration Feature Levels Shifts",
 		reflect.TypeFor[head.Mixture]():            "Components Limit Raters",
