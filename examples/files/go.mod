@@ -6,6 +6,7 @@ require credence v0.0.0
 
 require (
 	github.com/andybalholm/brotli v1.2.7 // indirect
+	github.com/ebitengine/purego v0.11.2 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
