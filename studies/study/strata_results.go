@@ -39,21 +39,29 @@ func (s *Strata) Measure(ctx context.Context, f *Folder) (Results, error) {
 	return r, nil
 }
 
-// meanCoverage returns the mean over seeds of stratum k.
+// meanCoverage returns the mean over seeds of stratum k. Where many intervals are equally wide, a third by width may
+// have no items: such seeds are left out.
 func meanCoverage(seeds []strataOutcome, k int) stratumCoverage {
 	m := stratumCoverage{Name: seeds[0].Strata[k].Name}
-	n := float64(len(seeds))
+	n := 0.0
 	for _, o := range seeds {
 		x := o.Strata[k]
+		if x.Items == 0 {
+			continue
+		}
+		n++
 		m.Items += x.Items
-		m.At75 += x.At75 / n
-		m.At95 += x.At95 / n
-		m.Raw75 += x.Raw75 / n
-		m.Raw95 += x.Raw95 / n
-		m.Width += x.Width / n
-		m.Oracle += x.Oracle / n
+		m.At75 += x.At75
+		m.At95 += x.At95
+		m.Raw75 += x.Raw75
+		m.Raw95 += x.Raw95
+		m.Width += x.Width
+		m.Oracle += x.Oracle
 	}
 	m.Items /= len(seeds)
+	for _, v := range []*float64{&m.At75, &m.At95, &m.Raw75, &m.Raw95, &m.Width, &m.Oracle} {
+		*v /= n
+	}
 	return m
 }
 

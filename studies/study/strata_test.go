@@ -56,3 +56,13 @@ func TestStrataDesigns(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanCoverage: seeds in which a stratum has no items do not count.
+func TestMeanCoverage(t *testing.T) {
+	seed := func(items int, at75 float64) strataOutcome {
+		return strataOutcome{Strata: []stratumCoverage{{Name: "width, lowest third", Items: items, At75: at75}}}
+	}
+	if m := meanCoverage([]strataOutcome{seed(100, 0.7), seed(0, 0), seed(80, 0.8)}, 0); m.At75 != 0.75 || m.Items != 60 {
+		t.Errorf("expected 0.75 on 60 items, found %v on %d", m.At75, m.Items)
+	}
+}
