@@ -48,6 +48,9 @@ func foreignError(file string, head []byte) error {
 				continue
 			}
 			base := strings.TrimSuffix(file, filepath.Ext(file))
+			if ext := strings.ToLower(filepath.Ext(file)); ext == ".csv" || ext == ".parquet" {
+				base += "-table" // the command must not write over the file
+			}
 			if file == Stdin {
 				file, base = "FILE", "FILE"
 			}

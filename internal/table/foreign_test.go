@@ -19,6 +19,7 @@ func TestForeign(t *testing.T) {
 		{"it's votes.dta", "<stata_dta><header>", `'\''s votes.dta' `},
 		{"old.dta", "\x73\x02\x01\x00\x05\x00", "found a Stata file"},
 		{"votes.xlsx", "SQLite format 3\x00", "found an SQLite database"},
+		{"votes.csv", "SQLite format 3\x00", "votes-table.csv"}, // not over the file itself
 		{"votes.parquet", sasMagic + "\x22\x22", "found a SAS data set: convert it with: python3 -c \"import pandas, sys; pandas.read_sas(sys.argv[1], format='sas7bdat', encoding='infer')"},
 		{"votes.xpt", "HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!000000", "found a SAS transport file"},
 	} {
