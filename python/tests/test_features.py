@@ -85,10 +85,10 @@ def test_missing_and_sparse(data):
 def test_dtypes(data, fitted):
     X, counts = data
     whole = np.round(X * 3)
-    # Objects are columns, which have normal scores; numbers are one vector, which has none.
-    want = quiet_fit(small(normal_scores="off"), whole, counts).predict_proba(whole)
+    # Objects are columns, numbers one vector: normal scores and trees differ between them.
+    want = quiet_fit(small(normal_scores="off", trees="off"), whole, counts).predict_proba(whole)
     for kind in ("i1", "i4", "i8", "f4", ">f8", "O"):
-        clf = quiet_fit(small(normal_scores="off"), whole.astype(kind), counts)
+        clf = quiet_fit(small(normal_scores="off", trees="off"), whole.astype(kind), counts)
         assert np.allclose(clf.predict_proba(whole.astype(kind)), want)
     assert np.array_equal(fitted.predict_proba(np.asfortranarray(X)), fitted.predict_proba(X))
     assert np.allclose(fitted.predict_proba(X.tolist()), fitted.predict_proba(X))
