@@ -97,6 +97,10 @@ func (f Folder) Check(mode Mode) error {
 
 // check is Check for a caller that holds the lock.
 func (f Folder) check(mode Mode) error {
+	// Windows reports a file in its place like a missing folder.
+	if info, err := os.Stat(string(f)); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s: expected a folder: not a directory", f)
+	}
 	there, err := os.ReadDir(string(f))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: expected a folder: %w", f, cause(err))

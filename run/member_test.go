@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"credence/train"
@@ -144,7 +145,7 @@ func TestReadMembers(t *testing.T) {
 	old.ConfigSum = sum
 	old.Write(out.Member(2).Path(memberFile))
 	os.Remove(out.Member(2).Path(ConfigFile))
-	refused("reading " + out.Member(2).Path(ConfigFile) + ": no such file")
+	refused("reading " + out.Member(2).Path(ConfigFile) + ": " + syscall.ENOENT.Error())
 	os.WriteFile(out.Member(2).Path(ConfigFile), config, 0o644)
 
 	part := read(t, out.Member(0), memberFile)

@@ -122,6 +122,18 @@ const unlockable = 24 * time.Hour
 // a running process is writing are kept. A missing folder is not an
 // error.
 func Clean(dir string, patterns ...string) error {
+	return clean(dir, func(name string) (matches bool, err error) {
+		for _, p := range patterns {
+			if matches, err = filepath.Match(p, name); matches || err != nil {
+				break
+			}
+		}
+		return matches, err
+	})
+}
+
+// clean is Clean for the files whose names match.
+func clean(dir string, match func(name string) (bool, error)) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return unlessGone(err)
@@ -136,14 +148,12 @@ func Clean(dir string, patterns ...string) error {
 		if !ok {
 			continue
 		}
-		for _, p := range patterns {
-			match, err := filepath.Match(p, name)
-			if match {
-				err = removeLeftover(filepath.Join(dir, entry))
-			}
-			if err != nil {
-				return err
-			}
+		matches, err := match(name)
+		if matches {
+			err = removeLeftover(filepath.Join(dir, entry))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -171,7 +181,7 @@ func removeLeftover(path string) error {
 	}
 	defer f.Close()
 	switch held, known := lock(f); {
-	case !held && known, !known && time.Since(info.ModTime()) < unlockable:
+	case !held && known, !known && time.Since(info.ModTime()) < unlockable, time.Since(info.ModTime()) < unlocked:
 		return nil
 	case !present(f): // it was replaced since it was opened
 		return nil
@@ -202,7 +212,7 @@ func Create(path string) (*File, error) { return create(path, 0o600) }
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Failure to remove leftovers does not prevent writing a file.
-	_ = Clean(dir, escape.Replace(name))
+	_ = clean(dir, func(other string) (bool, error) { return other == name, nil })
 	for {
 		// Not os.CreateTemp, whose files are private regardless of the umask.
 		at := filepath.Join(dir, fmt.Sprintf(".%s.%d%s", name, rand.Uint32(), suffix))
@@ -259,9 +269,6 @@ func folder(path string) string {
 	}
 	return "."
 }
-
-// escape turns a name into a pattern that matches only that name.
-var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // MkdirAll creates a folder and its parents and syncs them, so that they survive a
 // crash. Permissions are determined by the umask.
@@ -329,6 +336,9 @@ const patience = 250 * time.Millisecond
 // does not support locks, nothing is locked.
 func TakeLock(path string) (*Lock, error) {
 	for end := time.Now().Add(patience); ; time.Sleep(patience / 25) {
+		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: expected a regular file", path)
+		}
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o666)
 		if err != nil {
 			return nil, err

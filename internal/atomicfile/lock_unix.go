@@ -5,6 +5,7 @@ package atomicfile
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // lock locks an open file if no other process holds its lock. known is false if
@@ -26,6 +27,13 @@ func lock(f *os.File) (held, known bool) {
 // noFollow prevents opening a symbolic link as a lock file.
 const noFollow = syscall.O_NOFOLLOW
 
+// unlocked is the age up to which a temporary file may have lost its lock although its process is about to rename it: none, since
+// files are renamed before they are closed.
+const unlocked = time.Duration(0)
+
+// busy reports whether an error of renaming a file is due to others that have it open: never, on Unix.
+func busy(error) bool { return false }
+
 // foldersSync reports whether a folder can be synced.
 const foldersSync = true
 
@@ -42,7 +50,7 @@ func retire(f *os.File) error {
 // publish renames a temporary file to its final name and then closes it, which
 // releases its lock.
 func publish(f *os.File, path string) error {
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := rename(f.Name(), path, busy); err != nil {
 		return err
 	}
 	return f.Close()

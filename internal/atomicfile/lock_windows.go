@@ -23,3 +23,9 @@ func lock(f *os.File) (held, known bool) {
 	}
 	return false, false
 }
+
+// busy reports whether an error of renaming or removing a file is due to others that have it open, such as a server that reads a
+// model, or a virus scanner. Windows denies access to a file that is to be replaced and is open.
+func busy(err error) bool {
+	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
+}
