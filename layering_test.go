@@ -20,7 +20,7 @@ import (
 const modulePath = "credence"
 
 // testOnly are the packages that any test may import and no other code may.
-var testOnly = []string{"internal/oracle", "internal/python", "internal/golden"}
+var testOnly = []string{"internal/oracle", "internal/python", "internal/golden", "internal/testsize"}
 
 // forStudies are the packages of internal/ that studies may import: that they need no other shows that the public
 // packages suffice.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"credence/internal/array"
@@ -81,6 +82,7 @@ func TestJoinedStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer f.Close()
 	parts := f.Features
 	const header = "age;x;age 2;x 2;x 3;\n"
 	for _, c := range []struct{ files, want, err string }{
@@ -99,10 +101,11 @@ func TestJoinedStream(t *testing.T) {
 		{"a.csv e.npy f.npy", "", `no feature "age 2" (numeric) in a.csv, e.npy, f.npy: the model was trained with it`},
 		{"a.csv b.csv e.npy f.npy wide.npy", "", "reading wide.npy: the model has no further array or image feature, which this file could contain"},
 		{"a.csv b.csv e.npy f.npy other.csv", "", "reading other.csv: none of the columns [item, height] is a feature of the model"},
-		{"a.csv none.csv", "", "reading none.csv: no such file or directory"},
+		{"a.csv none.csv", "", "reading none.csv: " + syscall.ENOENT.Error()},
 	} {
 		files := strings.Fields(c.files)
 		opts := StreamOptions{KeepBad: true, Beside: files[1:]}
+		before := openFiles()
 		var s *Stream
 		var err error
 		if files[0] == "-" {
@@ -118,6 +121,9 @@ func TestJoinedStream(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		if n := openFiles(); n != before {
+			t.Errorf("%s: %d files are open, %d before", c.files, n, before)
+		}
 		if c.err != "" {
 			if err == nil || err.Error() != c.err {
 				t.Errorf("%s: error %v\nwant %s", c.files, err, c.err)
@@ -132,6 +138,7 @@ func TestJoinedStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer g.Close()
 	if got, want := fmt.Sprint(g.Features, rowsOf(t, g.Rows)), fmt.Sprint(parts, rowsOf(t, f.Rows)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -180,4 +187,10 @@ func TestStdin(t *testing.T) {
 	if err == nil || err.Error() != "reading standard input: the file is empty" {
 		t.Error(err)
 	}
+}
+
+// openFiles returns the number of open files of the process, or 0 where the system does not report it.
+func openFiles() int {
+	list, _ := os.ReadDir("/proc/self/fd")
+	return len(list)
 }

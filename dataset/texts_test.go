@@ -88,7 +88,8 @@ func loadTalk(t *testing.T, table string, memory int64) *Dataset {
 		if ds, err = Load(t.Context(), opts); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { ds.Close() })
+		opened := ds
+		t.Cleanup(func() { opened.Close() }) // before its folder is removed
 	}
 	return ds
 }

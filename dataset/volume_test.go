@@ -159,7 +159,7 @@ func TestPathsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `column "path" is left out: it contains file paths`
-	if len(f.Features) != 2 || len(f.Warnings) != 2 || f.Warnings[0].Error() != want {
+	if len(f.Features) != 2 || len(f.Warnings) != 2 || filepath.ToSlash(f.Warnings[0].Error()) != want {
 		t.Errorf("parts %v, warnings %v", f.Features, f.Warnings)
 	}
 	if err := os.WriteFile("two.csv", []byte("item,p,q\na,x.nii,y.nii\n"), 0o644); err != nil {
@@ -279,13 +279,13 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
 	_, err := readFeatures(t.Context(), "manifest.csv", o)
-	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: expected a NIfTI header") {
+	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading "+filepath.FromSlash("scans/1.nii.gz")+": expected a NIfTI header") {
 		t.Error(err)
 	}
 	if err := os.Remove("scans/1.nii.gz"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" contains paths of missing files: scans/1.nii.gz (item "s1")` {
+	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || filepath.ToSlash(err.Error()) != `reading manifest.csv: column "path" contains paths of missing files: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
 	// A stream reports the bad one and reads the other.
@@ -337,7 +337,7 @@ func TestVolumeUnoriented(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "1 volume without an orientation, assumed to run from right to left as in Analyze files: scans/x.nii"
-	if len(f.Warnings) != 1 || f.Warnings[0].Error() != want {
+	if len(f.Warnings) != 1 || filepath.ToSlash(f.Warnings[0].Error()) != want {
 		t.Errorf("warnings %v", f.Warnings)
 	}
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -74,7 +75,7 @@ func TestSeveralVotesBad(t *testing.T) {
 		{"votes.csv other.csv", `no item of other.csv has features: its items are "z", "y", those with features are "a", "b", "c"`, LastVote},
 		{"votes.csv rows.csv", `reading rows.csv: no id column, but votes.csv has one, "id": votes of several files are added up by item`, LastVote},
 		{"rows.csv short.csv", `reading short.csv: votes on 2 items, but rows.csv has votes on 3: without an id column, votes are added up by position`, LastVote},
-		{"votes.csv absent.csv", `reading absent.csv: no such file or directory`, LastVote},
+		{"votes.csv absent.csv", "reading absent.csv: " + syscall.ENOENT.Error(), LastVote},
 	} {
 		o := LoadOptions{Data: []string{"items.csv"}, Votes: strings.Fields(c.files), VotesOptions: VotesOptions{Duplicates: c.policy}}
 		if _, err := Load(t.Context(), o); err == nil || err.Error() != c.want {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"credence/internal/table"
@@ -223,7 +224,7 @@ func TestReadVotesRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadVotes(t.Context(), "absent.csv", VotesOptions{}); !errors.Is(err, os.ErrNotExist) || err.Error() != "reading absent.csv: no such file or directory" {
+	if _, err := ReadVotes(t.Context(), "absent.csv", VotesOptions{}); !errors.Is(err, os.ErrNotExist) || err.Error() != "reading absent.csv: "+syscall.ENOENT.Error() {
 		t.Errorf("absent file: %v", err)
 	}
 	inDir(t, "votes.xlsx", "x")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -29,7 +30,7 @@ func TestError(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := os.Open("none")
-	if got := Of("none", err); !errors.Is(got, fs.ErrNotExist) || got.Error() != "reading none: no such file or directory" {
+	if got := Of("none", err); !errors.Is(got, fs.ErrNotExist) || got.Error() != "reading none: "+syscall.ENOENT.Error() {
 		t.Error(got)
 	}
 	if got := Of("x", context.Canceled); got != context.Canceled {

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"credence/internal/testsize"
 )
 
 // logUniform returns a number between 10^lo and 10^hi.
@@ -207,12 +209,9 @@ func TestIncBetaExtremes(t *testing.T) {
 	same(t, p, lower, p.Pow(tiny, exactly(1e-6)), "lower tail next to 0")
 }
 
-// The whole range that the package is meant for; in short mode a part of it.
+// The whole range that the package is meant for, at every power of ten, or at fewer.
 func TestIncBetaRange(t *testing.T) {
-	step := 1.0
-	if testing.Short() {
-		step = 3.5
-	}
+	step := float64(testsize.Choose(7, 4, 2)) / 2
 	p := Quick
 	for la := -6.0; la <= 8; la += step {
 		for lb := -6.0; lb <= 8; lb += step {

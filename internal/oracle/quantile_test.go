@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"credence/internal/testsize"
 )
 
 // mostEvaluations is what a quantile is allowed to take.
@@ -98,10 +100,7 @@ func excess(m *Mixture, x, q *big.Float) int {
 func TestQuantileInvertsCDF(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	p := Quick
-	count := 60
-	if testing.Short() {
-		count = 15
-	}
+	count := testsize.Choose(15, 30, 60)
 	for i := range count {
 		lo, hi := -3.0, 5.0
 		switch i % 3 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // foreignFormat is a format of other programs that is not read, but recognized by its content.
@@ -54,19 +55,11 @@ func foreignError(file string, head []byte) error {
 			if file == Stdin {
 				file, base = "FILE", "FILE"
 			}
-			command := strings.NewReplacer("[FILE]", quoteName(file), "[BASE]", quoteName(base)).Replace(f.convert)
+			command := strings.NewReplacer("[FILE]", words.Quote(file), "[BASE].csv", words.Quote(base+".csv"), "[BASE].parquet", words.Quote(base+".parquet")).Replace(f.convert)
 			return fault.Malformed(file, "expected a table, found %s: convert it with: %s", f.name, command)
 		}
 	}
 	return nil
-}
-
-// quoteName quotes a file name for a shell, if that is necessary.
-func quoteName(name string) string {
-	if !strings.ContainsAny(name, " \t\n'\"\\$`!*?[](){}<>|&;~#") {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // checkForeign returns an error if a file is in a format of another program.

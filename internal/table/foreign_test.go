@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"credence/internal/words"
 )
 
 // Files of other programs are refused by their content, whatever their name, with the command that converts them.
@@ -16,7 +18,7 @@ func TestForeign(t *testing.T) {
 		{"votes.db", "SQLite format 3\x00\x10\x00", `found an SQLite database: convert it with: sqlite3 -header -csv `},
 		{"votes.sav", "$FL2@(#) SPSS DATA FILE", "found an SPSS file: convert it with: python3 -c \"import pandas, sys; pandas.read_spss(sys.argv[1])"},
 		{"votes.zsav", "$FL3@(#)", "found an SPSS file"},
-		{"it's votes.dta", "<stata_dta><header>", `'\''s votes.dta' `},
+		{"it's votes.dta", "<stata_dta><header>", words.Quote("it's votes.dta")[5:] + " "},
 		{"old.dta", "\x73\x02\x01\x00\x05\x00", "found a Stata file"},
 		{"votes.xlsx", "SQLite format 3\x00", "found an SQLite database"},
 		{"votes.csv", "SQLite format 3\x00", "votes-table.csv"}, // not over the file itself
