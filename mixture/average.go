@@ -305,7 +305,7 @@ func (c *ReportedClass) Moments() (mean, variance float64) {
 	case c.average != nil:
 		return c.average.class(c.class, c.Dist)
 	case c.Dist == nil:
-		return c.tables.moments()
+		return c.tables.mean, c.tables.variance
 	}
 	return c.Dist.Moments()
 }

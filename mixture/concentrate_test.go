@@ -74,3 +74,42 @@ func TestMix(t *testing.T) {
 		t.Errorf("%d components, mean %v, want %v", m.K(), m.Mean(nil)[0], want)
 	}
 }
+
+// TestRescaler: narrowing by both means, one after the other, has the variance of both, whatever was asked for before; all of the
+// ratio is reached where means may move.
+func TestRescaler(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		m := drawDist(r, 2+r.IntN(9))
+		s := NewRescaler(m)
+		for _, ratio := range []float64{0.9, 0.3, 0.6} {
+			for _, moves := range []float64{0, 0.5, 1} {
+				got, err := s.Narrow(ratio, moves)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := m.Concentrate(ratio)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := special.Sum(m.Variance(nil))
+				rest := math.Pow(ratio*before/special.Sum(want.Variance(nil)), moves)
+				if rest < 1-1e-9 {
+					if want, err = want.Rescale(rest); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for k := range want.alpha {
+					for i, a := range want.alpha[k] {
+						if g := got.alpha[k][i]; !(math.Abs(g-a) <= 1e-9*a) {
+							t.Fatalf("ratio %v, moves %v, component %d, class %d: parameter %v, want %v", ratio, moves, k, i, g, a)
+						}
+					}
+				}
+			}
+		}
+	}
+	if _, err := NewRescaler(drawDist(r, 3)).Narrow(1.1, 1); err == nil {
+		t.Error("a ratio above 1 was accepted")
+	}
+}

@@ -179,11 +179,12 @@ func extend(dst []float64, n int) (all, added []float64) {
 // Mean appends the d class means to dst and returns it.
 func (m *Dirichlet) Mean(dst []float64) []float64 {
 	dst, mean := extend(dst, m.Classes())
+	var few [fewClasses]float64
+	rest := append(few[:0], mean...)
 	for k, w := range m.weights {
-		a := m.alpha[k]
-		total := special.Sum(a)
-		for i, ai := range a {
-			mean[i] += w * (ai / (ai + sumOthers(a, i, total)))
+		special.SumOthers(rest, m.alpha[k])
+		for i, a := range m.alpha[k] {
+			mean[i] += w * (a / (a + rest[i]))
 		}
 	}
 	return dst
@@ -198,18 +199,20 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 // Moments appends the d class means and the d class variances, as [Dirichlet.Mean] and [Dirichlet.Variance] do, and
 // returns both.
 func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float64) {
-	// As Beta.Moments of each marginal, without the constants of its density.
+	// As Beta.Moments of each marginal, to the bit, without the constants of its density.
 	means = m.Mean(means)
 	mean = means[len(means)-m.Classes():]
 	variances, variance = extend(variances, len(mean))
+	var few [fewClasses]float64
+	rest := append(few[:0], mean...)
 	for k, w := range m.weights {
-		total := special.Sum(m.alpha[k])
+		special.SumOthers(rest, m.alpha[k])
 		for i, a := range m.alpha[k] {
-			b := sumOthers(m.alpha[k], i, total)
+			b := rest[i]
 			s := a + b
 			mu := a / s
-			d := mu - mean[i]
-			variance[i] += w * (mu*(b/s)/(s+1) + d*d)
+			e := mu - mean[i]
+			variance[i] += w * (mu*(b/s)/(s+1) + e*e)
 		}
 	}
 	return means, variances
@@ -254,59 +257,27 @@ func (m *Beta) Dirichlet() *Dirichlet {
 	return d
 }
 
-// Entropy splits the uncertainty about an item's next label, in nats.
-type Entropy struct {
-	// Predictive is the entropy of the label itself, −Σ μ_i ln μ_i, with μ the mean probabilities.
-	Predictive float64
-	// Expected is E[−Σ p_i ln p_i]: what would remain if p were known, the disagreement among raters.
-	Expected float64
-	// Information is their difference, the mutual information between the label and p.
-	Information float64
-}
-
-// Entropy returns the entropies of the next label. With μ_k the mean of component k and μ their mixture,
-//
-//	Expected    = Σ_k w_k Σ_i μ_ki (ψ(α_k0+1) − ψ(α_ki+1))
-//	Information = Σ_k w_k Σ_i μ_ki (ln(μ_ki/μ_i) + δ(α_ki) − δ(α_k0)),
-//
-// δ(a) = ψ(a+1) − ln a. The second is computed as written, so that it keeps its digits when all parameters are large
-// and it is the small difference of two large entropies.
-func (m *Dirichlet) Entropy() Entropy {
-	mean := m.Mean(nil)
-	var e Entropy
-	for _, mu := range mean {
-		if mu > 0 {
-			e.Predictive -= mu * math.Log(mu)
-		}
-	}
-	for k, w := range m.weights {
-		a := m.alpha[k]
-		total := special.Sum(a)
-		dt := special.DigammaExcess(total)
-		for i, ai := range a {
-			mu := ai / total
-			if mu == 0 {
-				continue
-			}
-			da := special.DigammaExcess(ai)
-			// ln(μ_i/μ_ki): the ratio is near one when one component dominates.
-			e.Information += w * mu * (math.Log(mu/mean[i]) + (da - dt))
-			e.Expected += w * mu * (dt - da - math.Log(mu))
-		}
-	}
-	e.Information = max(0, e.Information)
-	return e
-}
-
 // Mix returns the mixture of distributions with the given weights, which are positive and sum to one. It has the
 // components of all of them.
 func Mix(weights []float64, dists []*Dirichlet) (*Dirichlet, error) {
-	var all []float64
-	var alpha [][]float64
+	sum, err := checkWeights(weights)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, m := range dists {
+		n += m.K()
+	}
+	all := &Dirichlet{weights: make([]float64, 0, n), alpha: make([][]float64, 0, n)}
 	for k, m := range dists {
+		if m.Classes() != dists[0].Classes() {
+			return nil, invalid("expected %d classes in every distribution, as in the first, found %d", dists[0].Classes(), m.Classes())
+		}
 		for c, w := range m.weights {
-			all, alpha = append(all, weights[k]*w), append(alpha, m.alpha[c])
+			if w *= weights[k] / sum; w > 0 {
+				all.weights, all.alpha = append(all.weights, w), append(all.alpha, m.alpha[c])
+			}
 		}
 	}
-	return NewDirichlet(all, alpha)
+	return all, nil
 }

@@ -33,9 +33,10 @@ func TestAgreesWithSampling(t *testing.T) {
 		m := randomDirichlet(r)
 		d := m.Classes()
 		mean, cov, top := m.Mean(nil), m.Covariance(nil), m.TopClass(nil)
-		marginals := make([]*Beta, d)
+		marginals, low := make([]*Beta, d), make([]float64, d)
 		for c := range marginals {
 			marginals[c] = m.Marginal(c)
+			low[c] = marginals[c].Quantile(0.3)
 		}
 		sums, squares, wins := make([]float64, d), make([]float64, d*d), make([]float64, d)
 		below := make([]float64, d)
@@ -51,7 +52,7 @@ func TestAgreesWithSampling(t *testing.T) {
 				for b := range d {
 					squares[a*d+b] += (p[a] - mean[a]) * (p[b] - mean[b])
 				}
-				if p[a] <= marginals[a].Quantile(0.3) {
+				if p[a] <= low[a] {
 					below[a]++
 				}
 			}
@@ -313,5 +314,30 @@ func TestVarianceOfMarginals(t *testing.T) {
 		if want := m.Marginal(i).Variance(); v != want {
 			t.Errorf("class %d: variance %v, that of the marginal %v", i, v, want)
 		}
+	}
+}
+
+// TestMixComponents: a mixture of distributions has the mean of their means, and no components without weight.
+func TestMixComponents(t *testing.T) {
+	a := mustDirichlet(t, []float64{0.5, 0.5}, [][]float64{{1, 2, 3}, {4, 1, 1}})
+	b := mustDirichlet(t, []float64{1}, [][]float64{{0.1, 7, 2}})
+	m, err := Mix([]float64{0.25, 0.75}, []*Dirichlet{a, b})
+	if err != nil || m.K() != 3 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	for i, got := range m.Mean(nil) {
+		if want := 0.25*a.Mean(nil)[i] + 0.75*b.Mean(nil)[i]; math.Abs(got-want) > 1e-15 {
+			t.Errorf("mean %d: %v, want %v", i, got, want)
+		}
+	}
+	if m, err := Mix([]float64{0, 1}, []*Dirichlet{a, b}); err != nil || m.K() != 1 {
+		t.Errorf("%v components, %v", m.K(), err)
+	}
+	two := mustDirichlet(t, []float64{1}, [][]float64{{1, 2}})
+	if _, err := Mix([]float64{0.5, 0.5}, []*Dirichlet{a, two}); err == nil {
+		t.Error("distributions of different numbers of classes were mixed")
+	}
+	if _, err := Mix([]float64{0.5, 0.6}, []*Dirichlet{a, b}); err == nil {
+		t.Error("weights that do not sum to one were accepted")
 	}
 }

@@ -205,5 +205,14 @@ func (d *Dispersion) Scale() float64 {
 	if r > 4*d.SE {
 		more = d.SE * d.SE / r
 	}
-	return max(r-min(max(r-1, 0), scaleAllowance)+more, 0.1)
+	return max(max(d.Center(), 0)+more, 0.1)
+}
+
+// Center returns the ratio by which to rescale distributions if they are averaged over its uncertainty,
+//
+//	max(R, −SE/2) − min(max(R − 1, 0), 0.05).
+//
+// The true ratio is not negative, so an estimate below −SE/2 is mostly chance.
+func (d *Dispersion) Center() float64 {
+	return max(d.Ratio, -d.SE/2) - min(max(d.Ratio-1, 0), scaleAllowance)
 }

@@ -11,6 +11,7 @@ import (
 	"credence/internal/oracle"
 	"credence/internal/par"
 	"credence/internal/rng"
+	"credence/internal/testsize"
 )
 
 // oracleMixture draws one to three components with a, b log-uniform from 1e-3 to
@@ -36,10 +37,7 @@ func oracleMixture(r *rand.Rand) (w, a, b []float64) {
 // the mixture, where the same sum also judges the quantile: backward, as
 // |F(x) − q| ≤ 1e-12 min(q, 1−q), or forward, as 1e-10 of x and of 1−x.
 func TestOracle(t *testing.T) {
-	points := 20_000
-	if testing.Short() {
-		points = 400
-	}
+	points := testsize.Choose(400, 2000, 20_000)
 	const piece = 20
 	var mu sync.Mutex
 	worst := map[string]float64{}

@@ -63,6 +63,9 @@ func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]
 	room := make([]ClassIntervals, d*len(levels))
 	work := summaryWork.Get().(*classTables)
 	defer summaryWork.Put(work)
+	if r.Precision != Full {
+		work.set(r.Dist, 0, d)
+	}
 	complement := 0.0
 	for i := range list {
 		if err := ctx.Err(); err != nil {
@@ -108,11 +111,11 @@ func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]
 	return list, nil
 }
 
-// classIn returns the reported class i in the memory of work. The caller has to call begin.
+// classIn returns the reported class i, one of those that work was set to. The caller has to call begin.
 func (r Reported) classIn(work *classTables, i int) ReportedClass {
 	c := ReportedClass{resolution: r.Resolution, average: r.Average, class: i}
 	if r.Precision != Full {
-		work.set(r.Dist, i)
+		work.use(i)
 		c.tables = work
 	}
 	if r.Precision == Full || r.Average != nil {
@@ -140,7 +143,8 @@ var summaryWork = sync.Pool{New: func() any { return new(classTables) }}
 // classTables are the tables of one class, constructed when they are first needed. All methods work on a nil
 // receiver, which has no tables.
 type classTables struct {
-	w, a, b []float64 // [K]: the mixture
+	marginal
+	all *marginals // to which the marginal distribution belongs
 
 	mu     sync.Mutex
 	tables [len(tableGrades)]quantileTable
@@ -149,12 +153,17 @@ type classTables struct {
 	exact  *Beta                  // see dist
 }
 
-// set prepares the tables of a class.
-func (t *classTables) set(m *Dirichlet, class int) {
-	t.w, t.a, t.b = t.w[:0], t.a[:0], t.b[:0]
-	for k, w := range m.weights {
-		t.w, t.a, t.b = append(t.w, w), append(t.a, m.alpha[k][class]), append(t.b, special.SumExcept(m.alpha[k], class))
+// set prepares the tables of classes from … to−1, of which use selects one.
+func (t *classTables) set(m *Dirichlet, from, to int) {
+	if t.all == nil {
+		t.all = new(marginals)
 	}
+	t.all.set(m, from, to)
+}
+
+// use selects a class.
+func (t *classTables) use(class int) {
+	t.marginal = t.all.class(class)
 	clear(t.made[:])
 	t.exact = nil
 }
@@ -174,11 +183,6 @@ func (t *classTables) dist() *Beta {
 	return t.exact
 }
 
-// moments returns the mean and the variance, as [Beta.Moments] does.
-func (t *classTables) moments() (mean, variance float64) {
-	return moments(len(t.w), func(k int) (w, a, b float64) { return t.w[k], t.a[k], t.b[k] })
-}
-
 // table returns the table for a q-quantile, or nil if there is none.
 func (t *classTables) table(q float64) *quantileTable {
 	if t == nil {
@@ -191,7 +195,7 @@ func (t *classTables) table(q float64) *quantileTable {
 			continue
 		}
 		if !t.made[i] {
-			t.made[i], t.good[i] = true, t.tables[i].make(&tableGrades[i], t.w, t.a, t.b)
+			t.made[i], t.good[i] = true, t.tables[i].make(&tableGrades[i], &t.marginal)
 		}
 		if t.good[i] {
 			return &t.tables[i]
@@ -301,17 +305,26 @@ func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
 	}
 	c := t.polynomial(i)
 	want, whole := q-t.mass[i], t.mass[i+1]-t.mass[i]
-	at := want / whole
-	for range 8 {
-		d := c.density(at)
+	at, lo, hi := want/whole, 0.0, 1.0
+	for range 40 {
+		d, left := c.density(at), want-c.integral(at)
 		if !(d > 0) {
 			return 0, false
 		}
-		step := (want - c.integral(at)) / d
-		at = min(max(at+step, 0), 1)
-		if math.Abs(step) < 1e-7 { // the next one would be below 1e-13
-			return t.nodes[i] + at*t.step[i], true
+		if left > 0 {
+			lo = at
+		} else {
+			hi = at
 		}
+		step := left / d
+		next := at + step
+		if math.Abs(step) < 1e-7 { // the next one would be below 1e-13
+			return t.nodes[i] + min(max(next, 0), 1)*t.step[i], true
+		}
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		at = next
 	}
 	return 0, false
 }
@@ -332,43 +345,4 @@ func (t *quantileTable) tails(z float64) (lower, upper float64) {
 		lower = min(max(lower+c.integral((z-t.nodes[i])/h), lower), t.mass[i+1])
 	}
 	return lower, t.total - lower
-}
-
-// cellPolynomial is the density in a cell, with t from 0 to 1 along it: the coefficients of h f(t).
-type cellPolynomial [8]float64
-
-// polynomial returns the polynomial of cell i.
-func (t *quantileTable) polynomial(i int) (c cellPolynomial) {
-	h := t.step[i]
-	h2 := h * h
-	s := [4]float64{h, h2, h2 * h / 2, h2 * h2 / 6}
-	left, r := t.at(i), t.at(i+1)
-	for d := range r {
-		c[d] = s[d] * left[d]
-		r[d] *= s[d]
-	}
-	// What the Taylor polynomial of the left end leaves at the right end, in powers of u = t − 1, divided by
-	// t⁴ = 1 + 4u + 6u² + 4u³ + …
-	r[0] -= c[0] + c[1] + c[2] + c[3]
-	r[1] -= c[1] + 2*c[2] + 3*c[3]
-	r[2] -= c[2] + 3*c[3]
-	r[3] -= c[3]
-	r[1] -= 4 * r[0]
-	r[2] -= 4*r[1] + 6*r[0]
-	r[3] -= 4*r[2] + 6*r[1] + 4*r[0]
-	c[4] = r[0] - r[1] + r[2] - r[3]
-	c[5] = r[1] - 2*r[2] + 3*r[3]
-	c[6] = r[2] - 3*r[3]
-	c[7] = r[3]
-	return c
-}
-
-// density returns h f(t).
-func (c *cellPolynomial) density(t float64) float64 {
-	return c[0] + t*(c[1]+t*(c[2]+t*(c[3]+t*(c[4]+t*(c[5]+t*(c[6]+t*c[7]))))))
-}
-
-// integral returns the mass between 0 and t.
-func (c *cellPolynomial) integral(t float64) float64 {
-	return t * (c[0] + t*(c[1]*(1./2)+t*(c[2]*(1./3)+t*(c[3]*(1./4)+t*(c[4]*(1./5)+t*(c[5]*(1./6)+t*(c[6]*(1./7)+t*(c[7]*(1./8)))))))))
 }

@@ -199,12 +199,15 @@ func TestTableRange(t *testing.T) {
 		a, b := math.Exp(18*r.Float64()-7), math.Exp(18*r.Float64()-7)
 		var table quantileTable
 		g := &tableGrades[r.IntN(len(tableGrades))]
-		if !table.make(g, []float64{1}, []float64{a}, []float64{b}) {
-			continue
-		}
 		m, err := NewBeta([]float64{1}, []float64{a}, []float64{b})
 		if err != nil {
 			t.Fatal(err)
+		}
+		var of marginals
+		of.set(m.Dirichlet(), 0, 1)
+		class := of.class(0)
+		if !table.make(g, &class) {
+			continue
 		}
 		c := table.terms[0]
 		lower, upper := m.CDF(1/(1+math.Exp(-c.lo))), m.Reflect().CDF(1/(1+math.Exp(c.hi)))

@@ -10,15 +10,11 @@ import (
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/internal/special"
+	"credence/internal/testsize"
 )
 
 // mixtures returns how many random mixtures a property is tried on.
-func mixtures() int {
-	if testing.Short() {
-		return 2000
-	}
-	return 100_000
-}
+func mixtures() int { return testsize.Choose(2000, 20_000, 100_000) }
 
 // randomBeta draws a mixture over the whole range that the package promises: up
 // to six components, parameters from 1e-3 to 1e7, weights down to 1e-12. Half

@@ -95,6 +95,7 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 	}
 	work := summaryWork.Get().(*classTables)
 	defer summaryWork.Put(work)
+	work.set(r.Dist, 0, 1)
 	c := r.classIn(work, 0)
 	first, second := c.topOfTwo()
 	return append(dst, first, second), nil
@@ -123,7 +124,11 @@ func (r Reported) Class(i int) ReportedClass {
 		first := r.Class(0)
 		return ReportedClass{Dist: r.Dist.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
-	c := r.classIn(new(classTables), i)
+	work := new(classTables)
+	if r.Precision != Full {
+		work.set(r.Dist, i, i+1)
+	}
+	c := r.classIn(work, i)
 	if c.Dist == nil {
 		c.Dist = r.Dist.Marginal(i)
 	}
@@ -158,7 +163,7 @@ func (m *Beta) Reported(resolution float64) ReportedClass {
 // begin computes the mean and the masses at the ends.
 func (c *ReportedClass) begin() {
 	if c.tables != nil {
-		c.mean, _ = c.tables.moments()
+		c.mean = c.tables.mean
 	} else {
 		c.mean = c.Dist.Mean()
 	}

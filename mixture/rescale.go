@@ -40,47 +40,22 @@ func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	case ratio == 1:
 		return m, nil
 	case ratio < 1:
-		return m.narrow(ratio), nil
+		return NewRescaler(m).narrow(1, ratio), nil
 	}
 	return m.widen(ratio), nil
 }
 
-// narrow implements Rescale for ratio < 1.
-func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
-	d := m.Classes()
-	mean := m.Mean(nil)
-	root := math.Sqrt(ratio)
-	values := make([]float64, m.K()*d)
-	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, m.K())}
-	for k, a := range m.alpha {
-		row := values[k*d : (k+1)*d]
-		total := special.Sum(a)
-		for i, ai := range a {
-			row[i] = (1-root)*mean[i] + root*(ai/total)
-		}
-		// α₀′ = α₀ q + (q − 1), q = g(m′)/(ratio g(m)).
-		q := math.Inf(1)
-		if g := simplexVariance(a, total); g > 0 {
-			q = simplexVariance(row, special.Sum(row)) / (ratio * g)
-		}
-		whole := min(max(total*q+(q-1), total), maxParameter)
-		for i := range row {
-			row[i] = min(max(row[i]*whole, a[i]), maxParameter)
-		}
-		s.alpha = append(s.alpha, row)
-	}
-	return s
-}
-
-// simplexVariance returns 1 − Σm_i² of m = a/total, as Σ m_i Σ_{j≠i} m_j, which
+// simplexVariance returns 1 − Σm_i² of m = a/total, as 2 Σ m_i Σ_{j>i} m_j, which
 // keeps its digits next to a corner.
 func simplexVariance(a []float64, total float64) float64 {
-	g := 0.0
-	whole := special.Sum(a)
-	for i, ai := range a {
-		g += (ai / total) * (sumOthers(a, i, whole) / total)
+	g, behind := 0.0, 0.0
+	r := 1 / total
+	for i := len(a) - 1; i >= 0; i-- {
+		m := a[i] * r
+		g += m * behind
+		behind += m
 	}
-	return g
+	return 2 * g
 }
 
 // widen implements Rescale for ratio > 1.
@@ -152,31 +127,8 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 	if ratio == 1 {
 		return m, nil
 	}
-	variance, total := make([]float64, m.K()), make([]float64, m.K())
-	within := 0.0
-	for k, a := range m.alpha {
-		total[k] = special.Sum(a)
-		variance[k] = m.weights[k] * simplexVariance(a, total[k])
-		within += variance[k] / (total[k] + 1)
-	}
-	want := within - (1-ratio)*special.Sum(m.Variance(nil)) // of what is within components
-	t := float64(maxConcentration)
-	if within > 0 && want > 0 {
-		if near := newtonWithin(variance, total, want); near < t { // false if it is not a number
-			t = max(near, 1)
-		}
-	}
-	d := m.Classes()
-	values := make([]float64, m.K()*d)
-	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, m.K())}
-	for k, a := range m.alpha {
-		row := values[k*d : (k+1)*d : (k+1)*d]
-		for i, ai := range a {
-			row[i] = min(t*ai, maxParameter)
-		}
-		s.alpha = append(s.alpha, row)
-	}
-	return s, nil
+	r := NewRescaler(m)
+	return r.concentrated(r.concentration(ratio)), nil
 }
 
 // solveWithin returns the t at which f(t) = Σ_k variance[k]/(t total[k] + 1) is want, by

@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"credence/internal/rng"
+	"credence/internal/testsize"
 )
 
 // Every change of the slope's sign on a grid of thousands of points has its turn,
 // and no other place has one. Some of the mixtures have fifteen components.
 func TestTurnsAgainstGrid(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 100
-	}
+	n := testsize.Choose(100, 300, 1000)
 	forRandom(t, n, func(m *Beta, r *rand.Rand) error {
 		if r.IntN(3) == 0 {
 			rows := randomRows(r, 15)

@@ -10,13 +10,13 @@ import (
 // quantileTable tabulates the distribution function of a Beta mixture on the logit scale. Reading all quantiles of a
 // distribution from a table costs as much as one or two exact quantiles.
 //
-// At its nodes it has the density f of the logit and three derivatives, which cost one exponential
-// per component. Between two nodes f is approximated by the polynomial of degree 7 that has these
+// At its nodes it has the density f of the logit and five derivatives, which cost one exponential
+// per component. Between two nodes f is approximated by the polynomial of degree 11 that has these
 // derivatives at both, whose integral over a cell of length h is
 //
-//	h/2 (f₀+f₁) + 3h²/28 (f₀′−f₁′) + h³/84 (f₀″+f₁″) + h⁴/1680 (f₀‴−f₁‴),
+//	h/2 (f₀+f₁) + 5h²/44 (f₀′−f₁′) + h³/66 (f₀″+f₁″) + h⁴/792 (f₀‴−f₁‴) + h⁵/15840 (f₀⁗+f₁⁗) + h⁶/665280 (f₀⁽⁵⁾−f₁⁽⁵⁾),
 //
-// with the error h⁹ f⁽⁸⁾/25401600. The density of a component is log-concave, so that beyond the point where
+// with the error 1.74e-13 h¹³ f⁽¹²⁾. The density of a component is log-concave, so that beyond the point where
 // it has fallen to e⁻ᴰ of its peak there is a mass of less than e⁻ᴰ/(1−e⁻ᴰ): each component is
 // evaluated only between two such points, and determines there how far apart nodes may be. If a table could
 // be wrong (parameters so large that their logarithms lose digits, too many nodes, a total mass that is
@@ -25,16 +25,17 @@ type quantileTable struct {
 	grade   *tableGrade
 	terms   []tableTerm
 	zones   []tableZone
-	lo, hi  float64   // the range of all zones
-	values  []float64 // parameters and their logarithms
-	buckets [tableBuckets + 2]float64
+	lo, hi  float64 // the range of all zones
+	buckets [64]float64
+	levels  stepLevels
+	values  []float64         // of beyond
 	of      []kernel.BetaTerm // of the terms that matter in a block
 
-	nodes []float64              // [n], padded to whole blocks with the last
-	f     [][4]kernel.BetaPoints // f and its derivatives at the nodes of each block
-	mass  []float64              // [n]: mass below each node
-	step  []float64              // [n−1]: lengths of cells, 0 for one in which no component matters
-	total float64                // total mass, one except for errors
+	nodes []float64                                   // [n], padded to whole blocks with the last
+	f     [][kernel.BetaDerivatives]kernel.BetaPoints // f and its derivatives at the nodes of each block
+	mass  []float64                                   // [n]: mass below each node
+	step  []float64                                   // [n−1]: lengths of cells, 0 for one in which no component matters
+	total float64                                     // total mass, one except for errors
 }
 
 // tableTerm is a component in a table.
@@ -58,8 +59,8 @@ type tableGrade struct {
 }
 
 // tableGrades are ordered from coarse to fine. For the normal density, errors of the distribution function are up to
-// 26·step⁸/2.5e7. A quantile is taken from the first table that provides it.
-var tableGrades = [...]tableGrade{{0.02, 0.42, 1}, {4e-4, 0.26, 0.6}}
+// 4e-10·step¹². A quantile is taken from the first table that provides it.
+var tableGrades = [...]tableGrade{{0.02, 0.72, 1}, {4e-4, 0.52, 0.7}}
 
 // missing is the largest mass that may be left out at either end.
 func (g *tableGrade) missing() float64 { return 1e-8 * g.quantile }
@@ -72,10 +73,10 @@ const (
 	tableEnd = 30
 	// tableNodes is the maximum number of nodes.
 	tableNodes = 1024
-	// tableBuckets is the maximum number of pieces of equal length that the range is first divided into.
-	tableBuckets = 64
+	// tableBuckets is the maximum number of pieces of equal length that the range is first divided into, but for two at the ends.
+	tableBuckets = 60
 	// tableLog is the largest logarithm of a Beta function: its error is some 1e-16 of its size.
-	tableLog = 2e6
+	tableLog = 6e6
 	// tableSD is the standard deviation to which narrower components are widened, because their Beta functions would be too
 	// large. As all but 3e-12 of a component lies within seven standard deviations, this moves no quantile by more than 7e-8.
 	tableSD = 1e-8
@@ -84,40 +85,32 @@ const (
 	// tableSum is the a + b beyond which differences of log-gamma functions lose too many digits.
 	tableSum = 1e4
 	// tableLongest is the longest cell where a density bends.
-	tableLongest = 0.6
-	// tableNarrow is the variance of a narrow component: (0.8·7/σ)⁴ = 1680.
-	tableNarrow = 0.77
+	tableLongest = 1.2
+	// tableNarrow is the variance of a narrow component: (1.6·7/σ)⁶ = 665280.
+	tableNarrow = 1.44
+	// tablePower is the longest cell in units of 1/a where the density is the a-th power of x, tableMild and tableFar of all cells there.
+	tablePower, tableMild, tableFar = 1.5, 1.8, 3
 	// tableTail is the logarithm of the (a+b)x below which the density is nearly a power of x, so that cells
 	// may be longer; tableBend farther out it is a power of x for all purposes.
 	tableTail, tableBend = -3.5, 3.4
 )
 
-// make builds the table of the mixture Σ w_k Beta(a_k, b_k), all slices of the same length, and reports whether it
-// can be used.
-func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
+// make builds the table of a marginal distribution, and reports whether it can be used.
+func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 	t.grade = g
 	t.terms, t.zones = t.terms[:0], t.zones[:0]
 	t.lo, t.hi = math.Inf(1), math.Inf(-1)
-	k := len(w)
-	t.values = room(t.values, 12*k)
-	x, gamma, logs := t.values[:4*k], t.values[4*k:8*k], t.values[8*k:12*k]
-	copy(x, a)
-	copy(x[k:], b)
-	for i := range a {
-		x[2*k+i] = a[i] + b[i]
-	}
-	copy(x[3*k:], w)
-	kernel.LogGamma(gamma, logs, x)
-	missing := g.missing() / float64(k)
-	logMissing, logK := math.Log(missing), math.Log(float64(k))
-	for i := range w {
-		if w[i] <= missing {
+	k := float64(len(m.w))
+	missing := g.missing() / k
+	logMissing, logK := math.Log(missing), math.Log(k)
+	for i, w := range m.w {
+		if w <= missing {
 			continue
 		}
-		a, b, sum := a[i], b[i], x[2*k+i]
-		log := tableLogs{logs[i], logs[k+i], logs[2*k+i], logs[3*k+i]}
-		logBeta := gamma[i] + gamma[k+i] - gamma[2*k+i]
-		if sum > tableSum {
+		a, b := m.a[i], m.b[i]
+		log := tableLogs{m.logA[i], m.logB[i], m.logSum[i], m.logW[i]}
+		logBeta := m.gammaA[i] + m.gammaB[i] - m.gammaSum[i]
+		if m.sum[i] > tableSum {
 			if r := tooNarrow(a, b); r < 1 {
 				a, b = r*a, r*b
 				by := math.Log(r)
@@ -125,7 +118,7 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 			}
 			logBeta = special.LogBeta(a, b)
 		}
-		if math.Abs(logBeta) > tableLog || !t.add(w[i], a, b, logBeta, logMissing, logK, log) {
+		if math.Abs(logBeta) > tableLog || !t.add(a, b, logBeta, logMissing, logK, log) {
 			return false
 		}
 	}
@@ -147,15 +140,15 @@ func tooNarrow(a, b float64) float64 {
 type tableLogs struct{ a, b, sum, w float64 }
 
 // add adds a component and reports whether the table supports it.
-func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tableLogs) bool {
+func (t *quantileTable) add(a, b, logBeta, logMissing, logK float64, log tableLogs) bool {
 	c := log.w - logBeta
 	// Beyond center − √(2D)σ − D/a the density has fallen by more than e⁻ᴰ, and everywhere it is below exp(C + az).
 	// Next to a narrow component cells may be so long that they magnify even the density that is left there,
-	// by h⁴/1680 times the third power of its slope, which is about √(2D)/σ.
+	// by h⁶/665280 times the fifth power of its slope, which is about √(2D)/σ.
 	peak := log.a - log.b
 	ra, rb := 1/a, 1/b
 	if ra+rb < tableNarrow {
-		logMissing -= 2 * (logNarrow + log.a + log.b - log.sum)
+		logMissing -= 3 * (logNarrow + log.a + log.b - log.sum)
 	}
 	drop := log.w - logMissing + 0.7
 	width := math.Sqrt(2 * drop * (ra + rb))
@@ -166,19 +159,20 @@ func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tabl
 	}
 	t.terms = append(t.terms, tableTerm{BetaTerm: kernel.BetaTerm{A: a, B: b, C: c}, lo: lo, hi: hi})
 	t.lo, t.hi = min(t.lo, lo), max(t.hi, hi)
-	// Errors grow with the eighth power of the step; components of small weight may have larger errors.
+	// Errors grow with the twelfth power of the step; components of small weight may have larger errors.
 	step := t.grade.step * math.Sqrt(min(ra, 1)+min(rb, 1))
-	if light := -0.125 * (log.w + logK); light > 0 {
-		step *= math.Exp(min(light, 1))
+	if light := -1. / 12 * (log.w + logK); light > 0 {
+		light = min(light, 1)
+		step *= 1 + light*(1+0.5*light) // a little less than the exponential
 	}
 	long := t.grade.long
 	step = min(step, long*tableLongest)
 	left, right := min(max(lo, tableTail-log.sum), hi), max(min(hi, log.sum-tableTail), lo)
-	far, mild := long*min(2, 0.6*ra), long*min(1, 0.6*ra)
+	far, mild := long*min(tableFar, tablePower*ra), long*min(tableMild, tablePower*ra)
 	t.zone(lo, left-tableBend, far)
 	t.zone(max(lo, left-tableBend), left, mild)
 	t.zone(left, right, step)
-	far, mild = long*min(2, 0.6*rb), long*min(1, 0.6*rb)
+	far, mild = long*min(tableFar, tablePower*rb), long*min(tableMild, tablePower*rb)
 	t.zone(right, min(hi, right+tableBend), mild)
 	t.zone(right+tableBend, hi, far)
 	return true
@@ -202,12 +196,16 @@ func (t *quantileTable) place() bool {
 	for i := range buckets {
 		buckets[i] = math.Inf(1)
 	}
-	for _, z := range t.zones {
-		from, to := int(z.lo*per-first), int(math.Ceil(z.hi*per-first))
-		for i, step := range buckets[from:to] {
-			buckets[from+i] = lesser(step, z.step)
+	for i := range t.zones {
+		z := &t.zones[i]
+		from, end := uint(z.lo*per-first), z.hi*per-first
+		to := uint(end)
+		if float64(to) < end {
+			to++
 		}
+		t.levels.require(from, to, z.step)
 	}
+	t.levels.fill(buckets)
 	if t.nodes == nil {
 		t.nodes, t.step = make([]float64, tableNodes+kernel.BetaLanes), make([]float64, tableNodes)
 	}
@@ -243,11 +241,6 @@ func (t *quantileTable) place() bool {
 	return true
 }
 
-// lesser returns the smaller of two positive numbers by comparing their bits, which avoids an unpredictable branch.
-func lesser(x, y float64) float64 {
-	return math.Float64frombits(min(math.Float64bits(x), math.Float64bits(y)))
-}
-
 // evaluate computes the density and its derivatives at the nodes.
 func (t *quantileTable) evaluate() {
 	n := len(t.nodes)
@@ -258,22 +251,29 @@ func (t *quantileTable) evaluate() {
 		nodes[i] = nodes[n-1]
 	}
 	t.f = room(t.f, blocks)[:blocks]
+	t.of = room(t.of, len(t.terms)+1)
+	of := t.of[:len(t.terms)+1]
 	for block := range t.f {
 		z := (*kernel.BetaPoints)(nodes[block*lanes:])
-		t.of = t.of[:0]
+		// Which terms matter is hard to predict: a term is always copied, and stays if lo < z[lanes−1] and hi > z[0], of
+		// which the differences have the signs.
+		used := 0
 		for i := range t.terms {
-			if c := &t.terms[i]; c.lo <= z[lanes-1] && c.hi >= z[0] {
-				t.of = append(t.of, c.BetaTerm)
-			}
+			c := &t.terms[i]
+			of[used] = c.BetaTerm
+			used += int(math.Float64bits(c.lo-z[lanes-1]) & math.Float64bits(z[0]-c.hi) >> 63)
 		}
-		kernel.BetaSums(&t.f[block], z, t.of)
+		kernel.BetaSums(&t.f[block], z, of[:used])
 	}
 }
 
 // at returns the density at node i and its derivatives.
-func (t *quantileTable) at(i int) (f [4]float64) {
+func (t *quantileTable) at(i int) (f [kernel.BetaDerivatives]float64) {
 	block, lane := &t.f[i/kernel.BetaLanes], i%kernel.BetaLanes
-	return [4]float64{block[0][lane], block[1][lane], block[2][lane], block[3][lane]}
+	for d := range f {
+		f[d] = block[d][lane]
+	}
+	return f
 }
 
 // sum computes the masses below the nodes, and reports whether the total is one.
@@ -282,15 +282,15 @@ func (t *quantileTable) sum() bool {
 	t.mass = room(t.mass, n)[:n]
 	below, above := t.beyond()
 	t.mass[0] = below
-	var f0, f1, f2, f3 float64 // at the node before
+	var f0, f1, f2, f3, f4, f5 float64 // at the node before
 	for block := range t.f {
 		f := &t.f[block]
 		from := block * kernel.BetaLanes
 		for lane := range min(kernel.BetaLanes, n-from) {
-			g0, g1, g2, g3 := f[0][lane], f[1][lane], f[2][lane], f[3][lane]
+			g0, g1, g2, g3, g4, g5 := f[0][lane], f[1][lane], f[2][lane], f[3][lane], f[4][lane], f[5][lane]
 			if i := from + lane; i > 0 {
 				h := t.step[i-1]
-				m := h * (0.5*(f0+g0) + h*((3./28)*(f1-g1)+h*((1./84)*(f2+g2)+h*(1./1680)*(f3-g3))))
+				m := h * (0.5*(f0+g0) + h*((5./44)*(f1-g1)+h*((1./66)*(f2+g2)+h*((1./792)*(f3-g3)+h*((1./15840)*(f4+g4)+h*(1./665280)*(f5-g5))))))
 				if m < 0 {
 					if m < -t.grade.error() {
 						return false
@@ -300,7 +300,7 @@ func (t *quantileTable) sum() bool {
 				below += m
 				t.mass[i] = below
 			}
-			f0, f1, f2, f3 = g0, g1, g2, g3
+			f0, f1, f2, f3, f4, f5 = g0, g1, g2, g3, g4, g5
 		}
 	}
 	t.total = below + above
@@ -308,28 +308,46 @@ func (t *quantileTable) sum() bool {
 }
 
 // beyond returns the mass below the first node and the mass above the last one. They are zero unless these nodes are
-// at −tableEnd and tableEnd.
+// at −tableEnd and tableEnd. The mass of a component beyond the end at which its density is nearly the a-th power of x is
+//
+//	I_x(a, b) = x^a/(a B(a, b)) (1 + a(1−b)x/(a+1) + …).
 func (t *quantileTable) beyond() (below, above float64) {
-	for i := range t.terms {
-		c := &t.terms[i]
-		if c.lo == -tableEnd {
-			c.below = c.tail(c.A)
-			below += c.below
+	n := len(t.terms)
+	t.values = room(t.values, 3*n)
+	exponents, mass, nought := t.values[:n], t.values[n:2*n], t.values[2*n:3*n]
+	clear(nought)
+	for _, upper := range []bool{false, true} {
+		if !upper && t.lo > -tableEnd || upper && t.hi < tableEnd {
+			continue
 		}
-		if c.hi == tableEnd {
-			c.above = c.tail(c.B)
-			above += c.above
+		for i := range t.terms {
+			c := &t.terms[i]
+			exponents[i] = c.C - tableEnd*c.end(upper) - (c.A+c.B)*smallest
+		}
+		kernel.ExpLinear(mass, exponents, nought, 1, 0)
+		for i := range t.terms {
+			c := &t.terms[i]
+			a := c.end(upper)
+			m := mass[i] / a * (1 + (c.A+c.B)*smallest/(a+1))
+			switch {
+			case !upper && c.lo == -tableEnd:
+				c.below = m
+				below += m
+			case upper && c.hi == tableEnd:
+				c.above = m
+				above += m
+			}
 		}
 	}
 	return below, above
 }
 
-// tail returns the mass of a component beyond the end at which its density is nearly the a-th power of x,
-//
-//	I_x(a, b) = x^a/(a B(a, b)) (1 + a(1−b)x/(a+1) + …).
-func (c *tableTerm) tail(a float64) float64 {
-	sx := (c.A + c.B) * smallest
-	return math.Exp(c.C-tableEnd*a-sx) / a * (1 + sx/(a+1))
+// end returns the parameter of the power that the density is near an end.
+func (c *tableTerm) end(upper bool) float64 {
+	if upper {
+		return c.B
+	}
+	return c.A
 }
 
 // smallest is the x at the logit −tableEnd.

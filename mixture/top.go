@@ -48,10 +48,12 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 		if cap(t.class) < d {
 			t.class, t.of = make([]int, 0, d), make([]special.RootGamma, 0, d)
 		}
+		t.logarithmsOf(m)
 		for k, w := range m.weights {
 			if err := ctx.Err(); err != nil {
 				return dst, err
 			}
+			t.gamma, t.log = t.gammas[k*d:(k+1)*d], t.logs[k*d:(k+1)*d]
 			// Σ_k w_k times these is at most topError.
 			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
 		}
@@ -70,7 +72,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 	// them is above the largest of the others is at most e, and so is the error.
 	t.class = t.class[:0]
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
-	logBest := math.Log(alpha[best])
+	logBest := t.log[best]
 	for i, a := range alpha {
 		if i == best || mayExceed(a, alpha[best], logBest, most) {
 			t.class = append(t.class, i)
@@ -135,18 +137,23 @@ func logAbove(a, b, logB float64) float64 {
 // nodes, from the right. Near 0 the densities are powers of s, and the integrands a power times a smooth function,
 // for which lower has its own rule.
 type topIntegral struct {
-	ctx    context.Context // once it is done, integration stops and the results are meaningless
-	class  []int           // [m] the classes that are integrated
-	of     []special.RootGamma
-	result []float64 // [m]
-	beyond []float64 // [m]: P(S > the end of a panel)
+	ctx                  context.Context // once it is done, integration stops and the results are meaningless
+	class                []int           // [m] the classes that are integrated
+	of                   []special.RootGamma
+	result               []float64 // [m]
+	alphas, gammas, logs []float64 // [K, d]: parameters, ln Γ of them, and their logarithms
+	gamma, log           []float64 // [d]: those of the component
+	beyond               []float64 // [m]: P(S > the end of a panel)
 
-	pdf, cdf, left       []float64 // [m, n] at n nodes; left is the product of cdf over the classes before
-	right, s, logS       [topPoints]float64
-	square               [topPoints]float64 // −s²
-	scratch              [topPoints]float64
-	rough                bool // whether errors of 1e-9 are acceptable
-	coefficients, powers [lowerTerms]float64
+	pdf, cdf, left []float64 // [m, n] at n nodes; left is the product of cdf over the classes before
+	right, s, logS [topPoints]float64
+	square         [topPoints]float64 // −s²
+	rough          bool               // whether errors of 1e-9 are acceptable
+	coefficients   [lowerTerms]float64
+	series         [lowerTerms * lowerPoints]float64 // see lower
+	scratch        [special.RuleScratch]float64
+	x, e           [lowerPoints]float64
+	end            float64 // of which series, x and e are
 }
 
 // topPoints is the number of points of the largest rule.
@@ -154,15 +161,20 @@ const topPoints = 48
 
 // topRules are the rules by the least tolerance of each. Over thousands of random components of 3 to 30 classes, from
 // one end of the parameters' range to the other, the error was at most four tenths of it.
-var topRules = []struct {
+var topRules = sync.OnceValue(func() []accurateRule {
+	return []accurateRule{
+		{1e-3, special.NewRule(lowerPoints)},
+		{1e-5, special.NewRule(24)},
+		{1e-7, special.NewRule(32)},
+		{1e-8, special.NewRule(36)},
+		{0, special.NewRule(topPoints)},
+	}
+})
+
+// accurateRule is a rule with the least tolerance that it is for.
+type accurateRule struct {
 	tolerance float64
 	*special.Rule
-}{
-	{1e-3, special.NewRule(16)},
-	{1e-5, special.NewRule(24)},
-	{1e-7, special.NewRule(32)},
-	{1e-8, special.NewRule(36)},
-	{0, special.NewRule(topPoints)},
 }
 
 // topRule returns the rule for m classes over a span. The last but one also does,
@@ -171,11 +183,12 @@ func topRule(tolerance float64, m int, span float64) *special.Rule {
 	if tolerance > 1e-10 && m <= 10 && span <= 6.25 {
 		tolerance = max(tolerance, 1e-8)
 	}
+	rules := topRules()
 	i := 0
-	for tolerance < topRules[i].tolerance {
+	for tolerance < rules[i].tolerance {
 		i++
 	}
-	return topRules[i].Rule
+	return rules[i].Rule
 }
 
 // run returns the probabilities that each of the classes is the largest.
@@ -208,7 +221,27 @@ func (t *topIntegral) resize(alpha []float64) {
 	}
 	t.result, t.beyond, t.of = t.result[:m], t.beyond[:m], t.of[:0]
 	for _, i := range t.class {
-		t.of = append(t.of, special.NewRootGamma(alpha[i]))
+		if a := alpha[i]; t.rough && a <= roughMost {
+			t.of = append(t.of, special.NewLinearRootGamma(a, t.gamma[i]))
+		} else {
+			t.of = append(t.of, special.NewRootGamma(a))
+		}
+	}
+}
+
+// logarithmsOf takes the logarithms of all parameters and, if errors may be larger than rounding, those of their gamma functions.
+func (t *topIntegral) logarithmsOf(m *Dirichlet) {
+	n := m.K() * m.Classes()
+	t.alphas, t.gammas, t.logs = room(t.alphas, n), room(t.gammas, n)[:n], room(t.logs, n)[:n]
+	for _, a := range m.alpha {
+		t.alphas = append(t.alphas, a...)
+	}
+	if t.rough {
+		kernel.LogGamma(t.gammas, t.logs, t.alphas)
+		return
+	}
+	for i, a := range t.alphas {
+		t.logs[i] = math.Log(a)
 	}
 }
 
@@ -341,45 +374,4 @@ func (t *topIntegral) gather(n int) {
 		}
 		t.result[j] += s
 	}
-}
-
-// lowerTerms is how many terms of its series the incomplete gamma function needs below x = 1: 1/14! is 1e-11.
-const lowerTerms = 14
-
-// lower adds the integrals over x = s² from 0 to end ≤ 1. With A = Σ a_j, they are
-//
-//	a_i ∏_j 1/Γ(1+a_j) ∫ x^{A−1} e⁻ˣ ∏_{j≠i} M_j(x) dx,
-//	M_j(x) = P(S_j² ≤ x) Γ(1+a_j)/x^{a_j} = Σ_n a_j/(a_j+n) (−x)ⁿ/n!   (DLMF 8.7.1).
-func (t *topIntegral) lower(end float64) {
-	rule := topRules[0]
-	n := rule.Len()
-	power := 1.0
-	for i := range t.powers {
-		t.powers[i] = power
-		power *= -end / float64(i+1)
-	}
-	scale, total := 0.0, 0.0
-	for j := range t.of {
-		a := t.of[j].A
-		total += a
-		scale -= special.LogGamma(1 + a)
-		for i, p := range t.powers {
-			t.coefficients[i] = p * a / (a + float64(i))
-		}
-		pdf, cdf := t.pdf[j*n:(j+1)*n], t.cdf[j*n:(j+1)*n]
-		for k := range cdf {
-			x := rule.At(k, 0.5, 0.5)
-			s := t.coefficients[lowerTerms-1]
-			for i := lowerTerms - 2; i >= 0; i-- {
-				s = s*x + t.coefficients[i]
-			}
-			pdf[k], cdf[k] = a, s
-		}
-	}
-	rule.PowerWeights(t.right[:n], total)
-	scale = math.Exp(scale + total*math.Log(end))
-	for k := range t.right[:n] {
-		t.right[k] *= scale * math.Exp(-end*rule.At(k, 0.5, 0.5))
-	}
-	t.gather(n)
 }

@@ -11,6 +11,7 @@ import (
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/internal/special"
+	"credence/internal/testsize"
 )
 
 func TestTopClassClosedForms(t *testing.T) {
@@ -131,10 +132,7 @@ func slowTop(alpha []float64) []float64 {
 // The whole range of parameters and numbers of classes, one component and many,
 // with weights down to 1e-12.
 func TestTopClassAgainstSlow(t *testing.T) {
-	n := 100
-	if testing.Short() {
-		n = 10
-	}
+	n := testsize.Choose(10, 30, 100)
 	ranges := [][2]float64{{-3, 6}, {-3, 1}, {-1, 2}, {0, 0.5}, {-3, -2}, {2, 2.1}, {3.9, 4}, {5.99, 6}}
 	var mu sync.Mutex
 	worst := 0.0
@@ -224,8 +222,9 @@ func TestTopClassAllocatesLittle(t *testing.T) {
 	dst := make([]float64, 0, d)
 	for _, m := range ensembles(t, 50, d) {
 		// The result's zeros, the workspace, the classes and their distributions, and
-		// the numbers, which grow with the number of classes that are integrated.
-		if n := testing.AllocsPerRun(2, func() { dst = m.TopClass(dst[:0]) }); n > 4+d-2 {
+		// the numbers, which grow with the number of classes that are integrated. Under the race detector a pool forgets
+		// one in four of what it is given.
+		if n := testing.AllocsPerRun(8, func() { dst = m.TopClass(dst[:0]) }); n > 4+d-2 {
 			t.Errorf("%v allocations", n)
 		}
 	}

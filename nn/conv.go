@@ -37,14 +37,13 @@ type Conv struct {
 	pool         *MaxPool          // fused with it, or nil
 	act          kernel.Activation // fused with it, or Identity
 	last         bool              // whether the activation comes after the pool
-	plan         *kernel.Conv
+	plans        [2]*convPlan      // to predict and, if that differs, to train
+	plan         *convPlan         // that of the last forward pass
 	weight, bias *Param
 	in, out      int       // values of an item
 	groups       groups    // of the backward pass
 	cut          cut       // of the forward pass
-	packed       []float32 // weights for the forward pass
 	packedInput  []float32 // weights for the input gradient
-	scratch      []*convScratch
 	fwd, bwd     func(worker, g int)
 	y, x, dx, dy []float32
 }
@@ -95,10 +94,16 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.groups.work = l.out * taps
 	b.hold(padded.Size() + to[0]*to[1]) // of a core: the padded input and a table of rows
-	b.OnForward(func(int) { l.prepare() })
 	b.OnBackward(func(batch int) { l.groups.bind(batch, l.weight, l.bias) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return out, nil
+}
+
+// convPlan is a plan with its weights and memory.
+type convPlan struct {
+	*kernel.Conv
+	packed  []float32 // weights for the forward pass
+	scratch []*convScratch
 }
 
 // convScratch is the working memory of one worker.
@@ -108,35 +113,41 @@ type convScratch struct {
 	x    []float32 // that input
 }
 
-// prepare plans the convolution.
-func (l *Conv) prepare() {
-	if l.plan != nil {
-		return
+// planFor returns the plan of a pass. Tiles of two dimensions are for training alone, where their errors, three times as large as
+// those of tiles of a row, are far below the noise of a batch: predictions keep the digits.
+func (l *Conv) planFor(train bool) *convPlan {
+	at := &l.plans[0]
+	tiles := train && l.shape.Tiles()
+	if tiles {
+		at = &l.plans[1]
 	}
-	var window [3]int
-	if l.pool != nil {
-		window = l.pool.shape.Window
+	if *at == nil {
+		var window [3]int
+		if l.pool != nil {
+			window = l.pool.shape.Window
+		}
+		plan, err := kernel.NewConv(l.shape, window, tiles)
+		if err != nil {
+			panic("nn: " + err.Error()) // Build has checked the shape
+		}
+		*at = &convPlan{Conv: plan, packed: make([]float32, plan.PackedLen())}
 	}
-	plan, err := kernel.NewConv(l.shape, window)
-	if err != nil {
-		panic("nn: " + err.Error()) // Build has checked the shape
-	}
-	l.plan = plan
-	l.packed = make([]float32, plan.PackedLen())
+	return *at
 }
 
 // Forward implements [Layer].
 func (l *Conv) Forward(p *Pass, y, x []float32) {
 	l.y, l.x = y, x
+	l.plan = l.planFor(p.Train)
 	l.groups.split(p.Items)
 	l.cut.split(&l.groups, l.plan.Rows())
-	for len(l.scratch) < p.Workers() { // for all that may run
-		l.scratch = append(l.scratch, &convScratch{ConvScratch: l.plan.NewScratch()})
+	for len(l.plan.scratch) < p.Workers() { // for all that may run
+		l.plan.scratch = append(l.plan.scratch, &convScratch{ConvScratch: l.plan.NewScratch()})
 	}
-	for _, s := range l.scratch {
+	for _, s := range l.plan.scratch {
 		s.item = -1
 	}
-	l.plan.Pack(l.packed, l.weight.Value)
+	l.plan.Pack(l.plan.packed, l.weight.Value)
 	p.ForWorker(l.cut.count, l.fwd)
 }
 
@@ -160,12 +171,12 @@ func (l *Conv) biases() []float32 {
 func (l *Conv) forward(worker, i int) {
 	items, rows := l.cut.at(i)
 	for j := items.lo; j < items.hi; j++ {
-		s := l.scratch[worker]
+		s := l.plan.scratch[worker]
 		if l.pool != nil {
 			l.forwardPool(s, j, rows)
 			continue
 		}
-		l.plan.ForwardRows(l.y[j*l.out:][:l.out], l.pad(s, j, l.x), l.packed, l.biases(), rows.lo, rows.hi, s.ConvScratch)
+		l.plan.ForwardRows(l.y[j*l.out:][:l.out], l.pad(s, j, l.x), l.plan.packed, l.biases(), rows.lo, rows.hi, s.ConvScratch)
 	}
 }
 
@@ -176,7 +187,7 @@ func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
 		act = kernel.Identity
 	}
 	y := l.y[j*z:][:z]
-	l.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], l.pad(s, j, l.x), l.packed, l.biases(), act,
+	l.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], l.pad(s, j, l.x), l.plan.packed, l.biases(), act,
 		rows.lo, rows.hi, s.ConvScratch)
 	if l.last && l.act != kernel.Identity {
 		plane, wide := z/l.Out, l.pool.shape.OutSize()[2]
@@ -211,9 +222,9 @@ func (l *Conv) backward(worker, g int) {
 	}
 	for j := lo; j < hi; j++ {
 		dy := l.dy[j*l.out:][:l.out]
-		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.scratch[worker].ConvScratch)
+		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.plan.scratch[worker].ConvScratch)
 		if l.dx != nil {
-			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.scratch[worker].ConvScratch)
+			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.plan.scratch[worker].ConvScratch)
 		}
 	}
 }
@@ -230,7 +241,7 @@ func (l *Conv) backwardPool(worker, lo, hi int, dw, db []float32) {
 		dx = l.dx[lo*l.in : hi*l.in]
 	}
 	l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[lo*z:hi*z], l.x[lo*l.in:hi*l.in], l.weight.Value,
-		l.scratch[worker].ConvScratch)
+		l.plan.scratch[worker].ConvScratch)
 }
 
 // groups splits the items of a batch into runs that are processed separately, each

@@ -19,6 +19,8 @@ type Options struct {
 	Init   Init        // how weights start; zero means He
 	Own    []HeadParam // tensors that are trained and saved with the layers'
 
+	// Blank leaves weights at 0 instead of drawing them, for a network whose weights are read from a file.
+	Blank bool
 	// Unfused disables the fusion of layers: slower, with the same results.
 	Unfused bool
 }
@@ -164,6 +166,9 @@ func (p *Param) start(o Options, i uint64) {
 	f := p.fill
 	if !f.random {
 		kernel.Fill(p.Value, f.value)
+		return
+	}
+	if o.Blank {
 		return
 	}
 	r := rand.New(rng.New(o.Seed, "init", o.Member, i))

@@ -123,6 +123,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("%+v gives the weights of another network", o)
 		}
 	}
+	same(t, "without draws", values(Options{Blank: true}), make([]float32, 30000))
 	if _, err := New(&Dense{Out: 1}, Shape{1}, Options{Init: "zero"}); err == nil {
 		t.Error("unknown rule: no error")
 	}

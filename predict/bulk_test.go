@@ -67,7 +67,7 @@ func TestBulk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Fields) != len(recordFields(func(f *Field) bool { return f.Name != "point" && f.needs != needScale })) || out.N != 2 {
+	if len(out.Fields) != len(recordFields(ofMixtures)) || out.N != 2 {
 		t.Fatalf("%d records of %d fields", out.N, len(out.Fields))
 	}
 	first, err := mixture.NewDirichlet([]float64{0.25, 0.75}, [][]float64{{8, 3, 1}, {2, 2, 9}})

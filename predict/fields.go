@@ -72,6 +72,8 @@ func hpd(f *Format) bool  { return f.HPD }
 func point(f *Format) bool   { return f.Point.Score != 0 }
 func ordered(f *Format) bool { return f.ordered }
 
+func fullRated(f *Format) bool { return f.Full && f.rated }
+
 // fields lists all output fields, in the order of the columns of a table and of the fields of a record.
 var fields = []Field{
 	{Name: "item", Kind: Text, column: always, means: true,
@@ -147,6 +149,13 @@ var fields = []Field{
 		list: func(r *Row, i, _ int) []float64 { return components(r, i, func(_, _, b float64) float64 { return b }) }},
 	{Name: "alpha", Kind: Number, record: full, output: 15, OnRequest: true,
 		numbers: appendAlpha, shape: func(s *RecordShape) []int { return []int{s.K, s.D} }},
+	// The distribution of the item's own probabilities p, which differs from the reported one of p̄ where raters are modelled.
+	{Name: "item_weights", Kind: Number, record: fullRated,
+		numbers: func(dst []float64, r *Row, s *RecordShape) []float64 { return weightsOf(dst, r.Dist, s) },
+		shape:   func(s *RecordShape) []int { return []int{s.K} }},
+	{Name: "item_alpha", Kind: Number, record: fullRated,
+		numbers: func(dst []float64, r *Row, s *RecordShape) []float64 { return alphaOf(dst, r.Dist, s) },
+		shape:   func(s *RecordShape) []int { return []int{s.K, s.D} }},
 	{Name: "distribution", tidymodels: ".distribution", Kind: Text, means: true,
 		text: func(r *Row, _, _ int) string {
 			if r.Opinion != nil {
@@ -203,7 +212,7 @@ func gather[T any](rows []Row, d int, value func(r *Row, class, level int) T) []
 
 // components returns a parameter of each component of the distribution of class i.
 func components(r *Row, i int, value func(weight, a, b float64) float64) []float64 {
-	f := r.reported.Dist.Marginal(i)
+	f := r.parameters().Marginal(i)
 	list := make([]float64, f.K())
 	for c := range list {
 		list[c] = value(f.Component(c))
@@ -272,6 +281,7 @@ type Row struct {
 	tails    []meanInterval         // probability of each ordered class or a higher one
 	hpd      [][][]mixture.Interval // highest-density sets, by class and level
 	reported mixture.Reported
+	full     *mixture.Dirichlet // of parameters, once they are requested
 	summary  *Summary
 	table    *Table // nil outside of tables
 }
@@ -344,6 +354,14 @@ func (r *Row) twoSided() []mixture.ClassSummary {
 		}
 	}
 	return list
+}
+
+// parameters returns the distribution whose parameters are written: that of the reported probabilities.
+func (r *Row) parameters() *mixture.Dirichlet {
+	if r.full == nil {
+		r.full = r.ReportedDist()
+	}
+	return r.full
 }
 
 // mean returns the mean of class i.

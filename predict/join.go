@@ -198,18 +198,19 @@ func Join(out string) (*Joined, error) {
 	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, blocks) }); err != nil {
 		return nil, err
 	}
-	return j, removeShards(folder)
+	return j, removeShards(folder, lock)
 }
 
-// removeShards removes the folder of joined blocks. The lock is removed last: by it [Joining] detects a killed join.
-func removeShards(folder string) error {
+// removeShards removes the folder of joined blocks. The lock is removed last: by it [Joining] detects a killed join. It is released
+// for that, since Windows does not remove open files.
+func removeShards(folder string, lock *atomicfile.Lock) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if e.Name() != joinLock {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
 		}
 	}
-	return errors.Join(err, os.RemoveAll(folder))
+	return errors.Join(err, lock.Release(), os.RemoveAll(folder))
 }
 
 // complete returns the manifests of all blocks in order. It returns an error if one is missing or does not belong to

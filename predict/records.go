@@ -7,13 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"credence/head"
 	"credence/internal/array"
-	"credence/internal/calculator"
 	"credence/internal/par"
-	"credence/internal/words"
 	"credence/mixture"
-	"credence/model"
 )
 
 // RecordShape determines the shapes of the fields of records: distributions of at most K components over D classes,
@@ -21,6 +17,8 @@ import (
 type RecordShape struct {
 	K, D                   int
 	Levels, Quantiles, CDF []float64
+
+	items bool // weights and alpha are those of p, as in the records that [Bulk] reads
 }
 
 // recordRows is the [Writer] of an NPY file with a record per item. The file begins with the number of records, so
@@ -34,6 +32,9 @@ type recordRows struct {
 	items   int
 	chunks  [][]byte
 }
+
+// parameterFields are the fields whose shapes depend on the number of components.
+var parameterFields = []string{"weights", "alpha", "item_weights", "item_alpha"}
 
 // recordFields returns the names of the fields that records may have and that satisfy a condition.
 func recordFields(which func(f *Field) bool) []string {
@@ -148,24 +149,40 @@ func appendCDF(dst []float64, r *Row, s *RecordShape) []float64 {
 	return dst
 }
 
-// appendWeights appends the weights [K] of the components; those that a distribution does not have are 0.
 func appendWeights(dst []float64, r *Row, s *RecordShape) []float64 {
+	return weightsOf(dst, r.written(s), s)
+}
+
+func appendAlpha(dst []float64, r *Row, s *RecordShape) []float64 {
+	return alphaOf(dst, r.written(s), s)
+}
+
+// written returns the distribution that a record has the parameters of.
+func (r *Row) written(s *RecordShape) *mixture.Dirichlet {
+	if s.items {
+		return r.Dist
+	}
+	return r.parameters()
+}
+
+// weightsOf appends the weights [K] of the components; those that a distribution does not have are 0.
+func weightsOf(dst []float64, dist *mixture.Dirichlet, s *RecordShape) []float64 {
 	for k := range s.K {
 		w := 0.0
-		if k < r.Dist.K() {
-			w, _ = r.Dist.Component(k)
+		if k < dist.K() {
+			w, _ = dist.Component(k)
 		}
 		dst = append(dst, w)
 	}
 	return dst
 }
 
-// appendAlpha appends the parameters [K, D] of the components; those that a distribution does not have are 1.
-func appendAlpha(dst []float64, r *Row, s *RecordShape) []float64 {
+// alphaOf appends the parameters [K, D] of the components; those that a distribution does not have are 1.
+func alphaOf(dst []float64, dist *mixture.Dirichlet, s *RecordShape) []float64 {
 	for k := range s.K {
 		row := slices.Repeat([]float64{1}, s.D)
-		if k < r.Dist.K() {
-			_, row = r.Dist.Component(k)
+		if k < dist.K() {
+			_, row = dist.Component(k)
 		}
 		dst = append(dst, row...)
 	}
@@ -207,7 +224,7 @@ func (t *recordRows) Write(ctx context.Context, list []Prediction) (bool, error)
 			t.shape.K = max(t.shape.K, p.Dist.K())
 		}
 	}
-	if !slices.ContainsFunc(t.fields, func(f *Field) bool { return f.Name == "weights" || f.Name == "alpha" }) {
+	if !slices.ContainsFunc(t.fields, func(f *Field) bool { return slices.Contains(parameterFields, f.Name) }) {
 		t.flush()
 	}
 	return true, ctx.Err()
@@ -248,156 +265,4 @@ func (t *recordRows) Close() error {
 		}
 	}
 	return nil
-}
-
-// Bulk computes summaries of many mixtures at once: records of an NPY file with the fields weights [K] and alpha [K, d] and, if
-// there are votes to take into account, votes [d].
-type Bulk struct {
-	Levels, Quantiles, CDF []float64
-	// Fields names the fields of the results; nil means the defaults for the records and the lists above.
-	Fields []string
-	// Resolution and Precision are those of [mixture.Reported].
-	Resolution float64
-	Precision  mixture.Precision
-	// Model, if not nil, is the model that predicted the mixtures: results are for its average rater, and votes are
-	// weighed by its rater model.
-	Model *model.Model
-}
-
-// bulkItems is the number of mixtures that a goroutine processes at a time.
-const bulkItems = 64
-
-// Mixtures are the records of an NPY file.
-type Mixtures struct {
-	path    string
-	records *array.Records
-}
-
-// ReadMixtures reads the records of an NPY file.
-func ReadMixtures(path string) (*Mixtures, error) {
-	in, err := array.ReadRecords(path)
-	return &Mixtures{path, in}, err
-}
-
-// Run writes the results for all mixtures, one record per mixture.
-func (b *Bulk) Run(in *Mixtures, w io.Writer) error {
-	if err := b.run(in.records, w); err != nil {
-		return fmt.Errorf("%s: %w", in.path, err)
-	}
-	return nil
-}
-
-func (b *Bulk) run(in *array.Records, w io.Writer) error {
-	at, err := b.find(in)
-	if err != nil {
-		return err
-	}
-	// Mixtures are given without a score and without a scale.
-	all := recordFields(func(f *Field) bool { return f.Name != "point" && f.needs != needScale })
-	out, err := newRecords(w, Summary{Levels: b.Levels, Precision: b.Precision},
-		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at, all), all)
-	if err != nil {
-		return err
-	}
-	list := make([]Prediction, in.N)
-	par.Chunks(in.N, bulkItems, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			list[i].Decoded, list[i].Err = b.mixture(in, at, i)
-		}
-	})
-	for i := range list {
-		if err := list[i].Err; err != nil {
-			return fmt.Errorf("record %d (from 0): %w", i, err)
-		}
-	}
-	if _, err := out.Write(context.Background(), list); err != nil {
-		return err
-	}
-	return out.Close()
-}
-
-// bulkFields has the indexes of the input fields and the number of classes; votes is −1 if there is no such field.
-type bulkFields struct{ weights, alpha, votes, classes int }
-
-// find finds the fields of the records, and checks them and the options.
-func (b *Bulk) find(in *array.Records) (at bulkFields, err error) {
-	at = bulkFields{weights: in.Field("weights"), alpha: in.Field("alpha"), votes: in.Field("votes")}
-	if at.weights < 0 || at.alpha < 0 {
-		names := words.Each(in.Fields, func(f array.Field) string { return f.Name })
-		return at, fmt.Errorf("the records have the fields %q: expected weights, of shape (K,), and alpha, (K, d)", names)
-	}
-	w, a := in.Fields[at.weights].Shape, in.Fields[at.alpha].Shape
-	if len(w) != 1 || len(a) != 2 || w[0] != a[0] {
-		return at, fmt.Errorf("weights of shape %s and alpha of shape %s: expected (K,) and (K, d)", words.Shape(w), words.Shape(a))
-	}
-	at.classes = a[1]
-	if at.votes >= 0 && !slices.Equal(in.Fields[at.votes].Shape, []int{at.classes}) {
-		return at, fmt.Errorf("votes of shape %s: expected one number for each of %d classes", words.Shape(in.Fields[at.votes].Shape), at.classes)
-	}
-	return at, b.check()
-}
-
-// names returns the names of the fields of the results: those requested, or else the defaults among all.
-func (b *Bulk) names(at bulkFields, all []string) []string {
-	if b.Fields != nil {
-		return b.Fields
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		switch name {
-		case "quantile":
-			return len(b.Quantiles) == 0
-		case "cdf":
-			return len(b.CDF) == 0
-		case "interval", "upper_bound", "lower_bound":
-			return len(b.Levels) == 0
-		case "weights", "alpha":
-			return at.votes < 0
-		}
-		return false
-	})
-}
-
-// check returns an error if a level, a quantile or the resolution is out of range.
-func (b *Bulk) check() error {
-	for _, l := range b.Levels {
-		if err := calculator.CheckLevel(l); err != nil {
-			return fmt.Errorf("level %v: %w", l, err)
-		}
-	}
-	for _, q := range b.Quantiles {
-		if err := calculator.CheckQuantile(q); err != nil {
-			return fmt.Errorf("quantile %v: %w", q, err)
-		}
-	}
-	_, err := mixture.NewReported(nil, b.Resolution)
-	return err
-}
-
-// mixture returns the mixture of record i, updated by its votes.
-func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Decoded, error) {
-	weights, flat := in.Append(nil, i, at.weights), in.Append(nil, i, at.alpha)
-	rows := make([][]float64, len(weights))
-	for k := range rows {
-		rows[k] = flat[k*at.classes : (k+1)*at.classes]
-	}
-	m, err := mixture.NewDirichlet(weights, rows)
-	if err != nil {
-		return head.Decoded{}, err
-	}
-	a := head.NewDecoded(m)
-	a.Resolution = b.Resolution
-	if b.Model != nil {
-		a.ForAverageRater(b.Model.RaterModel.Average())
-	}
-	if at.votes < 0 {
-		return a, nil
-	}
-	votes := in.Append(nil, i, at.votes)
-	if !slices.ContainsFunc(votes, func(x float64) bool { return x != 0 }) {
-		return a, nil
-	}
-	if a, err = After(b.Model, &a, votes); err != nil {
-		err = fmt.Errorf("votes: %w", err)
-	}
-	return a, err
 }

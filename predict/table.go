@@ -31,6 +31,7 @@ type Format struct {
 	Fields     []string // of the records of an NPY file; nil for those selected above
 
 	ordered bool // the classes of the model are ordered
+	rated   bool // the model has a rater model
 
 	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time. It is not
 	// called where only means are written.
@@ -78,7 +79,7 @@ type Table struct {
 
 // NewTable returns the table of a model's predictions.
 func NewTable(m *model.Model, f Format) *Table {
-	f.ordered = m.Ordered && m.Traits().Joint
+	f.ordered, f.rated = m.Ordered && m.Traits().Joint, m.RaterModel != nil
 	t := &Table{format: f, model: m, dists: m.Traits().Joint, levels: 1}
 	t.format.scale, _ = Scale(m)
 	if t.dists && !f.OnlyMean && !f.OnlyPoint {

@@ -130,7 +130,7 @@ func TestFields(t *testing.T) {
 		}
 		outputs[f.output] = true
 	}
-	if names := recordFields(func(*Field) bool { return true }); !slices.Contains(names, "interval") || len(names) != 22 {
+	if names := recordFields(func(*Field) bool { return true }); !slices.Contains(names, "interval") || len(names) != 24 {
 		t.Errorf("fields of records: %q", names)
 	}
 }

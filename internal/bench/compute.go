@@ -206,7 +206,7 @@ func (b *kernelBench) convolutions() error {
 	for _, c := range benchConvolutions {
 		one := [3]int{1, 1, 1}
 		s := kernel.ConvShape{In: c.channels[0], Out: c.channels[1], Size: c.size, Kernel: c.kernel, Stride: one, Dilation: one}
-		plan, err := kernel.NewConv(s, c.pool)
+		plan, err := kernel.NewConv(s, c.pool, true)
 		if err != nil {
 			return fmt.Errorf("convolution %s: %w", c.name, err)
 		}

@@ -11,17 +11,22 @@ type BetaTerm struct{ A, B, C float64 }
 // BetaPoints are values at BetaLanes points.
 type BetaPoints [BetaLanes]float64
 
+// BetaDerivatives is the number of values of [BetaSums]: a density and its derivatives.
+const BetaDerivatives = 6
+
 // BetaSums sets dst[0] to the density of a mixture of Beta distributions on the logit scale, at points
-// with the logits z (finite, at most 700 in size), and dst[1], dst[2] and dst[3] to its derivatives: with
-// x = 1/(1+e⁻ᶻ), y = 1 − x,
+// with the logits z (finite, at most 700 in size), and dst[1] to dst[5] to its derivatives: with
+// x = 1/(1+e⁻ᶻ), y = 1 − x, q = xy, τ = y − x,
 //
-//	φ_k = exp(C + A ln x + B ln y),   λ = Ay − Bx,   v = (A+B)xy,
-//	dst[0] = Σ φ_k,                   dst[1] = Σ φ_k λ,
-//	dst[2] = Σ φ_k (λ² − v),          dst[3] = Σ φ_k (λ³ − 3λv − v(y−x)).
+//	φ_k = exp(C + A ln x + B ln y),   λ = Ay − Bx,   s = A + B,
+//	S_i = Σ φ_k λⁱ,   T_i = Σ φ_k s λⁱ,   U_i = Σ φ_k s² λⁱ,
+//	dst[0] = S₀,   dst[1] = S₁,   dst[2] = S₂ − qT₀,   dst[3] = S₃ − 3qT₁ − qτT₀,
+//	dst[4] = S₄ − 6qT₂ − 4qτT₁ + 3q²U₀ + (2q² − qτ²)T₀,
+//	dst[5] = S₅ − 10qT₃ − 10qτT₂ + 15q²U₁ + (10q² − 5qτ²)T₁ + 10q²τU₀ + (8q²τ − qτ³)T₀.
 //
 // An exponent is computed with an absolute error of some 2⁻⁵² of its largest term. A φ_k below e⁻³⁰⁰
 // may count as that.
-func BetaSums(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+func BetaSums(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	active.betaSums(dst, z, terms)
 }
 
@@ -35,20 +40,26 @@ func unlogit(z float64) (x, y, logX, logY float64) {
 	return 1 / (1 + e), e / (1 + e), -l, -z - l
 }
 
-func betaSumsGeneric(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+func betaSumsGeneric(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	for n, z := range z {
 		x, y, logX, logY := unlogit(z)
-		xy, turn := x*y, y-x
-		var f0, f1, f2, f3 float64
+		var s0, s1, s2, s3, s4, s5, t0, t1, t2, t3, u0, u1 float64
 		for _, t := range terms {
 			p := math.Exp(t.C + t.A*logX + t.B*logY)
-			l, v := t.A*y-t.B*x, (t.A+t.B)*xy
-			f0 += p
-			f1 += p * l
-			f2 += p * (l*l - v)
-			f3 += p * (l*(l*l-3*v) - v*turn)
+			l, s := t.A*y-t.B*x, t.A+t.B
+			pl := p * l
+			pl2 := pl * l
+			pl3 := pl2 * l
+			pl4 := pl3 * l
+			s0, s1, s2, s3, s4, s5 = s0+p, s1+pl, s2+pl2, s3+pl3, s4+pl4, s5+pl4*l
+			t0, t1, t2, t3 = t0+p*s, t1+pl*s, t2+pl2*s, t3+pl3*s
+			u0, u1 = u0+p*s*s, u1+pl*s*s
 		}
-		dst[0][n], dst[1][n], dst[2][n], dst[3][n] = f0, f1, f2, f3
+		q, turn := x*y, y-x
+		dst[0][n], dst[1][n], dst[2][n] = s0, s1, s2-q*t0
+		dst[3][n] = s3 - q*(3*t1+turn*t0)
+		dst[4][n] = s4 - q*(6*t2+4*turn*t1) + 3*q*q*u0 + q*(2*q-turn*turn)*t0
+		dst[5][n] = s5 - 10*q*(t3+turn*t2) + 15*q*q*u1 + q*(10*q-5*turn*turn)*t1 + 10*q*q*turn*u0 + q*turn*(8*q-turn*turn)*t0
 	}
 }
 
@@ -63,6 +74,33 @@ func logGammaGeneric(gamma, log, x []float64) {
 	for i, v := range x {
 		gamma[i], _ = math.Lgamma(v)
 		log[i] = math.Log(v)
+	}
+}
+
+// DigammaLog sets dst[i] to ψ(a[i]+1) − ln c[i], for a and c from 1e-200 to 1e200, with an error of some units in the last place of
+// the largest of 1, the result, and ln(a/c) if that is large. From ten on, it is Stirling's series at a; below, at a + 10,
+//
+//	ψ(a+1) = ψ(a+11) − Σ_{i=1…10} 1/(a+i).
+func DigammaLog(dst, a, c []float64) {
+	sameLen(len(dst), len(a), len(c))
+	active.digammaLog(dst, a, c)
+}
+
+func digammaLogGeneric(dst, a, c []float64) {
+	for i, z := range a {
+		sum := 0.0
+		if z < 10 {
+			// p = (a+1)…(a+10) and its derivative: the sum is their ratio.
+			p, slope := z+1, 1.0
+			for t := 2.0; t <= 10; t++ {
+				slope = slope*(z+t) + p
+				p *= z + t
+			}
+			sum, z = slope/p, z+10
+		}
+		r := 1 / z
+		u := r * r
+		dst[i] = math.Log(z/c[i]) - sum + 0.5*r - u*(1./12-u*(1./120-u*(1./252-u*(1./240-u*(1./132-u*(691./32760-u*(1./12)))))))
 	}
 }
 

@@ -2,11 +2,11 @@
 
 package kernel
 
-func betaSums4(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+func betaSums4(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	betaSumsAVX2(&dst[0][0], &z[0], termsAt(terms), len(terms))
 }
 
-func betaSums8(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+func betaSums8(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	betaSumsAVX512(&dst[0][0], &z[0], termsAt(terms), len(terms))
 }
 
@@ -62,6 +62,34 @@ func expLinear8(dst, x, y []float64, slope, offset float64) {
 		fill(&a, x[n:])
 		fill(&b, y[n:])
 		expLinearAVX512(&d[0], &a[0], &b[0], BetaLanes, slope, offset)
+		copy(dst[n:], d[:])
+	}
+}
+
+func digammaLog4(dst, a, c []float64) {
+	n := len(a) &^ (BetaLanes - 1)
+	if n > 0 {
+		digammaLogAVX2(&dst[0], &a[0], &c[0], n)
+	}
+	if n < len(a) {
+		var d, x, y BetaPoints
+		fill(&x, a[n:])
+		fill(&y, c[n:])
+		digammaLogAVX2(&d[0], &x[0], &y[0], BetaLanes)
+		copy(dst[n:], d[:])
+	}
+}
+
+func digammaLog8(dst, a, c []float64) {
+	n := len(a) &^ (BetaLanes - 1)
+	if n > 0 {
+		digammaLogAVX512(&dst[0], &a[0], &c[0], n)
+	}
+	if n < len(a) {
+		var d, x, y BetaPoints
+		fill(&x, a[n:])
+		fill(&y, c[n:])
+		digammaLogAVX512(&d[0], &x[0], &y[0], BetaLanes)
 		copy(dst[n:], d[:])
 	}
 }

@@ -17,215 +17,271 @@ TEXT ·betaSumsNEON(SB), NOSPLIT, $0-32
 	WORD $0x91000129 // add x9, x9, #0
 	MOVD $logarithm1p_c<>(SB), R10
 	WORD $0x9100014a // add x10, x10, #0
-	WORD $0x6f04f502 // fmov v2.2d, #-3.00000000
-	B LBB0_3
+	B LBB0_2
 
 LBB0_1:
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-
-LBB0_2:
+	WORD $0x6e64dc63 // fmul v3.2d, v3.2d, v4.2d
+	WORD $0x6f04f514 // fmov v20.2d, #-3.00000000
 	WORD $0x8b080e8b // add x11, x20, x8, lsl #3
 	WORD $0xf100191f // cmp x8, #6
 	WORD $0x91000908 // add x8, x8, #2
-	WORD $0x3d80016b // str q11, [x11]
-	WORD $0x3d801165 // str q5, [x11, #64]
-	WORD $0x3d802163 // str q3, [x11, #128]
-	WORD $0x3d803164 // str q4, [x11, #192]
-	BHS LBB0_6
+	WORD $0x4ee5d4c4 // fsub v4.2d, v6.2d, v5.2d
+	WORD $0x6e74dc74 // fmul v20.2d, v3.2d, v20.2d
+	WORD $0x6e64dc65 // fmul v5.2d, v3.2d, v4.2d
+	WORD $0x6e63dc72 // fmul v18.2d, v3.2d, v3.2d
+	WORD $0x4ee3cd6a // fmls v10.2d, v11.2d, v3.2d
+	WORD $0x3d80016c // str q12, [x11]
+	WORD $0x4e74cda9 // fmla v9.2d, v13.2d, v20.2d
+	WORD $0x6f04f714 // fmov v20.2d, #-6.00000000
+	WORD $0x6e65dc86 // fmul v6.2d, v4.2d, v5.2d
+	WORD $0x6e64de53 // fmul v19.2d, v18.2d, v4.2d
+	WORD $0x3d801162 // str q2, [x11, #64]
+	WORD $0x6e74dc74 // fmul v20.2d, v3.2d, v20.2d
+	WORD $0x4ee5cd69 // fmls v9.2d, v11.2d, v5.2d
+	WORD $0x3d80216a // str q10, [x11, #128]
+	WORD $0x4e74cde8 // fmla v8.2d, v15.2d, v20.2d
+	WORD $0x6f04f614 // fmov v20.2d, #-4.00000000
+	WORD $0x6e74dcb4 // fmul v20.2d, v5.2d, v20.2d
+	WORD $0x4e74cda8 // fmla v8.2d, v13.2d, v20.2d
+	WORD $0x6f00f514 // fmov v20.2d, #3.00000000
+	WORD $0x3d803169 // str q9, [x11, #192]
+	WORD $0x6e74de54 // fmul v20.2d, v18.2d, v20.2d
+	WORD $0x4e74ce28 // fmla v8.2d, v17.2d, v20.2d
+	WORD $0x4e72d654 // fadd v20.2d, v18.2d, v18.2d
+	WORD $0x4ee6d694 // fsub v20.2d, v20.2d, v6.2d
+	WORD $0x4e74cd68 // fmla v8.2d, v11.2d, v20.2d
+	WORD $0x6f05f494 // fmov v20.2d, #-10.00000000
+	WORD $0x6e74dc63 // fmul v3.2d, v3.2d, v20.2d
+	WORD $0x3d804168 // str q8, [x11, #256]
+	WORD $0x4e63cdc7 // fmla v7.2d, v14.2d, v3.2d
+	WORD $0x6e74dca3 // fmul v3.2d, v5.2d, v20.2d
+	WORD $0x6f04f68e // fmov v14.2d, #-5.00000000
+	WORD $0x4e63cde7 // fmla v7.2d, v15.2d, v3.2d
+	WORD $0x6f01f5c3 // fmov v3.2d, #15.00000000
+	WORD $0x6e63de43 // fmul v3.2d, v18.2d, v3.2d
+	WORD $0x4e63ce07 // fmla v7.2d, v16.2d, v3.2d
+	WORD $0x6f01f483 // fmov v3.2d, #10.00000000
+	WORD $0x6e63de45 // fmul v5.2d, v18.2d, v3.2d
+	WORD $0x6e63de63 // fmul v3.2d, v19.2d, v3.2d
+	WORD $0x4e66cdc5 // fmla v5.2d, v14.2d, v6.2d
+	WORD $0x4e65cda7 // fmla v7.2d, v13.2d, v5.2d
+	WORD $0x4e63ce27 // fmla v7.2d, v17.2d, v3.2d
+	WORD $0x6f01f403 // fmov v3.2d, #8.00000000
+	WORD $0x6e63de63 // fmul v3.2d, v19.2d, v3.2d
+	WORD $0x4ee6cc83 // fmls v3.2d, v4.2d, v6.2d
+	WORD $0x4e63cd67 // fmla v7.2d, v11.2d, v3.2d
+	WORD $0x3d805167 // str q7, [x11, #320]
+	BHS LBB0_5
 
-LBB0_3:
+LBB0_2:
 	WORD $0xd37df10b // lsl x11, x8, #3
-	WORD $0xaa0903ec // mov x12, x9
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0xf10006ff // cmp x23, #1
-	WORD $0x3ceb6aa3 // ldr q3, [x21, x11]
-	WORD $0xaa0a03eb // mov x11, x10
-	WORD $0x4ddfcd86 // ld1r { v6.2d }, [x12], #8
-	WORD $0x4ddfcd88 // ld1r { v8.2d }, [x12], #8
-	BLT LBB0_1
-	WORD $0x6ee0f867 // fneg v7.2d, v3.2d
-	WORD $0x4ee4f465 // fmin v5.2d, v3.2d, v4.2d
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4ee0e863 // fcmlt v3.2d, v3.2d, #0.0
-	WORD $0x4ee4f4e4 // fmin v4.2d, v7.2d, v4.2d
-	WORD $0x4e64d4a7 // fadd v7.2d, v5.2d, v4.2d
-	WORD $0x4e66f4e6 // fmax v6.2d, v7.2d, v6.2d
-	WORD $0x4ea81d07 // mov v7.16b, v8.16b
-	WORD $0x4fc910c7 // fmla v7.2d, v6.2d, v9.d[0]
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4ee8d4e8 // fsub v8.2d, v7.2d, v8.2d
-	WORD $0x4fc95106 // fmls v6.2d, v8.2d, v9.d[0]
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4fc95106 // fmls v6.2d, v8.2d, v9.d[0]
-	WORD $0xfc408588 // ldr d8, [x12], #8
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4fc810c9 // fmla v9.2d, v6.2d, v8.d[0]
-	WORD $0xfc408588 // ldr d8, [x12], #8
-	WORD $0x4e080508 // dup v8.2d, v8.d[0]
-	WORD $0x4e69ccc8 // fmla v8.2d, v6.2d, v9.2d
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e68ccc9 // fmla v9.2d, v6.2d, v8.2d
-	WORD $0xfc408588 // ldr d8, [x12], #8
-	WORD $0xfc40858a // ldr d10, [x12], #8
-	WORD $0x4e080508 // dup v8.2d, v8.d[0]
-	WORD $0x4e69ccc8 // fmla v8.2d, v6.2d, v9.2d
-	WORD $0x4e080549 // dup v9.2d, v10.d[0]
-	WORD $0x4e68ccc9 // fmla v9.2d, v6.2d, v8.2d
-	WORD $0xfc408588 // ldr d8, [x12], #8
-	WORD $0x4e080508 // dup v8.2d, v8.d[0]
-	WORD $0x4e69ccc8 // fmla v8.2d, v6.2d, v9.2d
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e68ccc9 // fmla v9.2d, v6.2d, v8.2d
-	WORD $0xfc408588 // ldr d8, [x12], #8
-	WORD $0x4e080508 // dup v8.2d, v8.d[0]
-	WORD $0x4e69ccc8 // fmla v8.2d, v6.2d, v9.2d
-	WORD $0xfc408589 // ldr d9, [x12], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e68ccc9 // fmla v9.2d, v6.2d, v8.2d
-	WORD $0x4d40cd88 // ld1r { v8.2d }, [x12]
-	WORD $0xaa1603ec // mov x12, x22
-	WORD $0x4e69ccc8 // fmla v8.2d, v6.2d, v9.2d
-	WORD $0x4f7454e6 // shl v6.2d, v7.2d, #52
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0xfc40856a // ldr d10, [x11], #8
-	WORD $0x4ee884c6 // add v6.2d, v6.2d, v8.2d
-	WORD $0x4e08054a // dup v10.2d, v10.d[0]
-	WORD $0x4e60d4c7 // fadd v7.2d, v6.2d, v0.2d
-	WORD $0x6e67fcc7 // fdiv v7.2d, v6.2d, v7.2d
-	WORD $0x6e67dce8 // fmul v8.2d, v7.2d, v7.2d
-	WORD $0x4fc9110a // fmla v10.2d, v8.2d, v9.d[0]
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0xfc40856a // ldr d10, [x11], #8
-	WORD $0x4e08054a // dup v10.2d, v10.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0xfc40856b // ldr d11, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0x4e08056a // dup v10.2d, v11.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0xfc40856a // ldr d10, [x11], #8
-	WORD $0x4e08054a // dup v10.2d, v10.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0xfc40856a // ldr d10, [x11], #8
-	WORD $0x4e08054a // dup v10.2d, v10.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0xfc40856a // ldr d10, [x11], #8
-	WORD $0x4e08054a // dup v10.2d, v10.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0xfc408569 // ldr d9, [x11], #8
-	WORD $0xfc40856b // ldr d11, [x11], #8
-	WORD $0x4e080529 // dup v9.2d, v9.d[0]
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0x4e08056a // dup v10.2d, v11.d[0]
-	WORD $0x4e69cd0a // fmla v10.2d, v8.2d, v9.2d
-	WORD $0x4d40cd69 // ld1r { v9.2d }, [x11]
-	WORD $0xaa1703eb // mov x11, x23
-	WORD $0x4e6acd09 // fmla v9.2d, v8.2d, v10.2d
-	WORD $0x6e69dcea // fmul v10.2d, v7.2d, v9.2d
-	WORD $0x4e61d4c7 // fadd v7.2d, v6.2d, v1.2d
-	WORD $0x6e67fc29 // fdiv v9.2d, v1.2d, v7.2d
-	WORD $0x6e67fccb // fdiv v11.2d, v6.2d, v7.2d
-	WORD $0x4ea31c66 // mov v6.16b, v3.16b
-	WORD $0x4eead4a7 // fsub v7.2d, v5.2d, v10.2d
-	WORD $0x4eead48a // fsub v10.2d, v4.2d, v10.2d
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6e691d66 // bsl v6.16b, v11.16b, v9.16b
-	WORD $0x6e6bdd28 // fmul v8.2d, v9.2d, v11.2d
-	WORD $0x6ee31d69 // bif v9.16b, v11.16b, v3.16b
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x3ceb6aa5 // ldr q5, [x21, x11]
+	WORD $0xaa0903eb // mov x11, x9
+	WORD $0x4ddfcd64 // ld1r { v4.2d }, [x11], #8
+	WORD $0x4ddfcd66 // ld1r { v6.2d }, [x11], #8
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
 	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x4ee6d52c // fsub v12.2d, v9.2d, v6.2d
+	WORD $0x6ee0f8a3 // fneg v3.2d, v5.2d
+	WORD $0x4ee2f4b2 // fmin v18.2d, v5.2d, v2.2d
+	WORD $0x4ee2f473 // fmin v19.2d, v3.2d, v2.2d
+	WORD $0x4e73d643 // fadd v3.2d, v18.2d, v19.2d
+	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	WORD $0x4ea61cc4 // mov v4.16b, v6.16b
+	WORD $0x4fc71064 // fmla v4.2d, v3.2d, v7.d[0]
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x4ee6d486 // fsub v6.2d, v4.2d, v6.2d
+	WORD $0x4fc750c3 // fmls v3.2d, v6.2d, v7.d[0]
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0x4fc750c3 // fmls v3.2d, v6.2d, v7.d[0]
+	WORD $0xfc408566 // ldr d6, [x11], #8
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4fc81066 // fmla v6.2d, v3.2d, v8.d[0]
+	WORD $0x4e66cc67 // fmla v7.2d, v3.2d, v6.2d
+	WORD $0xfc408566 // ldr d6, [x11], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc67 // fmla v7.2d, v3.2d, v6.2d
+	WORD $0xfc408566 // ldr d6, [x11], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc67 // fmla v7.2d, v3.2d, v6.2d
+	WORD $0xfc408566 // ldr d6, [x11], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0xfc408567 // ldr d7, [x11], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc67 // fmla v7.2d, v3.2d, v6.2d
+	WORD $0xfc408566 // ldr d6, [x11], #8
+	WORD $0x4d40cd68 // ld1r { v8.2d }, [x11]
+	WORD $0xaa0a03eb // mov x11, x10
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x4e66cc68 // fmla v8.2d, v3.2d, v6.2d
+	WORD $0x4f745483 // shl v3.2d, v4.2d, #52
+	WORD $0x4ee0e8a6 // fcmlt v6.2d, v5.2d, #0.0
+	WORD $0x4ea61cc5 // mov v5.16b, v6.16b
+	WORD $0x4ee88474 // add v20.2d, v3.2d, v8.2d
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x4e61d684 // fadd v4.2d, v20.2d, v1.2d
+	WORD $0x6e64fc23 // fdiv v3.2d, v1.2d, v4.2d
+	WORD $0x6e64fe84 // fdiv v4.2d, v20.2d, v4.2d
+	WORD $0x6e631c85 // bsl v5.16b, v4.16b, v3.16b
+	WORD $0x6e641c66 // bsl v6.16b, v3.16b, v4.16b
+	BLT LBB0_1
+	WORD $0x4e60d682 // fadd v2.2d, v20.2d, v0.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0xfc408569 // ldr d9, [x11], #8
+	WORD $0xaa1603ec // mov x12, x22
+	WORD $0x6e62fe82 // fdiv v2.2d, v20.2d, v2.2d
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x6e62dc47 // fmul v7.2d, v2.2d, v2.2d
+	WORD $0x4fc810e9 // fmla v9.2d, v7.2d, v8.d[0]
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0xfc408569 // ldr d9, [x11], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0xfc40856a // ldr d10, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0x4e080549 // dup v9.2d, v10.d[0]
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0xfc408569 // ldr d9, [x11], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0xfc408569 // ldr d9, [x11], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0xfc408569 // ldr d9, [x11], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0xfc408568 // ldr d8, [x11], #8
+	WORD $0xfc40856a // ldr d10, [x11], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0x4e080549 // dup v9.2d, v10.d[0]
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x4e68cce9 // fmla v9.2d, v7.2d, v8.2d
+	WORD $0x4d40cd68 // ld1r { v8.2d }, [x11]
+	WORD $0xaa1703eb // mov x11, x23
+	WORD $0x4e69cce8 // fmla v8.2d, v7.2d, v9.2d
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6e68dc42 // fmul v2.2d, v2.2d, v8.2d
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x4ee2d652 // fsub v18.2d, v18.2d, v2.2d
+	WORD $0x4ee2d673 // fsub v19.2d, v19.2d, v2.2d
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 
-LBB0_5:
+LBB0_4:
 	WORD $0xaa0c03ed // mov x13, x12
 	WORD $0x9100418e // add x14, x12, #16
 	WORD $0xf100056b // subs x11, x11, #1
 	WORD $0x9100618c // add x12, x12, #24
-	WORD $0x4ddfcdad // ld1r { v13.2d }, [x13], #8
-	WORD $0x4d40cdcf // ld1r { v15.2d }, [x14]
-	WORD $0xfd4001ae // ldr d14, [x13]
+	WORD $0x4ddfcdb4 // ld1r { v20.2d }, [x13], #8
+	WORD $0x4d40cdd6 // ld1r { v22.2d }, [x14]
+	WORD $0xfd4001b5 // ldr d21, [x13]
 	WORD $0xaa0903ed // mov x13, x9
-	WORD $0x4e6dccef // fmla v15.2d, v7.2d, v13.2d
-	WORD $0x4fce114f // fmla v15.2d, v10.2d, v14.d[0]
-	WORD $0x4ddfcdb0 // ld1r { v16.2d }, [x13], #8
-	WORD $0x4ddfcdb1 // ld1r { v17.2d }, [x13], #8
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0x4e70f5ef // fmax v15.2d, v15.2d, v16.2d
-	WORD $0x4eb11e30 // mov v16.16b, v17.16b
-	WORD $0x4fd211f0 // fmla v16.2d, v15.2d, v18.d[0]
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0xfc4085b3 // ldr d19, [x13], #8
-	WORD $0x4ef1d611 // fsub v17.2d, v16.2d, v17.2d
-	WORD $0x4f745610 // shl v16.2d, v16.2d, #52
-	WORD $0x4fd2522f // fmls v15.2d, v17.2d, v18.d[0]
-	WORD $0x4fd3522f // fmls v15.2d, v17.2d, v19.d[0]
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0xfc4085b4 // ldr d20, [x13], #8
-	WORD $0x4e080691 // dup v17.2d, v20.d[0]
-	WORD $0x4fd211f1 // fmla v17.2d, v15.2d, v18.d[0]
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0x4e080652 // dup v18.2d, v18.d[0]
-	WORD $0x4e71cdf2 // fmla v18.2d, v15.2d, v17.2d
-	WORD $0xfc4085b1 // ldr d17, [x13], #8
-	WORD $0xfc4085b3 // ldr d19, [x13], #8
-	WORD $0x4e080631 // dup v17.2d, v17.d[0]
-	WORD $0x4e080673 // dup v19.2d, v19.d[0]
-	WORD $0x4e72cdf1 // fmla v17.2d, v15.2d, v18.2d
-	WORD $0x4e71cdf3 // fmla v19.2d, v15.2d, v17.2d
-	WORD $0xfc4085b1 // ldr d17, [x13], #8
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0x4e080631 // dup v17.2d, v17.d[0]
-	WORD $0x4e080652 // dup v18.2d, v18.d[0]
-	WORD $0x4e73cdf1 // fmla v17.2d, v15.2d, v19.2d
-	WORD $0x4e71cdf2 // fmla v18.2d, v15.2d, v17.2d
-	WORD $0xfc4085b1 // ldr d17, [x13], #8
-	WORD $0x4e080631 // dup v17.2d, v17.d[0]
-	WORD $0x4e72cdf1 // fmla v17.2d, v15.2d, v18.2d
-	WORD $0xfc4085b2 // ldr d18, [x13], #8
-	WORD $0xfc4085b3 // ldr d19, [x13], #8
-	WORD $0x4e080652 // dup v18.2d, v18.d[0]
-	WORD $0x4e080673 // dup v19.2d, v19.d[0]
-	WORD $0x4e71cdf2 // fmla v18.2d, v15.2d, v17.2d
-	WORD $0x4e0805d1 // dup v17.2d, v14.d[0]
-	WORD $0x4e72cdf3 // fmla v19.2d, v15.2d, v18.2d
-	WORD $0x4d40cdb2 // ld1r { v18.2d }, [x13]
-	WORD $0x4e73cdf2 // fmla v18.2d, v15.2d, v19.2d
-	WORD $0x4ef2860f // add v15.2d, v16.2d, v18.2d
-	WORD $0x6e6ddd30 // fmul v16.2d, v9.2d, v13.2d
-	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
-	WORD $0x6e6ddd0d // fmul v13.2d, v8.2d, v13.2d
-	WORD $0x4e6fd56b // fadd v11.2d, v11.2d, v15.2d
-	WORD $0x4fce50d0 // fmls v16.2d, v6.2d, v14.d[0]
-	WORD $0x6e70de0e // fmul v14.2d, v16.2d, v16.2d
-	WORD $0x4e6fce05 // fmla v5.2d, v16.2d, v15.2d
-	WORD $0x4eedd5d1 // fsub v17.2d, v14.2d, v13.2d
-	WORD $0x4e6dcc4e // fmla v14.2d, v2.2d, v13.2d
-	WORD $0x4e6fce23 // fmla v3.2d, v17.2d, v15.2d
-	WORD $0x6e6ede0e // fmul v14.2d, v16.2d, v14.2d
-	WORD $0x4eedcd8e // fmls v14.2d, v12.2d, v13.2d
-	WORD $0x4e6fcdc4 // fmla v4.2d, v14.2d, v15.2d
-	BNE LBB0_5
-	B LBB0_2
+	WORD $0x4e74ce56 // fmla v22.2d, v18.2d, v20.2d
+	WORD $0x4fd51276 // fmla v22.2d, v19.2d, v21.d[0]
+	WORD $0x4ddfcdb7 // ld1r { v23.2d }, [x13], #8
+	WORD $0x4ddfcdb8 // ld1r { v24.2d }, [x13], #8
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0x4e77f6d6 // fmax v22.2d, v22.2d, v23.2d
+	WORD $0x4eb81f17 // mov v23.16b, v24.16b
+	WORD $0x4fd912d7 // fmla v23.2d, v22.2d, v25.d[0]
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0xfc4085ba // ldr d26, [x13], #8
+	WORD $0x4ef8d6f8 // fsub v24.2d, v23.2d, v24.2d
+	WORD $0x4f7456f7 // shl v23.2d, v23.2d, #52
+	WORD $0x4fd95316 // fmls v22.2d, v24.2d, v25.d[0]
+	WORD $0x4fda5316 // fmls v22.2d, v24.2d, v26.d[0]
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0xfc4085bb // ldr d27, [x13], #8
+	WORD $0x4e080778 // dup v24.2d, v27.d[0]
+	WORD $0x4fd912d8 // fmla v24.2d, v22.2d, v25.d[0]
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0x4e080739 // dup v25.2d, v25.d[0]
+	WORD $0x4e78ced9 // fmla v25.2d, v22.2d, v24.2d
+	WORD $0xfc4085b8 // ldr d24, [x13], #8
+	WORD $0xfc4085ba // ldr d26, [x13], #8
+	WORD $0x4e080718 // dup v24.2d, v24.d[0]
+	WORD $0x4e08075a // dup v26.2d, v26.d[0]
+	WORD $0x4e79ced8 // fmla v24.2d, v22.2d, v25.2d
+	WORD $0x4e78ceda // fmla v26.2d, v22.2d, v24.2d
+	WORD $0xfc4085b8 // ldr d24, [x13], #8
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0x4e080718 // dup v24.2d, v24.d[0]
+	WORD $0x4e080739 // dup v25.2d, v25.d[0]
+	WORD $0x4e7aced8 // fmla v24.2d, v22.2d, v26.2d
+	WORD $0x4e78ced9 // fmla v25.2d, v22.2d, v24.2d
+	WORD $0xfc4085b8 // ldr d24, [x13], #8
+	WORD $0x4e080718 // dup v24.2d, v24.d[0]
+	WORD $0x4e79ced8 // fmla v24.2d, v22.2d, v25.2d
+	WORD $0xfc4085b9 // ldr d25, [x13], #8
+	WORD $0xfc4085ba // ldr d26, [x13], #8
+	WORD $0x4e080739 // dup v25.2d, v25.d[0]
+	WORD $0x4e08075a // dup v26.2d, v26.d[0]
+	WORD $0x4e78ced9 // fmla v25.2d, v22.2d, v24.2d
+	WORD $0x4e0806b8 // dup v24.2d, v21.d[0]
+	WORD $0x4e79ceda // fmla v26.2d, v22.2d, v25.2d
+	WORD $0x4d40cdb9 // ld1r { v25.2d }, [x13]
+	WORD $0x4e7aced9 // fmla v25.2d, v22.2d, v26.2d
+	WORD $0x4ef986f6 // add v22.2d, v23.2d, v25.2d
+	WORD $0x6e74dcd7 // fmul v23.2d, v6.2d, v20.2d
+	WORD $0x4e78d694 // fadd v20.2d, v20.2d, v24.2d
+	WORD $0x4e76d58c // fadd v12.2d, v12.2d, v22.2d
+	WORD $0x4fd550b7 // fmls v23.2d, v5.2d, v21.d[0]
+	WORD $0x6e76de95 // fmul v21.2d, v20.2d, v22.2d
+	WORD $0x4e6bd6ab // fadd v11.2d, v21.2d, v11.2d
+	WORD $0x4e75ce91 // fmla v17.2d, v20.2d, v21.2d
+	WORD $0x6e75def5 // fmul v21.2d, v23.2d, v21.2d
+	WORD $0x4e6dd6ad // fadd v13.2d, v21.2d, v13.2d
+	WORD $0x4e75ce90 // fmla v16.2d, v20.2d, v21.2d
+	WORD $0x6e76def5 // fmul v21.2d, v23.2d, v22.2d
+	WORD $0x4e62d6a2 // fadd v2.2d, v21.2d, v2.2d
+	WORD $0x6e75def5 // fmul v21.2d, v23.2d, v21.2d
+	WORD $0x4e6ad6aa // fadd v10.2d, v21.2d, v10.2d
+	WORD $0x4e75ce8f // fmla v15.2d, v20.2d, v21.2d
+	WORD $0x6e75def5 // fmul v21.2d, v23.2d, v21.2d
+	WORD $0x4e75ce8e // fmla v14.2d, v20.2d, v21.2d
+	WORD $0x6e75def4 // fmul v20.2d, v23.2d, v21.2d
+	WORD $0x4e69d6a9 // fadd v9.2d, v21.2d, v9.2d
+	WORD $0x4e74cee7 // fmla v7.2d, v23.2d, v20.2d
+	WORD $0x4e68d688 // fadd v8.2d, v20.2d, v8.2d
+	BNE LBB0_4
+	B LBB0_1
 
-LBB0_6:
+LBB0_5:
 	RET
 
 // func expLinearNEON(dst *float64, x *float64, y *float64, n int, slope float64, offset float64)
@@ -796,6 +852,273 @@ LBB2_4:
 LBB2_6:
 	RET
 
+// func digammaLogNEON(dst *float64, a *float64, c *float64, n int)
+TEXT ·digammaLogNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R20
+	MOVD a+8(FP), R21
+	MOVD c+16(FP), R22
+	MOVD n+24(FP), R23
+	WORD $0x6f03f600 // fmov v0.2d, #1.00000000
+	WORD $0x6f01f482 // fmov v2.2d, #10.00000000
+	WORD $0xf1000aff // cmp x23, #2
+	MOVD $digammaLog2_c<>(SB), R9
+	WORD $0x91000129 // add x9, x9, #0
+	MOVD $logarithm_c<>(SB), R8
+	WORD $0x91000108 // add x8, x8, #0
+	WORD $0x6f07f601 // fmov v1.2d, #-1.00000000
+	BGE LBB3_2
+	WORD $0xaa1f03ee // mov x14, xzr
+	B LBB3_4
+
+LBB3_2:
+	WORD $0xd2fffe0a // mov x10, #-4503599627370496
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0xaa1603ec // mov x12, x22
+	WORD $0xaa1503ed // mov x13, x21
+	WORD $0x4e080d43 // dup v3.2d, x10
+	WORD $0xaa1403ea // mov x10, x20
+
+LBB3_3:
+	WORD $0x3cc105a4 // ldr q4, [x13], #16
+	WORD $0x3cc1058d // ldr q13, [x12], #16
+	WORD $0xaa0903ee // mov x14, x9
+	WORD $0x4e60d485 // fadd v5.2d, v4.2d, v0.2d
+	WORD $0x4e60d4a6 // fadd v6.2d, v5.2d, v0.2d
+	WORD $0xfc4085d1 // ldr d17, [x14], #8
+	WORD $0x4e65d4c7 // fadd v7.2d, v6.2d, v5.2d
+	WORD $0x6e66dca5 // fmul v5.2d, v5.2d, v6.2d
+	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
+	WORD $0x6e66dca8 // fmul v8.2d, v5.2d, v6.2d
+	WORD $0x4e67ccc5 // fmla v5.2d, v6.2d, v7.2d
+	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
+	WORD $0x6e66dd07 // fmul v7.2d, v8.2d, v6.2d
+	WORD $0x4e65ccc8 // fmla v8.2d, v6.2d, v5.2d
+	WORD $0x4e60d4c5 // fadd v5.2d, v6.2d, v0.2d
+	WORD $0x6e65dce6 // fmul v6.2d, v7.2d, v5.2d
+	WORD $0x4e68cca7 // fmla v7.2d, v5.2d, v8.2d
+	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
+	WORD $0x6e65dcc8 // fmul v8.2d, v6.2d, v5.2d
+	WORD $0x4e67cca6 // fmla v6.2d, v5.2d, v7.2d
+	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
+	WORD $0x6e65dd07 // fmul v7.2d, v8.2d, v5.2d
+	WORD $0x4e66cca8 // fmla v8.2d, v5.2d, v6.2d
+	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
+	WORD $0x6e65dce6 // fmul v6.2d, v7.2d, v5.2d
+	WORD $0x4e60d4a9 // fadd v9.2d, v5.2d, v0.2d
+	WORD $0x4e68cca7 // fmla v7.2d, v5.2d, v8.2d
+	WORD $0x6ee4e445 // fcmgt v5.2d, v2.2d, v4.2d
+	WORD $0x4e60d52a // fadd v10.2d, v9.2d, v0.2d
+	WORD $0x6e69dcc8 // fmul v8.2d, v6.2d, v9.2d
+	WORD $0x4ea51cae // mov v14.16b, v5.16b
+	WORD $0x4e67cd26 // fmla v6.2d, v9.2d, v7.2d
+	WORD $0xfc4085c7 // ldr d7, [x14], #8
+	WORD $0x6e641d4e // bsl v14.16b, v10.16b, v4.16b
+	WORD $0x6e6add0b // fmul v11.2d, v8.2d, v10.2d
+	WORD $0x6e6efc04 // fdiv v4.2d, v0.2d, v14.2d
+	WORD $0x6e6dfdce // fdiv v14.2d, v14.2d, v13.2d
+	WORD $0x4e66cd48 // fmla v8.2d, v10.2d, v6.2d
+	WORD $0x4e0804f0 // dup v16.2d, v7.d[0]
+	WORD $0xfc4085c7 // ldr d7, [x14], #8
+	WORD $0x6e6bfd08 // fdiv v8.2d, v8.2d, v11.2d
+	WORD $0x4e0804ef // dup v15.2d, v7.d[0]
+	WORD $0xfc4085c7 // ldr d7, [x14], #8
+	WORD $0xfc4085c9 // ldr d9, [x14], #8
+	WORD $0x4e0804ec // dup v12.2d, v7.d[0]
+	WORD $0x4e08052a // dup v10.2d, v9.d[0]
+	WORD $0xfc4085c7 // ldr d7, [x14], #8
+	WORD $0xfc4085c9 // ldr d9, [x14], #8
+	WORD $0xfd4001cb // ldr d11, [x14]
+	WORD $0xaa0803ee // mov x14, x8
+	WORD $0x4ddfcdcd // ld1r { v13.2d }, [x14], #8
+	WORD $0x4ddfcdd2 // ld1r { v18.2d }, [x14], #8
+	WORD $0x6e64dc86 // fmul v6.2d, v4.2d, v4.2d
+	WORD $0x4fd110d0 // fmla v16.2d, v6.2d, v17.d[0]
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x6eed85cd // sub v13.2d, v14.2d, v13.2d
+	WORD $0x4e251d05 // and v5.16b, v8.16b, v5.16b
+	WORD $0x4e231db1 // and v17.16b, v13.16b, v3.16b
+	WORD $0x4e70cccf // fmla v15.2d, v6.2d, v16.2d
+	WORD $0x6ef185d1 // sub v17.2d, v14.2d, v17.2d
+	WORD $0x4ef28630 // add v16.2d, v17.2d, v18.2d
+	WORD $0x4e6fcccc // fmla v12.2d, v6.2d, v15.2d
+	WORD $0x4ddfcdce // ld1r { v14.2d }, [x14], #8
+	WORD $0xfc4085d2 // ldr d18, [x14], #8
+	WORD $0x4e61d611 // fadd v17.2d, v16.2d, v1.2d
+	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
+	WORD $0xfc4085d3 // ldr d19, [x14], #8
+	WORD $0xfc4085d4 // ldr d20, [x14], #8
+	WORD $0x6e70fe30 // fdiv v16.2d, v17.2d, v16.2d
+	WORD $0x4e6cccca // fmla v10.2d, v6.2d, v12.2d
+	WORD $0x4e080673 // dup v19.2d, v19.d[0]
+	WORD $0x4e6accc7 // fmla v7.2d, v6.2d, v10.2d
+	WORD $0x4e67ccc9 // fmla v9.2d, v6.2d, v7.2d
+	WORD $0x6f4c05a7 // ushr v7.2d, v13.2d, #52
+	WORD $0x6e61d8e7 // ucvtf v7.2d, v7.2d
+	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
+	WORD $0x6e70de11 // fmul v17.2d, v16.2d, v16.2d
+	WORD $0x4fcb1086 // fmla v6.2d, v4.2d, v11.d[0]
+	WORD $0x4eeed4e4 // fsub v4.2d, v7.2d, v14.2d
+	WORD $0x4fd21233 // fmla v19.2d, v17.2d, v18.d[0]
+	WORD $0x4e080692 // dup v18.2d, v20.d[0]
+	WORD $0x4ee5d4c5 // fsub v5.2d, v6.2d, v5.2d
+	WORD $0x4e73ce32 // fmla v18.2d, v17.2d, v19.2d
+	WORD $0xfc4085d3 // ldr d19, [x14], #8
+	WORD $0xfc4085cf // ldr d15, [x14], #8
+	WORD $0x4e080673 // dup v19.2d, v19.d[0]
+	WORD $0x4e0805ef // dup v15.2d, v15.d[0]
+	WORD $0x4e72ce33 // fmla v19.2d, v17.2d, v18.2d
+	WORD $0x4e73ce2f // fmla v15.2d, v17.2d, v19.2d
+	WORD $0xfc4085d2 // ldr d18, [x14], #8
+	WORD $0x4e080652 // dup v18.2d, v18.d[0]
+	WORD $0x4e6fce32 // fmla v18.2d, v17.2d, v15.2d
+	WORD $0xfc4085cf // ldr d15, [x14], #8
+	WORD $0xfc4085cc // ldr d12, [x14], #8
+	WORD $0x4e0805ef // dup v15.2d, v15.d[0]
+	WORD $0x4e08058c // dup v12.2d, v12.d[0]
+	WORD $0x4e72ce2f // fmla v15.2d, v17.2d, v18.2d
+	WORD $0xfc4085d2 // ldr d18, [x14], #8
+	WORD $0x4e6fce2c // fmla v12.2d, v17.2d, v15.2d
+	WORD $0x4e08064a // dup v10.2d, v18.d[0]
+	WORD $0x4e6cce2a // fmla v10.2d, v17.2d, v12.2d
+	WORD $0xfc4085cc // ldr d12, [x14], #8
+	WORD $0x4e08058c // dup v12.2d, v12.d[0]
+	WORD $0xfc4085c8 // ldr d8, [x14], #8
+	WORD $0xfd4001c9 // ldr d9, [x14]
+	WORD $0x9100096e // add x14, x11, #2
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xeb17017f // cmp x11, x23
+	WORD $0xaa0e03eb // mov x11, x14
+	WORD $0x4e6ace2c // fmla v12.2d, v17.2d, v10.2d
+	WORD $0x6e6cde07 // fmul v7.2d, v16.2d, v12.2d
+	WORD $0x4fc81087 // fmla v7.2d, v4.2d, v8.d[0]
+	WORD $0x4fc91087 // fmla v7.2d, v4.2d, v9.d[0]
+	WORD $0x4e67d4a4 // fadd v4.2d, v5.2d, v7.2d
+	WORD $0x3c810544 // str q4, [x10], #16
+	BLE LBB3_3
+
+LBB3_4:
+	WORD $0xeb1701df // cmp x14, x23
+	BGE LBB3_6
+	WORD $0x8b0e0eaa // add x10, x21, x14, lsl #3
+	WORD $0x4d40cd44 // ld1r { v4.2d }, [x10]
+	WORD $0x8b0e0eca // add x10, x22, x14, lsl #3
+	WORD $0x4e60d483 // fadd v3.2d, v4.2d, v0.2d
+	WORD $0x6ee4e442 // fcmgt v2.2d, v2.2d, v4.2d
+	WORD $0x4e60d465 // fadd v5.2d, v3.2d, v0.2d
+	WORD $0x4e63d4a6 // fadd v6.2d, v5.2d, v3.2d
+	WORD $0x6e65dc63 // fmul v3.2d, v3.2d, v5.2d
+	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
+	WORD $0x6e65dc67 // fmul v7.2d, v3.2d, v5.2d
+	WORD $0x4e66cca3 // fmla v3.2d, v5.2d, v6.2d
+	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
+	WORD $0x6e65dce6 // fmul v6.2d, v7.2d, v5.2d
+	WORD $0x4e63cca7 // fmla v7.2d, v5.2d, v3.2d
+	WORD $0x4e60d4a3 // fadd v3.2d, v5.2d, v0.2d
+	WORD $0x6e63dcc5 // fmul v5.2d, v6.2d, v3.2d
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dca7 // fmul v7.2d, v5.2d, v3.2d
+	WORD $0x4e66cc65 // fmla v5.2d, v3.2d, v6.2d
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dce6 // fmul v6.2d, v7.2d, v3.2d
+	WORD $0x4e65cc67 // fmla v7.2d, v3.2d, v5.2d
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dcc5 // fmul v5.2d, v6.2d, v3.2d
+	WORD $0x4e67cc66 // fmla v6.2d, v3.2d, v7.2d
+	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
+	WORD $0x6e63dca7 // fmul v7.2d, v5.2d, v3.2d
+	WORD $0x4e66cc65 // fmla v5.2d, v3.2d, v6.2d
+	WORD $0x4e60d466 // fadd v6.2d, v3.2d, v0.2d
+	WORD $0x6e66dce3 // fmul v3.2d, v7.2d, v6.2d
+	WORD $0x4e65ccc7 // fmla v7.2d, v6.2d, v5.2d
+	WORD $0x4ea21c45 // mov v5.16b, v2.16b
+	WORD $0x6e641cc5 // bsl v5.16b, v6.16b, v4.16b
+	WORD $0x6e65fc06 // fdiv v6.2d, v0.2d, v5.2d
+	WORD $0x6e63fce3 // fdiv v3.2d, v7.2d, v3.2d
+	WORD $0x4d40cd47 // ld1r { v7.2d }, [x10]
+	WORD $0xfc408528 // ldr d8, [x9], #8
+	WORD $0xfc408529 // ldr d9, [x9], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x6e67fca7 // fdiv v7.2d, v5.2d, v7.2d
+	WORD $0x6e66dcc4 // fmul v4.2d, v6.2d, v6.2d
+	WORD $0x4fc81089 // fmla v9.2d, v4.2d, v8.d[0]
+	WORD $0xfc408528 // ldr d8, [x9], #8
+	WORD $0xfc40852a // ldr d10, [x9], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cc88 // fmla v8.2d, v4.2d, v9.2d
+	WORD $0x4e080549 // dup v9.2d, v10.d[0]
+	WORD $0x4e68cc89 // fmla v9.2d, v4.2d, v8.2d
+	WORD $0xfc408528 // ldr d8, [x9], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cc88 // fmla v8.2d, v4.2d, v9.2d
+	WORD $0xfc408529 // ldr d9, [x9], #8
+	WORD $0x4e080529 // dup v9.2d, v9.d[0]
+	WORD $0x4e68cc89 // fmla v9.2d, v4.2d, v8.2d
+	WORD $0xfc408528 // ldr d8, [x9], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e69cc88 // fmla v8.2d, v4.2d, v9.2d
+	WORD $0x6e68dc84 // fmul v4.2d, v4.2d, v8.2d
+	WORD $0xfd400128 // ldr d8, [x9]
+	WORD $0xd2fffe09 // mov x9, #-4503599627370496
+	WORD $0x4ddfcd05 // ld1r { v5.2d }, [x8], #8
+	WORD $0x4ddfcd09 // ld1r { v9.2d }, [x8], #8
+	WORD $0x4fc810c4 // fmla v4.2d, v6.2d, v8.d[0]
+	WORD $0x4e080d26 // dup v6.2d, x9
+	WORD $0x6ee584e5 // sub v5.2d, v7.2d, v5.2d
+	WORD $0x4e261ca8 // and v8.16b, v5.16b, v6.16b
+	WORD $0x4ddfcd06 // ld1r { v6.2d }, [x8], #8
+	WORD $0x6ee884e7 // sub v7.2d, v7.2d, v8.2d
+	WORD $0x4ee984e7 // add v7.2d, v7.2d, v9.2d
+	WORD $0x4e61d4e1 // fadd v1.2d, v7.2d, v1.2d
+	WORD $0x4e60d4e0 // fadd v0.2d, v7.2d, v0.2d
+	WORD $0xfc408507 // ldr d7, [x8], #8
+	WORD $0x6e60fc20 // fdiv v0.2d, v1.2d, v0.2d
+	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0xfc408509 // ldr d9, [x8], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x6e60dc01 // fmul v1.2d, v0.2d, v0.2d
+	WORD $0x4fc71028 // fmla v8.2d, v1.2d, v7.d[0]
+	WORD $0x4e080527 // dup v7.2d, v9.d[0]
+	WORD $0x4e68cc27 // fmla v7.2d, v1.2d, v8.2d
+	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e67cc28 // fmla v8.2d, v1.2d, v7.2d
+	WORD $0xfc408507 // ldr d7, [x8], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e68cc27 // fmla v7.2d, v1.2d, v8.2d
+	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e67cc28 // fmla v8.2d, v1.2d, v7.2d
+	WORD $0xfc408507 // ldr d7, [x8], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e68cc27 // fmla v7.2d, v1.2d, v8.2d
+	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e67cc28 // fmla v8.2d, v1.2d, v7.2d
+	WORD $0xfc408507 // ldr d7, [x8], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e68cc27 // fmla v7.2d, v1.2d, v8.2d
+	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0x4e080508 // dup v8.2d, v8.d[0]
+	WORD $0x4e67cc28 // fmla v8.2d, v1.2d, v7.2d
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6ea21c61 // bit v1.16b, v3.16b, v2.16b
+	WORD $0x6f4c04a2 // ushr v2.2d, v5.2d, #52
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x6e61d842 // ucvtf v2.2d, v2.2d
+	WORD $0x6e68dc00 // fmul v0.2d, v0.2d, v8.2d
+	WORD $0x4ee1d481 // fsub v1.2d, v4.2d, v1.2d
+	WORD $0x4ee6d442 // fsub v2.2d, v2.2d, v6.2d
+	WORD $0x4fc31040 // fmla v0.2d, v2.2d, v3.d[0]
+	WORD $0xfd400103 // ldr d3, [x8]
+	WORD $0x4fc31040 // fmla v0.2d, v2.2d, v3.d[0]
+	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
+	WORD $0xfc2e7a80 // str d0, [x20, x14, lsl #3]
+
+LBB3_6:
+	RET
+
 DATA logarithm1p_c<>+0(SB)/8, $0x3fb1a7b9611a7b96
 DATA logarithm1p_c<>+8(SB)/8, $0x3fb2f684bda12f68
 DATA logarithm1p_c<>+16(SB)/8, $0x3fb47ae147ae147b
@@ -856,3 +1179,13 @@ DATA gammaLogarithm_c<>+32(SB)/8, $0xbf66c16c16c16c17
 DATA gammaLogarithm_c<>+40(SB)/8, $0x3fb5555555555555
 DATA gammaLogarithm_c<>+48(SB)/8, $0x3fed67f1c864beb5
 GLOBL gammaLogarithm_c<>(SB), RODATA|NOPTR, $56
+
+DATA digammaLog2_c<>+0(SB)/8, $0xbfb5555555555555
+DATA digammaLog2_c<>+8(SB)/8, $0x3f95995995995996
+DATA digammaLog2_c<>+16(SB)/8, $0xbf7f07c1f07c1f08
+DATA digammaLog2_c<>+24(SB)/8, $0x3f71111111111111
+DATA digammaLog2_c<>+32(SB)/8, $0xbf70410410410410
+DATA digammaLog2_c<>+40(SB)/8, $0x3f81111111111111
+DATA digammaLog2_c<>+48(SB)/8, $0xbfb5555555555555
+DATA digammaLog2_c<>+56(SB)/8, $0x3fe0000000000000
+GLOBL digammaLog2_c<>(SB), RODATA|NOPTR, $64

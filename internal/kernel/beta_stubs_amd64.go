@@ -19,6 +19,11 @@ func logGammaAVX512(gamma *float64, log *float64, x *float64, n int)
 //go:noescape
 func expLinearAVX512(dst *float64, x *float64, y *float64, n int, slope float64, offset float64)
 
+// digammaLogAVX512 computes DigammaLog for n numbers, a multiple of 8.
+//
+//go:noescape
+func digammaLogAVX512(dst *float64, a *float64, c *float64, n int)
+
 // betaSumsAVX2 computes BetaSums for n terms of three numbers each.
 //
 //go:noescape
@@ -33,3 +38,8 @@ func logGammaAVX2(gamma *float64, log *float64, x *float64, n int)
 //
 //go:noescape
 func expLinearAVX2(dst *float64, x *float64, y *float64, n int, slope float64, offset float64)
+
+// digammaLogAVX2 computes DigammaLog for n numbers, a multiple of 8.
+//
+//go:noescape
+func digammaLogAVX2(dst *float64, a *float64, c *float64, n int)

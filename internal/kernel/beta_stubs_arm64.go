@@ -18,3 +18,8 @@ func expLinearNEON(dst *float64, x *float64, y *float64, n int, slope float64, o
 //
 //go:noescape
 func logGammaNEON(gamma *float64, log *float64, x *float64, n int)
+
+// digammaLogNEON computes DigammaLog for n numbers.
+//
+//go:noescape
+func digammaLogNEON(dst *float64, a *float64, c *float64, n int)

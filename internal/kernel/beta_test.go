@@ -19,7 +19,7 @@ func TestBetaSums(t *testing.T) {
 				a, b := math.Exp(12*r.Float64()-6), math.Exp(12*r.Float64()-6)
 				terms[k] = BetaTerm{a, b, lgamma(a+b) - lgamma(a) - lgamma(b)}
 			}
-			var got, want [4]BetaPoints
+			var got, want [BetaDerivatives]BetaPoints
 			for d := range got {
 				for i := range got[d] {
 					got[d][i] = math.NaN() // of which nothing may be left
@@ -29,9 +29,9 @@ func TestBetaSums(t *testing.T) {
 			betaSumsGeneric(&want, &z, terms)
 			for i := range z {
 				// Errors of a derivative are those of its largest term.
-				size := [4]float64{1e-100, 1e-100, 1e-100, 1e-100}
+				size := [BetaDerivatives]float64{1e-100, 1e-100, 1e-100, 1e-100, 1e-100, 1e-100}
 				for _, term := range terms {
-					var one [4]BetaPoints
+					var one [BetaDerivatives]BetaPoints
 					betaSumsGeneric(&one, &z, []BetaTerm{term})
 					s := term.A + term.B
 					for d := range size {
@@ -53,7 +53,7 @@ func TestBetaSumsDerivatives(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		const h = 1e-4
 		terms := []BetaTerm{{2, 5, math.Log(30 * 0.7)}, {0.3, 1.5, -1}, {20, 3, 6}}
-		var at [3][4]BetaPoints
+		var at [3][BetaDerivatives]BetaPoints
 		var z [3]BetaPoints
 		for i := range BetaLanes {
 			z[1][i] = float64(i) - 3.7
@@ -62,7 +62,7 @@ func TestBetaSumsDerivatives(t *testing.T) {
 		for j := range at {
 			BetaSums(&at[j], &z[j], terms)
 		}
-		for d := 1; d < 4; d++ {
+		for d := 1; d < BetaDerivatives; d++ {
 			for i := range BetaLanes {
 				want := (at[2][d-1][i] - at[0][d-1][i]) / (2 * h)
 				if got := at[1][d][i]; !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) {
@@ -127,4 +127,50 @@ func TestExpLinear(t *testing.T) {
 func lgamma(x float64) float64 {
 	l, _ := math.Lgamma(x)
 	return l
+}
+
+// TestDigammaLog compares with differences of the log-gamma function, with the harmonic numbers, and at large numbers with the
+// leading terms of Stirling's series.
+func TestDigammaLog(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(34)
+		for _, n := range lengths() {
+			a, c, dst := make([]float64, n), make([]float64, n), make([]float64, n+1)
+			for i := range a {
+				a[i], c[i] = math.Exp(40*r.Float64()-20), math.Exp(20*r.Float64()-10)
+				switch i % 4 {
+				case 1:
+					a[i] = float64(r.IntN(40)) + 1
+				case 2:
+					c[i] = a[i]
+				}
+			}
+			dst[n] = 7
+			DigammaLog(dst[:n], a, c)
+			for i, v := range a {
+				want, tol := 0.0, 1e-15
+				switch {
+				case i%4 == 1: // ψ(m+1) = H_m − γ
+					const euler = 0.57721566490153286
+					want = -euler
+					for m := v; m > 0; m-- {
+						want += 1 / m
+					}
+					want -= math.Log(c[i])
+				case v > 1e4:
+					want = math.Log(v/c[i]) + 0.5/v - 1/(12*v*v)
+				default:
+					h := 1e-4 * (v + 1) // a central difference of fourth order
+					d := func(k float64) float64 { return lgamma(v+1+k*h) - lgamma(v+1-k*h) }
+					want, tol = (8*d(1)-d(2))/(12*h)-math.Log(c[i]), 1e-9
+				}
+				if !(math.Abs(dst[i]-want) <= tol*max(4, math.Abs(want), math.Abs(math.Log(v/c[i])))) {
+					t.Errorf("ψ(%v+1) − ln %v = %v, want %v", v, c[i], dst[i], want)
+				}
+			}
+			if dst[n] != 7 {
+				t.Fatalf("%d numbers: wrote behind the end", n)
+			}
+		}
+	})
 }

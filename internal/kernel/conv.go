@@ -74,14 +74,16 @@ type Conv struct {
 	tap      tapTable  // off and rows as the forward pass reads them
 	rowPos   []int32   // [out D · out H] pos of the first position in each output row
 	poolRows []poolRow // output rows in the order of the fused pool
-	fast     *winograd // nil: direct
+	fast     *winograd // along rows; nil: direct
+	tall     *winograd // along columns, too; nil: rows only
 	input    func() *inputPlan
 }
 
 // NewConv makes the plan of a convolution. pool is the window of the max-pool
 // fused with it (ForwardPool, GradSparse): not overlapping, not padded, output
-// size rounded down; the zero value means no pool.
-func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
+// size rounded down; the zero value means no pool. tiles permits tiles of two dimensions, which are faster
+// with errors three times as large, where the shape has them ([ConvShape.Tiles]).
+func NewConv(s ConvShape, pool [3]int, tiles bool) (*Conv, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 		}
 	}
 	c.planPool()
-	c.fast = chooseWinograd(s)
+	c.fast, c.tall = chooseWinograd(s, tiles)
 	c.input = sync.OnceValue(c.planInput)
 	return c, nil
 }
@@ -168,6 +170,7 @@ type ConvScratch struct {
 
 	sparse   *sparseScratch
 	winograd *winogradScratch
+	tiles    *tileScratch
 }
 
 // NewScratch returns working memory for one worker. Memory for the backward

@@ -99,3 +99,16 @@ func foldMax8(best []float32, arg []int32, row []float32, nz, pw, cb int, pos in
 		foldMax8AVX2(&best[0], &arg[0], &row[0], nz, pw, int(pos), start)
 	}
 }
+
+// foldMax16 differs for blocks of 16 channels.
+func foldMax16(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool) {
+	if cb != 16 {
+		foldMax8(best, arg, row, nz, pw, cb, pos, first)
+		return
+	}
+	start := 0
+	if first {
+		start = 1
+	}
+	foldMax16AVX512(&best[0], &arg[0], &row[0], nz, pw, int(pos), start)
+}

@@ -2118,6 +2118,60 @@ done:
 	VZEROUPPER
 	RET
 
+// func foldMax16AVX512(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
+// Requires: AVX, AVX512F
+TEXT ·foldMax16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         best+0(FP), AX
+	MOVQ         arg+8(FP), CX
+	MOVQ         row+16(FP), DX
+	MOVQ         nz+24(FP), BX
+	MOVQ         pw+32(FP), SI
+	MOVQ         first+48(FP), DI
+	MOVQ         pos+40(FP), R8
+	VPBROADCASTD R8, Z0
+	MOVL         $0x00000001, R8
+	VPBROADCASTD R8, Z1
+	MOVL         $0xff800000, R8
+	VPBROADCASTD R8, Z2
+	TESTQ        BX, BX
+	JZ           done
+
+window:
+	TESTQ     DI, DI
+	JZ        present
+	VMOVAPS   Z2, Z4
+	VMOVDQA32 Z0, Z5
+	JMP       scan
+
+present:
+	VMOVUPS   (AX), Z4
+	VMOVDQU32 (CX), Z5
+
+scan:
+	MOVQ SI, R8
+
+loop:
+	VMOVUPS   (DX), Z3
+	VCMPPS    $0x03, Z3, Z3, K2
+	VCMPPS    $0x1e, Z4, Z3, K1
+	KORW      K2, K1, K1
+	VMOVAPS   Z3, K1, Z4
+	VMOVDQA32 Z0, K1, Z5
+	VPADDD    Z1, Z0, Z0
+	ADDQ      $0x40, DX
+	DECQ      R8
+	JNZ       loop
+	VMOVUPS   Z4, (AX)
+	VMOVDQU32 Z5, (CX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	DECQ      BX
+	JNZ       window
+
+done:
+	VZEROUPPER
+	RET
+
 // func sparseDot1AVX2(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *int32, grad *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·sparseDot1AVX2(SB), NOSPLIT, $0-64

@@ -7,7 +7,10 @@ func packedLen(channels, taps int) int { return roundUp(channels, 8) * taps }
 
 // packedTaps is the number of packed weights of a channel.
 func (c *Conv) packedTaps() int {
-	if c.fast != nil {
+	switch {
+	case c.tall != nil:
+		return c.shape.In * c.shape.Kernel[0] * c.tall.t * c.fast.t
+	case c.fast != nil:
 		return len(c.rows) * c.fast.t
 	}
 	return c.taps
@@ -23,9 +26,12 @@ func (c *Conv) Pack(dst, w []float32) {
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb, used := blockWidth(c0, c.shape.Out)
 		to, from := dst[c0*c.packedTaps():], w[c0*c.taps:]
-		if c.fast != nil {
+		switch {
+		case c.tall != nil:
+			c.packTiles(to, from, used)
+		case c.fast != nil:
 			c.fast.pack(to, from, len(c.rows), cb, used)
-		} else {
+		default:
 			active.block(to, from, c.taps, c.taps, cb, used)
 		}
 	}
@@ -58,6 +64,10 @@ func (c *Conv) Rows() int {
 func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	c.checkForward(x, packed, bias)
 	checkLen("Conv.Forward", c.shape.Out*volume(c.out), len(y))
+	if c.tall != nil {
+		c.forwardTiles(&tileSink{y: y, grid: c.out, win: [3]int{1, 1, 1}}, x, packed, bias, lo, hi, s)
+		return
+	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.out, [3]int{1, 1, 1}, s)
 		c.forwardRows(y, x, packed, bias, lo, end, s)
@@ -118,6 +128,10 @@ func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 	checkLen("Conv.ForwardPool", c.shape.Out*plane, len(y), len(arg))
 	if plane == 0 || !act.Monotone() {
 		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
+	}
+	if c.tall != nil {
+		c.forwardTiles(&tileSink{y, arg, act, c.pooled, c.pool}, x, packed, bias, lo, hi, s)
+		return
 	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.pooled, c.pool, s)

@@ -155,6 +155,16 @@ func foldMax8AVX2(best *float32, arg *int32, row *float32, nz int, pw int, pos i
 //go:noescape
 func foldMax16AVX2(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
 
+// foldMax16AVX512 computes, for z < nz, i < pw and c < 16 in order,
+//
+//	v = row[(z*pw+i)*16+c]
+//	if v > best[z*16+c] || v != v { best[z*16+c], arg[z*16+c] = v, pos+z*pw+i }
+//
+// and, if first is not 0, starts each window from -Inf at its first position.
+//
+//go:noescape
+func foldMax16AVX512(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
+
 // sparseDot1AVX2 computes, for r < 1, l < kw ≤ 8 and j = 0 … n-1 in order,
 //
 //	dw[r*ldw+l] += grad[j] * x[pos[j]+rows[r]+l]

@@ -109,7 +109,7 @@ func newConvData(s ConvShape, fill func(n int) []float32) convData {
 
 func mustConv(t testing.TB, s ConvShape, pool [3]int) (*Conv, *ConvScratch) {
 	t.Helper()
-	c, err := NewConv(s, pool)
+	c, err := NewConv(s, pool, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,12 @@ func addRows64AVX2(y, a, x []float64, ld int) {
 	whole := len(y) &^ 3
 	for ; len(a) >= 4 && whole > 0; a = a[4:] {
 		addRows4AVX2(&y[0], &a[0], &x[0], ld, whole)
-		addRows64Generic(y[whole:], a[:4], x[whole:], ld)
+		if whole < len(y) {
+			addRows64Generic(y[whole:], a[:4], x[whole:], ld)
+		}
 		x = x[min(4*ld, len(x)):]
 	}
-	addRows64Generic(y, a, x, ld)
+	if len(a) > 0 {
+		addRows64Generic(y, a, x, ld)
+	}
 }

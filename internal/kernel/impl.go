@@ -34,6 +34,11 @@ type impl struct {
 	tile16, tile8 int
 	indexed       func(out, bias, x []float32, a, b []int32, v []float32, cb int)
 
+	// columnTiles is the number of tiles that winogradColumns computes at a time, 0 if tiles of two
+	// dimensions gain nothing: they do where products stay in registers.
+	columnTiles     int
+	winogradColumns func(mid, x []float32, n, tiles, step int, b []int32, v, powers []float32)
+
 	// indexedRuns is indexed for neighbouring positions and taps; it is used
 	// for tiles of shortest to longest positions, longest 0 if there is no
 	// variant for the kernel width.
@@ -79,11 +84,12 @@ type impl struct {
 	dots64    func(dst, w, x []float64)
 	addRows64 func(y, a, x []float64, ld int)
 
-	betaSums  func(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm)
-	logGamma  func(gamma, log, x []float64)
-	expLinear func(dst, x, y []float64, slope, offset float64)
-	betaTails func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
-	logBetas  func(dst *BetaLogs, w, a, b []float64)
+	betaSums   func(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm)
+	logGamma   func(gamma, log, x []float64)
+	expLinear  func(dst, x, y []float64, slope, offset float64)
+	digammaLog func(dst, a, c []float64)
+	betaTails  func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
+	logBetas   func(dst *BetaLogs, w, a, b []float64)
 
 	exp func(dst, x []float32)
 	act activations
@@ -96,7 +102,8 @@ var generic = impl{
 	name: "generic", peak: peakGeneric,
 
 	tile16: 1, tile8: 1, indexed: indexedGeneric,
-	runLimits: func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
+	winogradColumns: winogradColumnsGeneric,
+	runLimits:       func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
 	rowLanes: 8, rowTile: func(int, int) int { return 1 }, indexedRows: indexedRowsGeneric,
 	winogradInput: winogradInputGeneric, winogradOutput: winogradOutputGeneric,
 	unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
@@ -111,7 +118,7 @@ var generic = impl{
 	exp: eachGeneric(math.Exp), act: activationsGeneric, sgd: sgdGeneric, adam: adamGeneric,
 
 	dots64: dots64Generic, addRows64: addRows64Generic,
-	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric,
+	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 }
 

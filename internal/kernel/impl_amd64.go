@@ -62,6 +62,7 @@ func newAVX2() *impl {
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
 	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
+	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.exp = exp8
 	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
@@ -79,6 +80,8 @@ func newAVX512() *impl {
 	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
 	im.tile16 = 10
 	im.indexed = indexedAVX512
+	im.columnTiles, im.winogradColumns = len(columnsAVX512), winogradColumnsAVX512
+	im.foldMax = foldMax16
 	im.runLimits, im.indexedRuns = runLimitsAVX512, indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
@@ -88,6 +91,7 @@ func newAVX512() *impl {
 	im.gemmPanel = gemmPanelAVX512
 	im.mask = mask16
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
+	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	return &im
 }

@@ -38,13 +38,14 @@ func newNEON() *impl {
 	}
 	im.dots64 = func(dst, w, x []float64) { dotsNEON(first(dst), first(w), first(x), len(dst), len(x)) }
 	im.addRows64 = func(y, a, x []float64, ld int) { addRowsNEON(first(y), first(a), first(x), ld, len(a), len(y)) }
-	im.betaSums = func(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+	im.betaSums = func(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 		betaSumsNEON(&dst[0][0], &z[0], termsAt(terms), len(terms))
 	}
 	im.logGamma = func(gamma, log, x []float64) { logGammaNEON(first(gamma), first(log), first(x), len(x)) }
 	im.expLinear = func(dst, x, y []float64, slope, offset float64) {
 		expLinearNEON(first(dst), first(x), first(y), len(x), slope, offset)
 	}
+	im.digammaLog = func(dst, a, c []float64) { digammaLogNEON(first(dst), first(a), first(c), len(a)) }
 	im.betaTails = func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int) {
 		betaTailsNEON(&dst[0][0], &z[0], &q[0], &terms[0].A[0], len(terms), lanes)
 	}

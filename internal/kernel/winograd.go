@@ -23,14 +23,20 @@ import "math"
 // the largest output; the direct sum has 0.2·10⁻⁶. A NaN or an infinity makes
 // all m outputs of its tiles NaN.
 
-// winogradPoints are the positive points for t; their opposites are points, too,
+// positivePoints are the positive points for t; their opposites are points, too,
 // and so are ∞ and, for even t, 0.
-var winogradPoints = map[int][]float64{
+var positivePoints = map[int][]float64{
 	6: {5. / 8, 3. / 2}, 8: {1. / 2, 1, 2}, 9: {1. / 4, 5. / 8, 1, 2},
 }
 
 // winogradSizes are the supported numbers t of products.
 var winogradSizes = [...]int{6, 8, 9}
+
+// winogradTaps and winogradPoints are the numbers of taps and of products of a row at most.
+const (
+	winogradTaps   = 7
+	winogradPoints = 9
+)
 
 // winogradPowers is the number of outputs of a tile at most, m = 7 for k = 3.
 const winogradPowers = 7
@@ -51,11 +57,11 @@ func newWinograd(m, k int) *winograd {
 	if t%2 == 0 {
 		points = append(points, 0)
 	}
-	for _, a := range winogradPoints[t] {
+	for _, a := range positivePoints[t] {
 		points = append(points, a, -a)
 	}
 	for p := range winogradPowers {
-		for _, a := range winogradPoints[t] {
+		for _, a := range positivePoints[t] {
 			f.powers = append(f.powers, float32(math.Pow(a, float64(p))))
 		}
 	}
@@ -91,13 +97,17 @@ func newWinograd(m, k int) *winograd {
 	return f
 }
 
-// chooseWinograd returns the plan that takes least time for a convolution, nil
-// if the direct one does. It depends on the shape alone, and not on a pool, so
-// that the convolution fused with one gives the same bits.
-func chooseWinograd(s ConvShape) *winograd {
+// chooseWinograd returns the plans along rows and columns that take least time for
+// a convolution: nil for both if the direct one does, nil for columns if tiles of
+// one row do, or unless tiles is set. It depends on the shape and the instruction
+// set, and not on a pool, so that the convolution fused with one gives the same bits.
+func chooseWinograd(s ConvShape, tiles bool) (fast, tall *winograd) {
 	k, wide := s.Kernel[2], s.OutSize()[2]
-	if s.Stride[2] != 1 || s.Dilation[2] != 1 || k < 3 || k > 7 {
-		return nil
+	if s.Stride[2] != 1 || s.Dilation[2] != 1 || k < 3 || k > winogradTaps {
+		return nil, nil
+	}
+	if m := tallTiles(s); tiles && m > 0 {
+		return newWinograd(m, k), newWinograd(tallOutputs, tallTaps)
 	}
 	rows := float64(s.In * s.Kernel[0] * s.Kernel[1])
 	blocks := float64(roundUp(s.Out, 8)) / lanes
@@ -113,9 +123,9 @@ func chooseWinograd(s ConvShape) *winograd {
 		}
 	}
 	if best == 0 {
-		return nil
+		return nil, nil
 	}
-	return newWinograd(best, k)
+	return newWinograd(best, k), nil
 }
 
 // What the transforms of a tile cost, in products of vectors for each value, and
@@ -141,15 +151,31 @@ func (f *winograd) start(z, wide int) int { return min(z*f.m, wide-f.m) }
 // taps w [channels, rows·k] to dst [t][rows][cb], absent channels zero.
 func (f *winograd) pack(dst, w []float32, rows, cb, channels int) {
 	clear(dst[:f.t*rows*cb])
+	var g [winogradTaps][winogradPoints]float64 // transposed, so that the sums of all points advance together
+	for j, row := range f.weights {
+		for l, v := range row {
+			g[l][j] = v
+		}
+	}
 	for c := range channels {
 		for r := range rows {
-			taps := w[(c*rows+r)*f.k:][:f.k]
-			for j, g := range f.weights {
-				sum := 0.0
-				for l, v := range taps {
-					sum += g[l] * float64(v)
-				}
-				dst[(j*rows+r)*cb+c] = float32(sum)
+			var sums [winogradPoints]float64
+			for l, v := range w[(c*rows+r)*f.k:][:f.k] {
+				x, row := float64(v), &g[l]
+				sums[0] += row[0] * x
+				sums[1] += row[1] * x
+				sums[2] += row[2] * x
+				sums[3] += row[3] * x
+				sums[4] += row[4] * x
+				sums[5] += row[5] * x
+				sums[6] += row[6] * x
+				sums[7] += row[7] * x
+				sums[8] += row[8] * x
+			}
+			at := r*cb + c
+			for _, sum := range sums[:f.t] {
+				dst[at] = float32(sum)
+				at += rows * cb
 			}
 		}
 	}

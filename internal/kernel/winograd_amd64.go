@@ -48,3 +48,12 @@ func winogradOutputAVX512(out, bias, prod []float32, ld int, o []int32, powers [
 	}
 	f(&out[0], &bias[0], &prod[0], ld, &o[0], len(o), &powers[0], m)
 }
+
+// columnsAVX512 are the variants of winogradColumns for 1, 2 and 3 tiles.
+var columnsAVX512 = [...]func(mid, x *float32, n, step int, b *int32, nb int, v, powers *float32){
+	winogradColumns1AVX512, winogradColumns2AVX512, winogradColumns3AVX512,
+}
+
+func winogradColumnsAVX512(mid, x []float32, n, tiles, step int, b []int32, v, powers []float32) {
+	columnsAVX512[tiles-1](&mid[0], &x[0], n, step, &b[0], len(b), &v[0], &powers[0])
+}

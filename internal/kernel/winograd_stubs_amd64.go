@@ -120,3 +120,33 @@ func winogradOutput9x16AVX512(out *float32, bias *float32, prod *float32, ld int
 //
 //go:noescape
 func winogradInput9AVX512(v *float32, x *float32, n int, ld int, starts *int32, nz int, in *float32)
+
+// winogradColumns1AVX512 computes, for j < n (n ≥ 1), z < 1, p < 4 and c < 16, with nb ≥ 1,
+//
+//	P(i) = Σ_{r<nb} v[((j*8+i)*nb+r)*16+c] * x[j+i*step+z*8+b[r]]
+//	mid[((j*1+z)*4+p)*16+c] = Σ_{q<3} powers[p*3+q] * (P(1+2*q) ± P(2+2*q))
+//
+// with + for even p, − for odd; for p = 0 plus P(0), for p = 3 plus P(7).
+//
+//go:noescape
+func winogradColumns1AVX512(mid *float32, x *float32, n int, step int, b *int32, nb int, v *float32, powers *float32)
+
+// winogradColumns2AVX512 computes, for j < n (n ≥ 1), z < 2, p < 4 and c < 16, with nb ≥ 1,
+//
+//	P(i) = Σ_{r<nb} v[((j*8+i)*nb+r)*16+c] * x[j+i*step+z*8+b[r]]
+//	mid[((j*2+z)*4+p)*16+c] = Σ_{q<3} powers[p*3+q] * (P(1+2*q) ± P(2+2*q))
+//
+// with + for even p, − for odd; for p = 0 plus P(0), for p = 3 plus P(7).
+//
+//go:noescape
+func winogradColumns2AVX512(mid *float32, x *float32, n int, step int, b *int32, nb int, v *float32, powers *float32)
+
+// winogradColumns3AVX512 computes, for j < n (n ≥ 1), z < 3, p < 4 and c < 16, with nb ≥ 1,
+//
+//	P(i) = Σ_{r<nb} v[((j*8+i)*nb+r)*16+c] * x[j+i*step+z*8+b[r]]
+//	mid[((j*3+z)*4+p)*16+c] = Σ_{q<3} powers[p*3+q] * (P(1+2*q) ± P(2+2*q))
+//
+// with + for even p, − for odd; for p = 0 plus P(0), for p = 3 plus P(7).
+//
+//go:noescape
+func winogradColumns3AVX512(mid *float32, x *float32, n int, step int, b *int32, nb int, v *float32, powers *float32)

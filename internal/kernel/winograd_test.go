@@ -88,12 +88,18 @@ func TestWinogradError(t *testing.T) {
 // divided by the largest output.
 func winogradError(t *testing.T, s ConvShape, m int, d convData) float64 {
 	t.Helper()
-	c, err := NewConv(s, [3]int{})
+	c, err := NewConv(s, [3]int{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.fast = newWinograd(m, s.Kernel[2])
-	sc := c.NewScratch()
+	c.fast, c.tall = newWinograd(m, s.Kernel[2]), nil
+	return forwardError(t, c, c.NewScratch(), d)
+}
+
+// forwardError returns the largest error of Forward, divided by the largest output.
+func forwardError(t *testing.T, c *Conv, sc *ConvScratch, d convData) float64 {
+	t.Helper()
+	s := c.shape
 	packed := newGuarded(make([]float32, c.PackedLen()), 1)
 	y := newGuarded(make([]float32, len(d.dy)), 2)
 	c.Pack(packed.x, d.w)
@@ -126,11 +132,12 @@ func TestWinogradChosen(t *testing.T) {
 	stride.Stride = [3]int{1, 1, 2}
 	dilation := conv2(16, 32, 33, 33, 5)
 	dilation.Dilation = [3]int{1, 1, 2}
+	flat := conv3(8, 16, [3]int{96, 96, 80}, [3]int{5, 5, 5})
 	for _, c := range []struct {
 		shape ConvShape
 		m     int // 0: direct
 	}{
-		{conv3(1, 16, [3]int{96, 96, 80}, [3]int{5, 5, 5}), 5},
+		{flat, 5}, // too many weights for tiles of two dimensions
 		{conv3(16, 32, [3]int{18, 18, 15}, [3]int{3, 3, 3}), 7},
 		{conv2(6, 16, 14, 14, 5), 5},
 		{conv2(16, 32, 18, 18, 3), 4},
@@ -141,13 +148,20 @@ func TestWinogradChosen(t *testing.T) {
 		{stride, 0}, {dilation, 0},
 	} {
 		m := 0
-		if f := chooseWinograd(c.shape); f != nil {
+		f, tall := chooseWinograd(c.shape, true)
+		if f != nil {
 			m = f.m
 		}
-		if m != c.m {
-			t.Errorf("%+v: tiles of %d outputs, want %d", c.shape, m, c.m)
+		if m != c.m || tall != nil {
+			t.Errorf("%+v: tiles of %d outputs, want %d; columns %v", c.shape, m, c.m, tall)
 		}
 	}
+	eachImpl(t, func(t *testing.T) {
+		f, tall := chooseWinograd(conv3(1, 16, [3]int{96, 96, 80}, [3]int{5, 5, 5}), true)
+		if active.columnTiles > 0 && (tall == nil || f.m != 4) || active.columnTiles == 0 && (tall != nil || f.m != 5) {
+			t.Errorf("the first convolution of cnn3d has tiles of %d outputs, columns %v", f.m, tall)
+		}
+	})
 }
 
 func TestWinogradInput(t *testing.T) {

@@ -265,6 +265,11 @@ func NewRootGamma(a float64) RootGamma {
 	return v
 }
 
+// NewLinearRootGamma is NewRootGamma given ln Γ(a), for [RootGamma.Linear] alone.
+func NewLinearRootGamma(a, logGamma float64) RootGamma {
+	return RootGamma{A: a, Root: math.Sqrt(a), constant: math.Ln2 - logGamma}
+}
+
 // Linear returns the density's logarithm as offset + slope ln s − s². Its error is some 1e-16 times a ln a.
 func (v *RootGamma) Linear() (slope, offset float64) {
 	offset = v.constant
@@ -272,6 +277,12 @@ func (v *RootGamma) Linear() (slope, offset float64) {
 		offset += v.A - (v.A-0.5)*math.Log(v.A)
 	}
 	return 2*v.A - 1, offset
+}
+
+// LogGamma returns ln Γ(a). Its error is some 1e-16 times a ln a.
+func (v *RootGamma) LogGamma() float64 {
+	_, offset := v.Linear()
+	return math.Ln2 - offset
 }
 
 // Density returns the density at s > 0, given with its logarithm,

@@ -14,15 +14,31 @@ func Sum(x []float64) float64 {
 	return s
 }
 
-// SumExcept returns the sum of all x_j, j ≠ i. The total less x_i would lose nine digits at x = (1e7, 1e-3).
+// SumExcept returns the sum of all x_j, j ≠ i, with the bits of [SumOthers]. The total less x_i would lose nine digits at
+// x = (1e7, 1e-3).
 func SumExcept(x []float64, i int) float64 {
-	s := 0.0
-	for j, v := range x {
-		if j != i {
-			s += v
-		}
+	before, behind := 0.0, 0.0
+	for _, v := range x[:i] {
+		before += v
 	}
-	return s
+	for j := len(x) - 1; j > i; j-- {
+		behind += x[j]
+	}
+	return before + behind
+}
+
+// SumOthers sets dst[i] to the sum of all x_j, j ≠ i: that of those before i and that of those behind.
+func SumOthers(dst, x []float64) {
+	sum := 0.0
+	for i, v := range x {
+		dst[i] = sum
+		sum += v
+	}
+	sum = 0
+	for i := len(x) - 1; i >= 0; i-- {
+		dst[i] += sum
+		sum += x[i]
+	}
 }
 
 // Normalize divides x by its sum.

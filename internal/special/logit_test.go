@@ -39,3 +39,23 @@ func TestLogitWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestSumOthers: sums without one number keep the digits that the total less that number has lost, and have the same bits one by
+// one.
+func TestSumOthers(t *testing.T) {
+	for _, x := range [][]float64{{1e7, 1e-3}, {1e-3, 1e7, 2e-3, 5}, {0.1, 0.2, 0.3, 0.4, 0.5, 1e15, 0.7}} {
+		got := make([]float64, len(x))
+		SumOthers(got, x)
+		for i := range x {
+			want := 0.0
+			for j, v := range x {
+				if j != i {
+					want += v
+				}
+			}
+			if math.Abs(got[i]-want) > 1e-15*want || got[i] != SumExcept(x, i) {
+				t.Errorf("%v without number %d: %v, one by one %v, want %v", x, i, got[i], SumExcept(x, i), want)
+			}
+		}
+	}
+}

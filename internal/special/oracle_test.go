@@ -8,6 +8,7 @@ import (
 
 	"credence/internal/oracle"
 	"credence/internal/rng"
+	"credence/internal/testsize"
 )
 
 // logUniform draws from 10^lo to 10^hi.
@@ -15,12 +16,7 @@ func logUniform(r *rand.Rand, lo, hi float64) float64 {
 	return math.Pow(10, lo+(hi-lo)*r.Float64())
 }
 
-func points() uint64 {
-	if testing.Short() {
-		return 300
-	}
-	return 3000
-}
+func points() uint64 { return uint64(testsize.Choose(300, 1000, 3000)) }
 
 // The tails of single Beta distributions at logits around their center, the
 // density of the logit with them.

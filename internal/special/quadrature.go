@@ -76,14 +76,16 @@ func legendre(n int) (nodes, weights []float64) {
 // mirrors point k.
 type Rule struct {
 	nodes, weights []float64 // the positive nodes and their weights, [n/2]
-	even, odd      []float64 // [n/2, n/2]: see Above
-	basis          []float64 // [n, n]: point k, degree m: see PowerWeights
+	even, odd      []float64 // [ld, ld]: column k, row l: see Above
+	ld             int       // n/2, rounded up to whole vectors; what is behind n/2 is zero
+	basis          []float64 // [n, n]: degree m, point k: see PowerWeights
 }
 
 // NewRule returns the rule with n points, n even.
 func NewRule(n int) *Rule {
 	h := n / 2
-	r := &Rule{even: make([]float64, h*h), odd: make([]float64, h*h), basis: make([]float64, n*n)}
+	ld := (h + 3) / 4 * 4
+	r := &Rule{even: make([]float64, ld*ld), odd: make([]float64, ld*ld), ld: ld, basis: make([]float64, n*n)}
 	r.nodes, r.weights = legendre(n)
 	// p[k*(n+1)+m] is P_m at point k.
 	p := make([]float64, n*(n+1))
@@ -95,22 +97,22 @@ func NewRule(n int) *Rule {
 			at[m] = (float64(2*m-1)*z*at[m-1] - float64(m-1)*at[m-2]) / float64(m)
 		}
 		for m := range n {
-			r.basis[k*n+m] = float64(2*m+1) / 2 * r.weights[k%h] * at[m]
+			r.basis[m*n+k] = float64(2*m+1) / 2 * r.weights[k%h] * at[m]
 		}
 	}
-	// A function is Σ c_m P_m with c_m = Σ_l basis_lm f_l, and
+	// A function is Σ c_m P_m with c_m = Σ_l basis_ml f_l, and
 	//
 	//	∫_z^1 P_m = (P_{m−1}(z) − P_{m+1}(z)) / (2m+1),   ∫_z^1 P_0 = 1 − z.
 	for k := range h {
 		at := p[k*(n+1) : (k+1)*(n+1)]
 		for l := range h {
-			r.even[k*h+l] = 2 * r.basis[l*n] * (1 - at[1])
+			r.even[l*ld+k] = 2 * r.basis[l] * (1 - at[1])
 			for m := 1; m < n; m++ {
-				c := 2 * r.basis[l*n+m] * (at[m-1] - at[m+1]) / float64(2*m+1)
+				c := 2 * r.basis[m*n+l] * (at[m-1] - at[m+1]) / float64(2*m+1)
 				if m%2 == 0 {
-					r.even[k*h+l] += c
+					r.even[l*ld+k] += c
 				} else {
-					r.odd[k*h+l] += c
+					r.odd[l*ld+k] += c
 				}
 			}
 		}
@@ -134,8 +136,8 @@ func (r *Rule) Weight(k int, half float64) float64 { return half * r.weights[k%l
 
 // Above sets dst[k] to the integral from point k to the end of a stretch of the
 // given half-length, plus beyond, and returns that over the whole stretch. It is
-// exact for polynomials of a degree below n. f, dst and scratch
-// have n values, and may not overlap.
+// exact for polynomials of a degree below n. f and dst
+// have n values, scratch has RuleScratch, and they may not overlap.
 //
 // The function is taken apart into its even part e and its odd part o, which
 // halves the work: with E and O their integrals from a positive node to the end,
@@ -143,18 +145,19 @@ func (r *Rule) Weight(k int, half float64) float64 { return half * r.weights[k%l
 func (r *Rule) Above(dst, f, scratch []float64, half, beyond float64) float64 {
 	h := len(r.nodes)
 	up, down := f[:h], f[h:2*h]
-	e, o := scratch[:h], scratch[h:2*h]
+	e, o, evens, odds := scratch[:r.ld], scratch[r.ld:2*r.ld], scratch[2*r.ld:3*r.ld], scratch[3*r.ld:4*r.ld]
+	clear(scratch[:4*r.ld])
 	whole := 0.0
 	for l, w := range r.weights {
 		a, b := up[l], down[l]
 		e[l], o[l] = half*0.5*(a+b), half*0.5*(a-b)
 		whole += 2 * w * e[l]
 	}
+	kernel.AddRows64(evens, e, r.even, r.ld)
+	kernel.AddRows64(odds, o, r.odd, r.ld)
 	above, below := dst[:h], dst[h:2*h]
-	kernel.Dots64(above, r.even, e)
-	kernel.Dots64(below, r.odd, o)
-	for k, E := range above {
-		O := below[k]
+	for k := range above {
+		E, O := evens[k], odds[k]
 		above[k] = beyond + (E + O)
 		below[k] = beyond + (whole - E + O)
 	}
@@ -164,26 +167,24 @@ func (r *Rule) Above(dst, f, scratch []float64, half, beyond float64) float64 {
 // maxHalf bounds half the number of points of a rule.
 const maxHalf = 24
 
+// RuleScratch is the memory that [Rule.Above] needs.
+const RuleScratch = 4 * maxHalf
+
 // PowerWeights sets dst [n] to the weights with which
 //
 //	∫₀¹ xᵃ⁻¹ g(x) dx = Σ_k dst_k g(x_k),   x_k = At(k, ½, ½),
 //
-// exactly if g is a polynomial of a degree below n, for any a > 0. They come
+// exactly if g is a polynomial of a degree below n, for any a > 0; scratch has RuleScratch values. They come
 // from the moments of the Legendre polynomials on [0, 1],
 //
 //	∫₀¹ xᵃ⁻¹ P_m(2x−1) dx = (a−1)(a−2)…(a−m) / (a(a+1)…(a+m)).
-func (r *Rule) PowerWeights(dst []float64, a float64) {
+func (r *Rule) PowerWeights(dst, scratch []float64, a float64) {
 	n := r.Len()
-	var moments [2 * maxHalf]float64
+	moments := scratch[:n]
 	moments[0] = 1 / a
 	for m := 1; m < n; m++ {
 		moments[m] = moments[m-1] * (a - float64(m)) / (a + float64(m))
 	}
-	for k := range dst[:n] {
-		s := 0.0
-		for m, b := range r.basis[k*n : (k+1)*n] {
-			s += b * moments[m]
-		}
-		dst[k] = s
-	}
+	clear(dst[:n])
+	kernel.AddRows64(dst[:n], moments, r.basis, n)
 }

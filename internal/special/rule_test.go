@@ -22,7 +22,7 @@ func TestRule(t *testing.T) {
 			for k := range f {
 				f[k] = math.Pow(r.At(k, mid, half)/half, float64(degree))
 			}
-			whole := r.Above(above, f, make([]float64, r.Len()), half, beyond)
+			whole := r.Above(above, f, make([]float64, RuleScratch), half, beyond)
 			size := primitive(hi)
 			if want := beyond + primitive(hi) - primitive(lo); !(math.Abs(whole-want) <= 1e-13*size+1e-15) {
 				t.Errorf("%d points, degree %d: %v over the whole, want %v", n, degree, whole, want)
@@ -39,7 +39,7 @@ func TestRule(t *testing.T) {
 				t.Errorf("%d points, degree %d: %v by weights, %v by Above", n, degree, sum, whole-beyond)
 			}
 			for _, a := range []float64{1e-9, 1e-3, 0.4, 1, 7.5, 60} {
-				r.PowerWeights(weights, a)
+				r.PowerWeights(weights, make([]float64, RuleScratch), a)
 				got := 0.0
 				for k, w := range weights {
 					got += w * math.Pow(r.At(k, 0.5, 0.5), float64(degree))
@@ -57,7 +57,7 @@ func BenchmarkRuleAbove(b *testing.B) {
 	for _, n := range []int{16, 48} {
 		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
 			r := NewRule(n)
-			dst, f, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
+			dst, f, scratch := make([]float64, n), make([]float64, n), make([]float64, RuleScratch)
 			for b.Loop() {
 				r.Above(dst, f, scratch, 1, 0)
 			}

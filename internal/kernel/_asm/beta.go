@@ -13,9 +13,11 @@ func betaGroup() {
 	betaSums(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
 	logGamma(&vector64{name: "AVX512", new: ZMM, bytes: 64})
 	expLinear(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
+	digammaLog(&vector64{name: "AVX512", new: ZMM, bytes: 64})
 	betaSums(&vector64{name: "AVX2", new: YMM, bytes: 32})
 	logGamma(&vector64{name: "AVX2", new: YMM, bytes: 32})
 	expLinear(&vector64{name: "AVX2", new: YMM, bytes: 32})
+	digammaLog(&vector64{name: "AVX2", new: YMM, bytes: 32})
 }
 
 // vector64 is a kind of vectors of float64.
@@ -38,16 +40,17 @@ func betaSums(v *vector64) {
 	function("betaSums"+v.name, "func(dst, z, terms *float64, n int)",
 		"betaSums"+v.name+" computes BetaSums for n terms of three numbers each.")
 	dst, z, n := loadGP("dst"), loadGP("z"), loadGP("n")
-	v.keep(append(expCoefficients(expTerms), magic, math.Log2E, ln2High, ln2Low)...)
+	v.keep(magic, math.Log2E, ln2High, ln2Low)
+	v.keep(expCoefficients(expTerms)[:4]...)
 	for at := 0; at < 64; at += v.bytes {
+		v.held = 0
 		terms := loadGP("terms")
 		Comment(fmt.Sprintf("points %d to %d: x, y, their logarithms, xy and y - x", at/8, (at+v.bytes)/8-1))
 		p := v.point(Mem{Base: z, Disp: at})
-		Comment("the density and its derivatives, summed over the terms")
-		var sum [4]VecVirtual
+		Comment("sums over the terms of the density times powers of lambda and of A + B")
+		var sum betaMoments
 		for d := range sum {
-			sum[d] = v.new()
-			VXORPD(sum[d], sum[d], sum[d])
+			sum[d] = v.sum()
 		}
 		left := GP64()
 		MOVQ(n, left)
@@ -60,9 +63,8 @@ func betaSums(v *vector64) {
 		DECQ(left)
 		JNZ(LabelRef(loop))
 		Label(done)
-		for d := range sum {
-			VMOVUPD(sum[d], Mem{Base: dst, Disp: 64*d + at})
-		}
+		Comment("the density and its derivatives")
+		v.derivatives(p, sum, Mem{Base: dst, Disp: at})
 	}
 	VZEROUPPER()
 	RET()
@@ -137,8 +139,39 @@ func (v *vector64) sides(logits Mem) (negative, positive, both VecVirtual, below
 	return negative, positive, both, v.less(z, zero)
 }
 
+// betaMoments are sums over terms with the density φ: Σ φ λⁱ for i from 0 to 5, Σ φ s λⁱ for i from 0 to 3, and Σ φ s² λⁱ for i of 0
+// and 1, with s = A + B.
+type betaMoments [12]betaSum
+
+// betaSum is a sum over terms: a register, or memory where there are too few of them.
+type betaSum = Op
+
+// sum returns a sum that is zero.
+func (v *vector64) sum() betaSum {
+	zero := v.new()
+	VXORPD(zero, zero, zero)
+	return v.hold(zero)
+}
+
+// add adds x to a sum, or x·y if y is not nil.
+func (v *vector64) add(s betaSum, x, y VecVirtual) {
+	to, ok := s.(VecVirtual)
+	if !ok {
+		to = v.new()
+		VMOVUPD(s, to)
+	}
+	if y == nil {
+		VADDPD(x, to, to)
+	} else {
+		VFMADD231PD(x, y, to)
+	}
+	if !ok {
+		VMOVUPD(to, s)
+	}
+}
+
 // term adds a term to the sums.
-func (v *vector64) term(p betaPoint, at GPVirtual, sum [4]VecVirtual) {
+func (v *vector64) term(p betaPoint, at GPVirtual, sum betaMoments) {
 	a, b, f := v.new(), v.new(), v.new()
 	VBROADCASTSD(Mem{Base: at}, a)
 	VBROADCASTSD(Mem{Base: at, Disp: 8}, b)
@@ -146,22 +179,84 @@ func (v *vector64) term(p betaPoint, at GPVirtual, sum [4]VecVirtual) {
 	VFMADD231PD(p.logX, a, f)
 	VFMADD231PD(p.logY, b, f)
 	v.exp(f)
-	lambda, curve := v.new(), v.new()
-	VADDPD(a, b, curve)
-	VMULPD(p.xy, curve, curve)
+	lambda, s := v.new(), v.new()
+	VADDPD(a, b, s)
 	VMULPD(p.y, a, lambda)
 	VFNMADD231PD(p.x, b, lambda)
-	second, third := v.new(), v.new()
-	VMULPD(lambda, lambda, second)
-	VMOVAPD(second, third)
-	VSUBPD(curve, second, second)
-	VFNMADD231PD(v.float(3), curve, third)
-	VMULPD(lambda, third, third)
-	VFNMADD231PD(p.turn, curve, third)
-	VADDPD(f, sum[0], sum[0])
-	VFMADD231PD(lambda, f, sum[1])
-	VFMADD231PD(second, f, sum[2])
-	VFMADD231PD(third, f, sum[3])
+	fs := v.new()
+	VMULPD(s, f, fs)
+	v.add(sum[6], fs, nil)
+	v.add(sum[10], fs, s)
+	VMULPD(lambda, fs, fs)
+	v.add(sum[7], fs, nil)
+	v.add(sum[11], fs, s)
+	v.add(sum[0], f, nil)
+	for i := 1; i <= 4; i++ {
+		VMULPD(lambda, f, f)
+		v.add(sum[i], f, nil)
+		if i == 2 || i == 3 {
+			v.add(sum[6+i], f, s)
+		}
+	}
+	v.add(sum[5], f, lambda)
+}
+
+// derivatives sets eight numbers at dst, 64 bytes apart, to the density and its derivatives: with q = xy, τ = y − x and
+// S_i, T_i and U_i the sums of betaMoments,
+//
+//	S₀,   S₁,   S₂ − qT₀,   S₃ − 3qT₁ − qτT₀,
+//	S₄ − 6qT₂ − 4qτT₁ + 3q²U₀ + (2q² − qτ²)T₀,
+//	S₅ − 10qT₃ − 10qτT₂ + 15q²U₁ + (10q² − 5qτ²)T₁ + 10q²τU₀ + (8q²τ − qτ³)T₀.
+func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst Mem) {
+	times := func(x, y VecVirtual) VecVirtual {
+		z := v.new()
+		VMULPD(x, y, z)
+		return z
+	}
+	by := func(x VecVirtual, c float64) VecVirtual {
+		z := v.new()
+		VMULPD(v.float(c), x, z)
+		return z
+	}
+	store := func(d int, x VecVirtual) {
+		to := dst
+		to.Disp += 64 * d
+		VMOVUPD(x, to)
+	}
+	q, turn := p.xy, p.turn
+	qt := times(q, turn)
+	qq := times(q, q)
+	store(0, v.loaded(sum[0]))
+	store(1, v.loaded(sum[1]))
+	x := v.loaded(sum[2])
+	VFNMADD231PD(sum[6], q, x)
+	store(2, x)
+	x = v.loaded(sum[3])
+	VFNMADD231PD(sum[7], by(q, 3), x)
+	VFNMADD231PD(sum[6], qt, x)
+	store(3, x)
+	qtt := times(qt, turn)
+	x = v.loaded(sum[4])
+	VFNMADD231PD(sum[8], by(q, 6), x)
+	VFNMADD231PD(sum[7], by(qt, 4), x)
+	VFMADD231PD(sum[10], by(qq, 3), x)
+	c := by(qq, 2)
+	VSUBPD(qtt, c, c)
+	VFMADD231PD(sum[6], c, x)
+	store(4, x)
+	x = v.loaded(sum[5])
+	VFNMADD231PD(sum[9], by(q, 10), x)
+	VFNMADD231PD(sum[8], by(qt, 10), x)
+	VFMADD231PD(sum[11], by(qq, 15), x)
+	c = by(qq, 10)
+	VFNMADD231PD(v.float(5), qtt, c)
+	VFMADD231PD(sum[7], c, x)
+	c = times(qq, turn)
+	VFMADD231PD(sum[10], by(c, 10), x)
+	VMULPD(v.float(8), c, c)
+	VFNMADD231PD(turn, qtt, c)
+	VFMADD231PD(sum[6], c, x)
+	store(5, x)
 }
 
 // exp makes x ≤ 700 its exponential, with a relative error of 3e-13, as exp of float32 does; below −300 it
@@ -240,6 +335,54 @@ func logGamma(v *vector64) {
 	VSUBPD(v.log(p), q, q)
 	VMOVUPD(q, Mem{Base: gamma})
 	for _, at := range []GPVirtual{gamma, log, from} {
+		ADDQ(Imm(uint64(v.bytes)), at)
+	}
+	SUBQ(Imm(uint64(v.bytes/8)), n)
+	JG(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// digammaLog generates the function that takes digamma functions less logarithms.
+func digammaLog(v *vector64) {
+	function("digammaLog"+v.name, "func(dst, a, c *float64, n int)",
+		"digammaLog"+v.name+" computes DigammaLog for n numbers, a multiple of 8.")
+	dst, a, c, n := loadGP("dst"), loadGP("a"), loadGP("c"), loadGP("n")
+	Label("loop")
+	x := v.new()
+	VMOVUPD(Mem{Base: a}, x)
+	Comment("p = (x+1)...(x+10) and its derivative, z = x + 10")
+	p, slope, z := v.new(), v.new(), v.new()
+	VADDPD(v.float(1), x, z)
+	VMOVAPD(z, p)
+	VMOVUPD(v.float(1), slope)
+	for range 9 {
+		VADDPD(v.float(1), z, z)
+		VFMADD213PD(p, z, slope)
+		VMULPD(z, p, p)
+	}
+	Comment("for x < 10 the sum is slope/p, otherwise 0, and z = x")
+	ten, zero := v.new(), v.new()
+	VMOVUPD(v.float(10), ten)
+	VXORPD(zero, zero, zero)
+	small := v.less(x, ten)
+	VDIVPD(p, slope, slope)
+	sum := v.choose(small, slope, zero)
+	z = v.choose(small, z, x)
+	Comment("Stirling's series at z, and ln(z/c)")
+	one, r, u := v.new(), v.new(), v.new()
+	VMOVUPD(v.float(1), one)
+	VDIVPD(z, one, r)
+	VMULPD(r, r, u)
+	q := v.horner(u, -1./12, 691./32760, -1./132, 1./240, -1./252, 1./120, -1./12)
+	VMULPD(u, q, q)
+	VFMADD231PD(v.float(0.5), r, q)
+	VSUBPD(sum, q, q)
+	ratio := v.new()
+	VDIVPD(Mem{Base: c}, z, ratio)
+	VADDPD(v.log(ratio), q, q)
+	VMOVUPD(q, Mem{Base: dst})
+	for _, at := range []GPVirtual{dst, a, c} {
 		ADDQ(Imm(uint64(v.bytes)), at)
 	}
 	SUBQ(Imm(uint64(v.bytes/8)), n)
@@ -332,6 +475,13 @@ func (v *vector64) horner(x VecVirtual, c ...float64) VecVirtual {
 func (v *vector64) copy(x VecVirtual) VecVirtual {
 	y := v.new()
 	VMOVAPD(x, y)
+	return y
+}
+
+// loaded returns a copy in a register of its own.
+func (v *vector64) loaded(x Op) VecVirtual {
+	y := v.new()
+	VMOVUPD(x, y)
 	return y
 }
 

@@ -14,6 +14,7 @@ func convGroup() {
 	transpose()
 	fold(1)
 	fold(2)
+	foldWide()
 	for rows := 1; rows <= maxSparseRows; rows++ {
 		sparseDot(rows, table)
 	}

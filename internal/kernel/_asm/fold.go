@@ -90,3 +90,58 @@ func foldStep(mem Mem, m, a, at VecVirtual) {
 	VPAND(at, win, win)
 	VPMAXSD(win, a, a)
 }
+
+// foldWide is fold with masks, 16 channels in one register.
+func foldWide() {
+	function("foldMax16AVX512", "func(best *float32, arg *int32, row *float32, nz, pw, pos, first int)",
+		"foldMax16AVX512 computes, for z < nz, i < pw and c < 16 in order,",
+		"",
+		"\tv = row[(z*pw+i)*16+c]",
+		"\tif v > best[z*16+c] || v != v { best[z*16+c], arg[z*16+c] = v, pos+z*pw+i }",
+		"",
+		"and, if first is not 0, starts each window from -Inf at its first position.")
+	best, arg, row := loadGP("best"), loadGP("arg"), loadGP("row")
+	nz, pw, first := loadGP("nz"), loadGP("pw"), loadGP("first")
+	at, one, inf, v, m, a := ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
+	VPBROADCASTD(loadGP("pos").As32(), at)
+	t := GP32()
+	MOVL(U32(1), t)
+	VPBROADCASTD(t, one)
+	MOVL(U32(0xff800000), t)
+	VPBROADCASTD(t, inf)
+	win, nan := K(), K()
+	i := GP64()
+	TESTQ(nz, nz)
+	JZ(LabelRef("done"))
+	Label("window")
+	TESTQ(first, first)
+	JZ(LabelRef("present"))
+	VMOVAPS(inf, m)
+	VMOVDQA32(at, a)
+	JMP(LabelRef("scan"))
+	Label("present")
+	VMOVUPS(Mem{Base: best}, m)
+	VMOVDQU32(Mem{Base: arg}, a)
+	Label("scan")
+	MOVQ(pw, i)
+	Label("loop")
+	VMOVUPS(Mem{Base: row}, v)
+	VCMPPS(Imm(3), v, v, nan)  // unordered
+	VCMPPS(Imm(30), m, v, win) // v > m
+	KORW(nan, win, win)
+	VMOVAPS(v, win, m)
+	VMOVDQA32(at, win, a)
+	VPADDD(one, at, at)
+	ADDQ(Imm(64), row)
+	DECQ(i)
+	JNZ(LabelRef("loop"))
+	VMOVUPS(m, Mem{Base: best})
+	VMOVDQU32(a, Mem{Base: arg})
+	ADDQ(Imm(64), best)
+	ADDQ(Imm(64), arg)
+	DECQ(nz)
+	JNZ(LabelRef("window"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}

@@ -14,6 +14,10 @@ var winogradSizes = []int{6, 8, 9}
 
 const winogradOutputs = 7
 
+// winogradHeld is for how many outputs of a tile after the first AVX-512 keeps the
+// powers in registers: with nine points, 16 of 32.
+const winogradHeld = 4
+
 func winogradGroup() {
 	for _, t := range winogradSizes {
 		winogradInput(t, "AVX2")
@@ -22,6 +26,9 @@ func winogradGroup() {
 		winogradOutput(t, 16, 16, "AVX512")
 	}
 	winogradInput(9, "AVX512")
+	for tiles := 1; tiles <= 3; tiles++ {
+		winogradColumns(tiles)
+	}
 }
 
 // winogradInput evaluates one tile after the other: its t values are broadcast
@@ -117,6 +124,16 @@ func winogradOutput(t, cb, lanes int, isa string) {
 	sum, diff := vectors(half, lanes), vectors(half, lanes)
 	top, acc, a := vectors(1, lanes)[0], vectors(1, lanes)[0], vectors(1, lanes)[0]
 	base, to := GP64(), GP64()
+	var held []VecVirtual
+	start := vectors(1, lanes)[0]
+	if lanes == 16 {
+		Comment("The powers of the first outputs stay in registers, broadcast, and so do the biases.")
+		held = vectors(winogradHeld*half, lanes)
+		for i := range held {
+			VBROADCASTSS(Mem{Base: powers, Disp: 4 * (half + i)}, held[i])
+		}
+		VMOVUPS(Mem{Base: bias}, start)
+	}
 
 	Label("tile")
 	MOVLQSX(Mem{Base: o}, base)
@@ -128,7 +145,11 @@ func winogradOutput(t, cb, lanes int, isa string) {
 		from := GP64()
 		MOVQ(prod, from)
 		MOVQ(base, to)
-		VMOVUPS(Mem{Base: bias, Disp: disp}, acc)
+		if held != nil {
+			VMOVAPS(start, acc)
+		} else {
+			VMOVUPS(Mem{Base: bias, Disp: disp}, acc)
+		}
 		if zero == 1 {
 			VADDPS(Mem{Base: from, Disp: disp}, acc, acc)
 			ADDQ(ld, from)
@@ -148,8 +169,16 @@ func winogradOutput(t, cb, lanes int, isa string) {
 				if p%2 == 1 {
 					terms = diff
 				}
-				VMOVUPS(Mem{Base: bias, Disp: disp}, acc)
+				if held != nil {
+					VMOVAPS(start, acc)
+				} else {
+					VMOVUPS(Mem{Base: bias, Disp: disp}, acc)
+				}
 				for q := range half {
+					if i := (p-1)*half + q; i < len(held) {
+						VFMADD231PS(held[i], terms[q], acc)
+						continue
+					}
 					VBROADCASTSS(Mem{Base: powers, Disp: 4 * (p*half + q)}, a)
 					VFMADD231PS(a, terms[q], acc)
 				}
