@@ -58,7 +58,7 @@ func (m Mixture) New(t Task) (Head, error) {
 	}
 	k, d := m.Components, t.Classes
 	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit, threads: par.Limit(t.Threads)}
-	h.each, h.exp, h.few, h.many = h.largestOf, h.exponentialsOf, h.fewLoss, h.longLoss
+	h.each, h.exp, h.few, h.many = h.surveyBlock, h.exponentialsOf, h.fewLoss, h.longLoss
 	switch m.Raters {
 	case "on":
 		return withRaters(h, t)

@@ -2,7 +2,6 @@ package head
 
 import (
 	"math"
-	"slices"
 
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -41,11 +40,11 @@ type mixtureHead struct {
 	scale     float64
 }
 
-// lossBlock is the result for a block of a batch: the largest raw output in absolute
-// value, the number of values of log α outside the limits, and the sum of the losses of
+// lossBlock is the result for a block of a batch: whether all raw outputs are within the
+// limit, the number of values of log α outside the limits, and the sum of the losses of
 // items with few votes.
 type lossBlock struct {
-	top     float32
+	inside  bool
 	clamped int64
 	sum     float64
 }
@@ -117,7 +116,7 @@ type MixtureLoss struct {
 
 // OnDevice returns the loss of a batch for an engine that computes it itself, or nil: engines support
 // whole counts only.
-func (h *mixtureHead) OnDevice(b Batch) DeviceLoss {
+func (h *mixtureHead) OnDevice(b Batch, _ Step) DeviceLoss {
 	l := &h.device
 	*l = MixtureLoss{MixtureShape: MixtureShape{h.components, h.classes, h.limit}, Counts: b.Counts.Values, Weights: b.Weights, head: h}
 	for j := range b.Items() {
@@ -236,14 +235,18 @@ func (h *mixtureHead) survey(exps, out []float32) {
 	h.threads.For(count, h.each)
 	h.inside = true
 	for _, p := range h.blocks {
-		h.inside = h.inside && !(p.top > h.limit)
+		h.inside = h.inside && p.inside
 	}
 }
 
-// largestOf finds the largest raw output of block p.
-func (h *mixtureHead) largestOf(p int) {
+// surveyBlock finds out whether all raw outputs of block p are within the limit.
+func (h *mixtureHead) surveyBlock(p int) {
 	lo, hi := h.block(p)
-	h.blocks[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
+	width, inside := h.Outputs(), true
+	for j := lo; j < hi && inside; j++ {
+		inside = !(largest(h.out[j*width:][:width]) > h.limit)
+	}
+	h.blocks[p].inside = inside
 }
 
 // exponentialsOf fills exps of the items of block p with the unnormalized weights and with α, and
@@ -251,7 +254,6 @@ func (h *mixtureHead) largestOf(p int) {
 // are within the limits, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
-	edge := math.Float32bits(limit)
 	lo, hi := h.block(p)
 	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
 	h.blocks[p].clamped = 0
@@ -262,21 +264,44 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	clamped := int64(0)
 	for j := 0; j < len(out); j += width {
 		o, e := out[j:j+width], exps[j:j+width]
-		top := slices.Max(o[:k])
-		for i, x := range o[:k] {
-			e[i] = max(x-top, -80) // below faintest, but not subnormal
-		}
-		e = e[k:]
-		for i, x := range o[k:] {
-			if beyond(x, edge) && x == x {
-				clamped++
-				x = min(max(x, -limit), limit)
-			}
-			e[i] = x
-		}
+		shift(e[:k], o[:k])
+		clamped += clamp(e[k:], o[k:], limit)
 	}
 	h.blocks[p].clamped = clamped
 	kernel.Exp(exps, exps)
+}
+
+// shift computes dst = x − the largest x, but at least −80: below faintest, and not subnormal. NaN stays NaN.
+func shift(dst, x []float32) {
+	dst = dst[:len(x)]
+	top := x[0]
+	for _, v := range x {
+		if v > top {
+			top = v
+		}
+	}
+	for i, v := range x {
+		v -= top
+		if v < -80 {
+			v = -80
+		}
+		dst[i] = v
+	}
+}
+
+// clamp copies x to dst with numbers beyond the limit moved to it, and returns how many were.
+func clamp(dst, x []float32, limit float32) (outside int64) {
+	const sign = 1 << 31
+	dst = dst[:len(x)]
+	edge := math.Float32bits(limit)
+	for i, v := range x {
+		if beyond(v, edge) && v == v {
+			outside++
+			v = math.Float32frombits(edge | math.Float32bits(v)&sign)
+		}
+		dst[i] = v
+	}
+	return outside
 }
 
 // largest returns the largest |x|. NaN counts as larger than any number.
@@ -307,8 +332,9 @@ func (h *mixtureHead) turn(g, out []float32) {
 		return
 	}
 	edge := math.Float32bits(h.limit)
-	g = g[h.components:]
-	for i, x := range out[h.components:] {
+	out = out[h.components:]
+	g = g[h.components:][:len(out)]
+	for i, x := range out {
 		if beyond(x, edge) && (x > 0 && g[i] < 0 || x < 0 && g[i] > 0) {
 			g[i] = 0
 		}

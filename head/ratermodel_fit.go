@@ -102,12 +102,18 @@ func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, er
 		return nil, err
 	}
 	grad := make([]float32, len(out))
+	fitSteps(h, own, func() { h.compute(grad, out, b) })
+	return RaterModelOf(t, own)
+}
+
+// fitSteps makes steps of Fisher scoring until the raters' parameters settle. compute computes the scores of the votes.
+func fitSteps(h *raterHead, own [][]float32, compute func()) {
 	for range maxFitSteps {
 		before := make([][]float32, len(own))
 		for k, values := range own {
 			before[k] = slices.Clone(values)
 		}
-		h.compute(grad, out, b)
+		compute()
 		h.add()
 		h.update()
 		clear(h.sums)
@@ -115,7 +121,6 @@ func FitRaterModel(t Task, dists []*mixture.Dirichlet, b Batch) (*RaterModel, er
 			break
 		}
 	}
-	return RaterModelOf(t, own)
 }
 
 // AddVotes fills in the standard errors of the raters' parameters from the votes on items with the given
@@ -145,16 +150,23 @@ func (c *RaterModel) AddVotes(t Task, dists []*mixture.Dirichlet, b Batch, share
 	return c.Finalize()
 }
 
-// raterWork returns a head with raters, its tensors, allocated and bound as by a network, and the raw outputs of a
-// network that predicts these distributions.
+// raterWork returns a head with raters, its tensors, and the raw outputs of a network that predicts these distributions.
 func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
 	for _, dist := range dists {
 		components = max(components, dist.K())
 	}
+	if h, own, err = boundRaters(t, components); err != nil {
+		return nil, nil, nil, err
+	}
+	return h, own, rawOutputs(h, dists), nil
+}
+
+// boundRaters returns a head with raters, and its tensors, allocated and bound as by a network.
+func boundRaters(t Task, components int) (h *raterHead, own [][]float32, err error) {
 	method, err := Mixture{Components: components, Raters: "on"}.New(t)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	h = method.(*raterHead)
 	var params []*nn.Param
@@ -163,7 +175,7 @@ func raterWork(t Task, dists []*mixture.Dirichlet) (h *raterHead, own [][]float3
 		own, params = append(own, value), append(params, &nn.Param{Name: o.Name, Shape: o.Shape, Value: value})
 	}
 	h.Bind(params)
-	return h, own, rawOutputs(h, dists), nil
+	return h, own, nil
 }
 
 // Widen adds the variance between networks to the standard errors. own holds the raters' parameters that

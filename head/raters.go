@@ -65,6 +65,8 @@ type raterHead struct {
 	piece   func(worker, p int)
 	average average
 	known   []rater // up to date for raters in the batch only
+
+	onDevice RaterLoss
 }
 
 // rater caches the values that votes need, and the parameters that they were computed from.
@@ -253,9 +255,6 @@ func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
 	}
 	return loss
 }
-
-// OnDevice returns nil: only the CPU engine supports raters.
-func (h *raterHead) OnDevice(Batch) DeviceLoss { return nil }
 
 // compute fills nll and, with a grad, gradients and scores.
 func (h *raterHead) compute(grad, out []float32, b Batch) {

@@ -80,11 +80,7 @@ func (w *twoWork) loss(j int) float64 {
 		shift = max(shift, h.average.shift)
 	}
 	weigh(w.weights, e[:k], h.out[j*width:][:k])
-	if most := max(s[0], s[1]); most < 7 {
-		shift += 2
-	} else {
-		shift += math.Log1p(float64(most))
-	}
+	shift += reach(max(s[0], s[1]))
 	w.place(e[k:], h.out[j*width+k:][:2*k], float64(s[0]), float64(s[1]), shift)
 	grids := special.LogitGrids()
 	for l := range w.sections[:w.used] {

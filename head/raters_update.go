@@ -153,9 +153,9 @@ func (h *raterHead) update() {
 		return
 	}
 	if h.scaled {
-		h.center(h.logScale)
+		center(h, h.logScale)
 	}
-	mean := h.center(h.bias)
+	mean := center(h, h.bias)
 	moved := 0.0
 	for g, m := range mean {
 		moved += float64(seenIn[g]) / float64(seen) * (m * m)
@@ -164,13 +164,13 @@ func (h *raterHead) update() {
 }
 
 // center subtracts from the parameters of each group their mean over its votes, and returns the means.
-func (h *raterHead) center(values []float32) []float64 {
+func center[T float32 | float64](h *raterHead, values []T) []float64 {
 	mean := make([]float64, h.groups)
 	for r, w := range h.within {
 		mean[h.group[r]] += w * float64(values[r])
 	}
 	for r := range values {
-		values[r] -= float32(mean[h.group[r]])
+		values[r] -= T(mean[h.group[r]])
 	}
 	return mean
 }

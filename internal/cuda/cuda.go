@@ -1,6 +1,6 @@
 // Package cuda runs kernels on NVIDIA GPUs through the driver's own library, libcuda.so.1: nothing
-// else has to be installed. The kernels, CUDA C in the folder kernels, are embedded as PTX,
-// which the driver compiles for the GPU in use.
+// else has to be installed. The kernels, CUDA C in the folder kernels, are embedded as
+// machine code, and as PTX, which the driver compiles for GPUs and drivers that the code is not for.
 //
 // The library is loaded by purego, which makes a program dynamically linked. So only a build with the tag
 // full, or cuda, can load it; in any other, [Open] fails with [ErrBuild].
@@ -13,7 +13,6 @@ package cuda
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -22,9 +21,6 @@ import (
 	"sync"
 	"unsafe"
 )
-
-//go:embed kernels.ptx
-var ptx []byte
 
 // ErrBuild is the error of a build without GPUs.
 var ErrBuild = errors.New("this build has no GPUs: it is the static one; credence-full, built with -tags full, has")
@@ -42,8 +38,9 @@ const leastCapability = 75
 type Device struct {
 	Number     int
 	Name       string
-	Capability int   // major and minor, such as 90
-	Memory     int64 // bytes
+	Capability int    // major and minor, such as 90
+	Memory     int64  // bytes
+	Image      string // of the kernels: sm_90 is machine code, kernels.ptx was compiled by the driver
 
 	context uintptr
 	kernels map[string]uintptr
@@ -135,25 +132,6 @@ func (d *Device) open() error {
 	return d.loadKernels()
 }
 
-// loadKernels compiles the PTX and looks all kernels up.
-func (d *Device) loadKernels() error {
-	text := append(ptx[:len(ptx):len(ptx)], 0)
-	if err := fnModuleLoadData.call(uintptr(unsafe.Pointer(&d.module)), uintptr(unsafe.Pointer(&text[0]))); err != nil {
-		return fmt.Errorf("compiling the kernels: %w", err)
-	}
-	runtime.KeepAlive(text)
-	d.kernels = map[string]uintptr{}
-	for _, name := range entries(ptx) {
-		var f uintptr
-		c := append([]byte(name), 0)
-		if err := fnModuleGetFunction.call(uintptr(unsafe.Pointer(&f)), d.module, uintptr(unsafe.Pointer(&c[0]))); err != nil {
-			return fmt.Errorf("kernel %s: %w", name, err)
-		}
-		d.kernels[name] = f
-	}
-	return nil
-}
-
 // do calls f on a thread whose context is the device's.
 func (d *Device) do(f func() error) error {
 	runtime.LockOSThread()
@@ -169,16 +147,6 @@ func (d *Device) do(f func() error) error {
 //go:uintptrescapes
 func (d *Device) call(f *function, args ...uintptr) error {
 	return d.do(func() error { return f.call(args...) })
-}
-
-// entries returns the names of the kernels in PTX: ".visible .entry name(".
-func entries(ptx []byte) []string {
-	var list []string
-	for _, rest := range bytes.Split(ptx, []byte(".entry "))[1:] {
-		name, _, _ := bytes.Cut(rest, []byte("("))
-		list = append(list, string(bytes.TrimSpace(name)))
-	}
-	return list
 }
 
 // function is a function of the driver's library.

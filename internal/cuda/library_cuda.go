@@ -3,10 +3,14 @@
 package cuda
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/ebitengine/purego"
 )
+
+//go:embed images
+var images embed.FS
 
 // load opens the driver's library and looks all functions up.
 func load(path string) error {

@@ -2,6 +2,11 @@
 
 package cuda
 
+import "embed"
+
+// images is empty: nothing can run them.
+var images embed.FS
+
 // load fails in a build that loads no library.
 func load(string) error { return ErrBuild }
 

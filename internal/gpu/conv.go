@@ -1,166 +1,146 @@
 package gpu
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"unsafe"
 
 	"credence/internal/cuda"
 	"credence/nn"
 )
 
-// conv is a convolution, alone or with an activation and a max-pool. With a pool, the backward pass
-// visits only the largest position of each window.
+// conv is a convolution, alone or with an activation and a max-pool of at most 8 positions, as matrix
+// products (gather.cu). Its gradients are those of all positions: zero for those that lost in their window.
 type conv struct {
 	op           nn.Op
 	weight, bias tensor
-	args         convArgs
-	pooled       bool
-	volume       bool // the shape of the kernels in volume.cu
-	taps         int  // of all input channels
-	chunks       int  // of a batch for the gradient of the weights
+	columns      int // weights of an output channel
+	window       int // positions
+	forwards     gatherPass
+	inputs       gatherPass // the gradient of the input
+	weights      gatherPass // the gradient of the weights
+	chunks       int        // of a batch for the gradient of the weights
 	arg, part    cuda.Memory
-	turned       cuda.Memory // weights for the gradient of the input
+	unpooled     *scratch // with a pool: gradients of all positions
 }
 
-// maxBlocks is the largest second and third size of a grid.
-const maxBlocks = 65535
-
-// poolKernels are the windows with a kernel of their own, conv_pool_DxHxW; conv_pool is for any. The values are
-// the output channels per thread of a variant for fewer threads than manyThreads, which would not fill a GPU;
-// 0 if there is none.
-var poolKernels = map[[3]int]int{{1, 1, 2}: 0, {1, 2, 1}: 0, {1, 2, 2}: 2, {2, 2, 2}: 4}
-
-const manyThreads = 16 * 1024
+// scratch is memory that nodes share, each while it runs. It is allocated when the size that each needs is
+// known.
+type scratch struct {
+	size int // values of an item
+	at   cuda.Memory
+}
 
 func newConv(b *builder, op *nn.Op) node {
-	c := op.Conv
-	l := &conv{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias), pooled: op.Pool.Window != [3]int{}}
-	l.taps = c.In * c.Kernel[0] * c.Kernel[1] * c.Kernel[2]
-	l.args = convArgs{
-		w: l.weight.value, bias: l.bias.value, c: int32(c.In), o: int32(c.Out), s: threeOf(c.Size), k: threeOf(c.Kernel),
-		t: threeOf(c.Stride), p: threeOf(c.Pad), l: threeOf(c.Dilation), out: threeOf(c.OutSize()), act: int32(op.Act),
+	c, window := op.Conv, op.Pool.Window
+	if window == [3]int{} {
+		window = [3]int{1, 1, 1}
 	}
-	if l.pooled {
-		l.args.q, l.args.z = threeOf(op.Pool.Window), threeOf(op.Pool.OutSize())
-		if slices.Max(op.Pool.Window[:]) > 255 {
-			b.err = cmp.Or(b.err,
-				fmt.Errorf("no max-pool of windows %v after a convolution on this device, at most 255", op.Pool.Window))
-		}
-		one := [3]int{1, 1, 1}
-		five := [3]int{5, 5, 5}
-		l.volume = c.In == 1 && c.Kernel == five && op.Pool.Window == five && c.Stride == one && c.Dilation == one && c.Pad == [3]int{}
-		l.arg = b.training(op.Out)
+	q := window[0] * window[1] * window[2]
+	if q > 8 || q&(q-1) != 0 || c.Kernel[0]+c.Kernel[1]+c.Kernel[2] > gatherBits {
+		return newAnyConv(b, op)
 	}
-	if b.train {
-		l.chunks = l.chunksOf(b.network.batch)
-		l.part = b.values(l.chunks * c.Out * (l.taps + 1))
-		l.turned = b.values(c.Out * l.taps / c.In * pieces(c.In, 8) * 8)
+	out := c.OutSize()
+	area, plane, volume := c.Kernel[0]*c.Kernel[1]*c.Kernel[2], out[0]*out[1]*out[2], c.Size[0]*c.Size[1]*c.Size[2]
+	l := &conv{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias), columns: c.In * area, window: q}
+	l.forwards = newGatherPass(b, forwardTables(c, window), gatherArgs{
+		w: l.weight.value, bias: l.bias.value, rows: int32(c.Out), xs: int32(op.In), ws: int32(l.columns),
+		plane: int32(op.Out / c.Out), q: int32(q), act: int32(op.Act),
+	})
+	if !b.train {
+		return node{forward: l.forward}
 	}
-	return node{l.forward, l.backward}
-}
-
-// chunksOf returns the number of chunks that the positions of the items are cut into, each summed by
-// separate blocks: enough to fill any GPU.
-func (l *conv) chunksOf(items int) int {
-	const blocks = 1056 // 8 for each of 132 multiprocessors
-	if l.volume {
-		return min(items*int(l.args.z.d*l.args.z.h)*pieces(int(l.args.z.w), 15), blocks)
+	l.weights = l.forwards
+	if q > 1 {
+		l.arg, l.unpooled = b.perItem(op.Out), &b.network.unpooled
+		l.unpooled.size = max(l.unpooled.size, c.Out*plane)
+		l.weights = newGatherPass(b, forwardTables(c, [3]int{1, 1, 1}), gatherArgs{rows: int32(c.Out), xs: int32(op.In)})
 	}
-	z := l.args.out
-	if l.pooled {
-		z = l.args.z
-	}
-	wide := pieces(l.taps+1, 128) * pieces(int(l.args.o), 16)
-	return max(1, min(blocks/wide, items*z.size()/16))
-}
-
-// forEach calls f with the arguments for some items at a time, as many as fit a grid with the given
-// number of blocks per item.
-func (l *conv) forEach(r *recorder, a convArgs, blocks int, f func(a *convArgs)) {
-	step := max(1, maxBlocks/blocks)
-	for lo := 0; lo < r.items; lo += step {
-		some := a
-		some.n = int32(min(step, r.items-lo))
-		some.x, some.dx = a.x.At(lo*l.op.In), a.dx.At(lo*l.op.In)
-		some.y, some.arg, some.dy = a.y.At(lo*l.op.Out), a.arg.At(lo*l.op.Out), a.dy.At(lo*l.op.Out)
-		f(&some)
-	}
+	l.weights.args.plane, l.weights.args.columns = int32(plane), int32(l.columns)
+	l.chunks = l.chunksOf(b.network.batch)
+	l.part = b.values(l.chunks * c.Out * (l.columns + 1))
+	l.inputs = newGatherPass(b, backwardTables(c), gatherArgs{
+		w: l.weight.value, rows: int32(c.In), xs: int32(c.Out * plane), ws: int32(area), plane: int32(volume), q: 1,
+	})
+	return node{l.forward, l.backward, q > 1 || op.Act == nn.ActIdentity}
 }
 
 func (l *conv) forward(r *recorder, y, x cuda.Memory) {
-	a := l.args
+	a := l.forwards.args
 	a.x, a.y = x, y
 	if r.mode == training {
 		a.arg = l.arg
 	}
-	o, window := int(a.o), l.op.Pool.Window
-	narrow, special := poolKernels[window]
+	l.forwards.run(r, a)
+}
+
+// weightTile is a kernel for the gradient of weights: rows and columns of a block, and how many blocks run at a time
+// on 132 multiprocessors.
+type weightTile struct {
+	name                  string
+	rows, columns, blocks int
+}
+
+// weightTile returns the kernel for the gradient of the weights.
+func (l *conv) weightTile() weightTile {
 	switch {
-	case l.volume:
-		groups := pieces(o, 16)
-		l.forEach(r, a, groups, func(a *convArgs) {
-			grid := [3]int{pieces(int(a.z.w), 15) * pieces(int(a.z.h), 2), int(a.z.d), int(a.n) * groups}
-			r.launch("volume_pool", grid, 128, unsafe.Pointer(a))
-		})
-	case l.pooled && !special:
-		l.forEach(r, a, pieces(o, 4), func(a *convArgs) {
-			r.launch("conv_pool", [3]int{pieces(a.z.size(), 128), pieces(o, 4) * int(a.n), 1}, 128, unsafe.Pointer(a))
-		})
-	case l.pooled:
-		a.n = int32(r.items)
-		name, wide := fmt.Sprintf("conv_pool_%dx%dx%d", window[0], window[1], window[2]), 8
-		if narrow > 0 && r.items*a.z.size()*pieces(o, 8) < manyThreads {
-			name, wide = name+"_narrow", narrow
-		}
-		r.launch(name, [3]int{pieces(r.items*a.z.size(), 128), pieces(o, wide), 1}, 128, unsafe.Pointer(&a))
-	default:
-		name, tile := "conv_2d", three{1, 1, 4}
-		if a.out.d > 1 {
-			name, tile = "conv_3d", three{1, 2, 4}
-		}
-		tiles := pieces(int(a.out.d), int(tile.d)) * pieces(int(a.out.h), int(tile.h)) * pieces(int(a.out.w), int(tile.w))
-		a.n = int32(r.items)
-		r.launch(name, [3]int{pieces(r.items*tiles, 128), pieces(o, 8), 1}, 128, unsafe.Pointer(&a))
+	case l.op.Conv.Out <= 16:
+		return weightTile{"gather_dw_16x32", 16, 32, 4 * 132}
+	case pieces(l.sums(), 32)%2 == 0:
+		return weightTile{"gather_dw_32x64", 32, 64, 2 * 132}
 	}
+	return weightTile{"gather_dw_32x32", 32, 32, 3 * 132}
+}
+
+// sums returns the number of gradients of an output channel, with that of the bias.
+func (l *conv) sums() int { return l.columns + int(flag(l.bias.size > 0)) }
+
+// chunksOf returns the number of chunks that the positions of the items are cut into, each summed by separate
+// blocks: as many as run at a time, since a few more would take as long again.
+func (l *conv) chunksOf(items int) int {
+	const places = 32 // of a step
+	t := l.weightTile()
+	tiles := pieces(l.sums(), t.columns) * pieces(l.op.Conv.Out, t.rows)
+	return max(1, min(t.blocks/tiles, pieces(items*l.weights.most, places)))
 }
 
 func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if l.op.Act != nn.ActIdentity {
+	out := threeOf(l.op.Conv.OutSize())
+	if l.window > 1 {
+		dy = l.unpool(r, dy, y, out)
+	} else if l.op.Act != nn.ActIdentity {
 		slopes(r, dy, dy, y, r.items*l.op.Out, l.op.Act)
 	}
-	a := l.args
-	a.n, a.x, a.dy, a.arg, a.part = int32(r.items), x, dy, l.arg, l.part
+	a := l.weights.args
+	a.n, a.x, a.dy, a.part = int32(r.items), x, dy, l.part
 	chunks := min(l.chunks, l.chunksOf(r.items))
 	a.chunks = int32(chunks)
-	o := int(a.o)
-	name, grid, threads := "conv_dw", [3]int{chunks, pieces(l.taps+1, 128), pieces(o, 16)}, 128
-	switch {
-	case l.volume:
-		name, grid, threads = "volume_dw", [3]int{chunks, pieces(o, 16), 1}, 256
-	case l.pooled:
-		name = "conv_pool_dw"
+	t := l.weightTile()
+	r.launch(t.name, [3]int{chunks, pieces(l.sums(), t.columns), pieces(int(a.rows), t.rows)}, 128, unsafe.Pointer(&a))
+	sumWeights(r, l.weight, l.bias, l.part, int(a.rows), l.columns, chunks)
+	if dx != 0 {
+		a := l.inputs.args
+		a.x, a.y = dy, dx
+		l.inputs.run(r, a)
 	}
-	r.launch(name, grid, threads, unsafe.Pointer(&a))
-	sums := sumArgs{part: l.part, a: l.weight.grad, b: l.bias.grad, na: int32(o * l.taps), nb: int32(o), chunks: int32(chunks), width: 1}
-	r.launch("sum_chunks", [3]int{pieces(o*(l.taps+1), 32), 1, 1}, 512, unsafe.Pointer(&sums))
-	if dx == 0 {
-		return
+}
+
+// unpool returns the gradients of all positions from those of the maxima.
+func (l *conv) unpool(r *recorder, dy, y cuda.Memory, out three) cuda.Memory {
+	c, p := l.op.Conv, l.op.Pool
+	a := unpoolArgs{
+		dy: dy, y: y, arg: l.arg, to: l.unpooled.at, planes: int32(r.items * c.Out), act: int32(l.op.Act),
+		out: out, q: threeOf(p.Window), z: threeOf(p.OutSize()),
 	}
-	kernelSize := a.k.size()
-	turn := transposeArgs{w: l.weight.value, to: l.turned, o: a.o, c: a.c, k: int32(kernelSize)}
-	r.each("transpose_weights", o*kernelSize*pieces(int(a.c), 8)*8, unsafe.Pointer(&turn))
-	var each int
-	name, each, threads = "conv_dx", 128, 128
-	if l.pooled {
-		name, each, threads = "conv_pool_dx", 32, 256
+	if a.z.size()*l.window != out.size() { // some positions are in no window
+		r.check(r.stream.Zero(a.to, r.items*c.Out*out.size()))
 	}
-	a.w, a.dx = l.turned, dx
-	groups := pieces(int(a.c), 8)
-	l.forEach(r, a, groups, func(a *convArgs) {
-		r.launch(name, [3]int{pieces(a.s.size(), each), groups * int(a.n), 1}, threads, unsafe.Pointer(a))
-	})
+	r.each("unpool", r.items*l.op.Out, unsafe.Pointer(&a))
+	return a.to
+}
+
+// sumWeights adds the chunks of a gradient of weights and biases.
+func sumWeights(r *recorder, weight, bias tensor, part cuda.Memory, rows, columns, chunks int) {
+	sums := sumArgs{part: part, a: weight.grad, b: bias.grad, na: int32(rows * columns), nb: int32(rows), chunks: int32(chunks), width: 1}
+	r.launch("sum_chunks", [3]int{pieces(rows*(columns+1), 32), 1, 1}, 512, unsafe.Pointer(&sums))
 }
 
 // slopes sets dx to dy times the derivative of an activation, from its output or, for GELU, its input.

@@ -2,11 +2,12 @@
 // kernels of package cuda.
 //
 // A network's weights, gradients, moments and activations stay on the device. A training step is one
-// CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, backward
-// and the new weights (trainer.go). It is one or two kernels per layer, or two kernels in all where the
-// data of an item fit into the shared memory of a block (items.go). Other losses (with raters, with
-// fractional votes or of another method) run on the CPU, on the small output layer, between two
-// graphs.
+// CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, with
+// raters or without (scoring.go), backward and the new weights (trainer.go). It is a few kernels per
+// layer, or two kernels in all where the data of an item fit into the shared memory of a block
+// (items.go). Convolutions are matrix products (conv.go) whose geometry is in tables
+// (gather.go). Other losses (fractional votes, votes without a rater, another method) run on the CPU,
+// on the small output layer, between two graphs.
 //
 // The order of sums depends on shapes only: the same seed and GPU give the same bits. Random
 // numbers are those of the CPU engine.

@@ -126,13 +126,16 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// helperEnv lets the test program be one of several processes: open opens a GPU, and fit trains with
+// helperEnv lets the test program be one of several processes: open opens a GPU and names its kernels, and fit trains with
 // checkpoints in the folder that follows.
 const helperEnv = "CREDENCE_TEST_HELPER"
 
 func help(what string) int {
 	what, folder, _ := strings.Cut(what, " ")
 	e, err := Open(0)
+	if err == nil && what == "open" {
+		fmt.Println(e.devices[0].Image)
+	}
 	if err == nil && what == "fit" {
 		o := fitOptions
 		o.Engine, o.Checkpoint, o.Resume, o.CheckpointEvery = e, folder, true, 1
@@ -198,6 +201,20 @@ func TestFailures(t *testing.T) {
 		out, err := process(c.what, c.env).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s with %s: %v, %q, want %q", c.what, c.env, err, out, c.want)
+		}
+	}
+}
+
+// A driver older than the machine code, and a GPU without any, get PTX.
+func TestKernelImages(t *testing.T) {
+	if os.Getenv(deviceEnv) != "" {
+		t.Skip("a GPU has one architecture")
+	}
+	for env, want := range map[string]string{
+		"EMULATE_CAPABILITY=90": "sm_90", "EMULATE_CAPABILITY=89": "sm_80", "EMULATE_CAPABILITY=100": "kernels.ptx", "EMULATE_OLD=1": "kernels.ptx",
+	} {
+		if out, err := process("open", env).CombinedOutput(); err != nil || string(out) != want+"\n" {
+			t.Errorf("%s: %v, %q, want %q", env, err, out, want)
 		}
 	}
 }

@@ -114,6 +114,11 @@ func cases(t testing.TB) map[string]struct {
 			&nn.Conv{Out: 6, Kernel: nn.Ints{3}}, &nn.MaxPool{Size: nn.Ints{3}}, &nn.Tanh{}),
 		"overlapping pools": seq(nn.Shape{2, 11, 9}, &nn.Conv{Out: 5, Kernel: nn.Ints{3}}, &nn.ReLU{},
 			&nn.MaxPool{Size: nn.Ints{3}, Stride: nn.Ints{2}, Pad: nn.Ints{1}}, &nn.Conv{Out: 4, Kernel: nn.Ints{2}}, &nn.GlobalPool{Max: true}),
+		"large kernel": seq(nn.Shape{2, 40}, &nn.Conv{Out: 3, Kernel: nn.Ints{33}, Pad: nn.Ints{5}}, &nn.Tanh{},
+			&nn.Conv{Out: 2, Kernel: nn.Ints{3}, Stride: nn.Ints{3}, Dilation: nn.Ints{2}}),
+		"strides and dilations": seq(nn.Shape{3, 15, 16}, &nn.Conv{Out: 4, Kernel: nn.Ints{3}, Pad: nn.Ints{1}}, &nn.ReLU{},
+			&nn.Conv{Out: 20, Kernel: nn.Ints{3, 2}, Stride: nn.Ints{4, 2}, Dilation: nn.Ints{2, 3}, Pad: nn.Ints{2}, NoBias: true}, &nn.BatchNorm{}, &nn.ReLU{}),
+		"residual of dense layers": seq(nn.Shape{9}, &nn.Dense{Out: 8}, &nn.Residual{Body: nn.Seq(&nn.Dense{Out: 8}, &nn.ReLU{}), Shortcut: &nn.Dense{Out: 8}}, &nn.ReLU{}),
 		"pool of 3 by 4": seq(nn.Shape{3, 14, 17}, &nn.Conv{Out: 7, Kernel: nn.Ints{3}, Pad: nn.Ints{1}, Stride: nn.Ints{1, 2}}, &nn.ReLU{},
 			&nn.MaxPool{Size: nn.Ints{3, 4}}, &nn.Conv{Out: 2, Kernel: nn.Ints{2}}, &nn.MaxPool{Size: nn.Ints{2, 1}}),
 		"parts": {nn.Seq(&nn.Concat{Inputs: []nn.Shape{{1, 6, 6}, {3}, {2}}, Branches: []nn.Layer{

@@ -3,7 +3,6 @@ package gpu
 import (
 	"unsafe"
 
-	"credence/head"
 	"credence/internal/cuda"
 	"credence/nn"
 )
@@ -29,8 +28,8 @@ type itemPlan struct {
 
 // newItemPlan returns nil if the network has other layers than dense ones and convolutions, each with or
 // without ReLU, or if it is too large.
-func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
-	if len(ops) > itemLayers || loss.Components*(loss.Classes+4) > itemScratch {
+func newItemPlan(b *builder, ops []nn.Op, loss lossShape) *itemPlan {
+	if len(ops) > itemLayers || loss.scratch() > itemScratch {
 		return nil
 	}
 	p := &itemPlan{}

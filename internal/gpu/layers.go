@@ -19,7 +19,7 @@ type dense struct {
 func newDense(b *builder, op *nn.Op) node {
 	l := &dense{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias)}
 	l.part = b.values(productBlocks * 16 * 16)
-	return node{l.forward, l.backward}
+	return node{l.forward, l.backward, op.Act == nn.ActIdentity}
 }
 
 // productBlocks is the number of blocks that fills a GPU. A product that is cut has no more tiles of 16² in all.
@@ -127,7 +127,7 @@ func newGlobalPool(b *builder, op *nn.Op) node {
 		forward: func(r *recorder, y, x cuda.Memory) {
 			a := args
 			a.rows, a.x, a.y = int32(r.items*out), x, y
-			r.each("global_pool", r.items*out, unsafe.Pointer(&a))
+			r.each("global_pool", r.items*out*32, unsafe.Pointer(&a))
 		},
 		backward: func(r *recorder, dx, dy, _, _ cuda.Memory) {
 			a := args
@@ -136,8 +136,6 @@ func newGlobalPool(b *builder, op *nn.Op) node {
 		},
 	}
 }
-
-const normParts = 16 // as in norm.cu
 
 // normArgsOf returns the arguments that batch and layer norms share.
 func normArgsOf(b *builder, op *nn.Op) normArgs {
@@ -148,27 +146,41 @@ func normArgsOf(b *builder, op *nn.Op) normArgs {
 	}
 }
 
+// normParts returns the number of parts that the values of a channel are cut into, a block each: enough to fill a
+// GPU, and no fewer values than its threads sum in a few turns.
+func normParts(values, channels int) int {
+	const blocks, least, most = 1056, 2048, 64 // 8 blocks for each of 132 multiprocessors
+	return max(1, min(pieces(blocks, channels), values/least, most))
+}
+
+// newBatchNorm is a batch norm, with a ReLU or without.
 func newBatchNorm(b *builder, op *nn.Op) node {
 	args, channels, in := normArgsOf(b, op), op.Channels, op.In
-	args.c, args.s = int32(channels), int32(in/channels)
+	args.c, args.s, args.relu = int32(channels), int32(in/channels), flag(op.Act == nn.ActReLU)
 	args.mean, args.inv = b.values(channels), b.values(channels)
-	args.part = b.values(channels * normParts * 4) // float64
+	args.part = b.values(channels * normParts(b.network.batch*in/channels, channels) * 4) // float64
 	args.runMean, args.runVar = b.network.states[op.Mean], b.network.states[op.Variance]
+	grid := func(r *recorder, a *normArgs) [3]int {
+		a.n, a.parts = int32(r.items), int32(normParts(r.items*in/channels, channels))
+		return [3]int{channels, int(a.parts), 1}
+	}
 	return node{
+		keeps: true,
 		forward: func(r *recorder, y, x cuda.Memory) {
 			a := args
-			a.n, a.x, a.y, a.train = int32(r.items), x, y, flag(r.mode == training)
+			a.x, a.y, a.train = x, y, flag(r.mode == training)
+			grid := grid(r, &a)
 			if r.mode == training {
-				r.launch("batch_norm_sums", [3]int{channels, normParts, 1}, 256, unsafe.Pointer(&a))
+				r.launch("batch_norm_sums", grid, 256, unsafe.Pointer(&a))
 			}
-			r.each("batch_norm_statistics", channels, unsafe.Pointer(&a))
-			r.each("batch_norm", r.items*in, unsafe.Pointer(&a))
+			r.launch("batch_norm", grid, 256, unsafe.Pointer(&a))
 		},
 		backward: func(r *recorder, dx, dy, _, x cuda.Memory) {
 			a := args
-			a.n, a.x, a.dy, a.dx, a.train = int32(r.items), x, dy, dx, 1
-			r.launch("batch_norm_sums", [3]int{channels, normParts, 1}, 256, unsafe.Pointer(&a))
-			r.each("batch_norm_dx", max(r.items*in, channels), unsafe.Pointer(&a))
+			a.x, a.dy, a.dx, a.train = x, dy, dx, 1
+			grid := grid(r, &a)
+			r.launch("batch_norm_sums", grid, 256, unsafe.Pointer(&a))
+			r.launch("batch_norm_dx", grid, 256, unsafe.Pointer(&a))
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"credence/head"
 	"credence/internal/cuda"
 	"credence/internal/rng"
 	"credence/nn"
@@ -22,17 +21,18 @@ type network struct {
 	arena  *cuda.Arena
 	leave  func()
 
-	batch   int
-	ops     []nn.Op
-	root    *sequence
-	drops   []uint64  // numbers of those with a rate
-	keys    []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
-	keysAt  cuda.Memory
-	values  cuda.Memory
-	states  map[*nn.Param]cuda.Memory
-	out     cuda.Memory
-	outHost []float32 // pinned [batch, Out]
-	all     []float32 // the outputs of more items than a batch
+	batch    int
+	ops      []nn.Op
+	root     *sequence
+	unpooled scratch   // gradients of the positions of a convolution before its pool
+	drops    []uint64  // numbers of those with a rate
+	keys     []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
+	keysAt   cuda.Memory
+	values   cuda.Memory
+	states   map[*nn.Param]cuda.Memory
+	out      cuda.Memory
+	outHost  []float32 // pinned [batch, Out]
+	all      []float32 // the outputs of more items than a batch
 
 	mu     sync.Mutex
 	slots  map[uintptr]*slot // of inputs that were loaded ahead, by their address in host memory
@@ -66,8 +66,8 @@ type graphKey struct {
 	x     cuda.Memory
 	items int
 	mode  mode
-	back  bool              // the half of a step after the loss
-	loss  head.MixtureShape // of a whole step; else zero
+	back  bool      // the half of a step after the loss
+	loss  lossShape // of a whole step; else zero
 }
 
 func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
@@ -102,6 +102,9 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 		n.states[s] = b.values(s.Size())
 	}
 	n.root = newSequence(b, ops, n.net.In.Size())
+	if n.unpooled.size > 0 {
+		n.unpooled.at = b.perItem(n.unpooled.size)
+	}
 	n.out = b.values(n.batch * n.net.Out.Size())
 	n.outHost = b.pinned(n.batch * n.net.Out.Size())
 	if len(n.drops) > 0 {
@@ -192,7 +195,7 @@ func (n *network) Forward(x []float32, p nn.Pass) ([]float32, error) {
 
 // forward runs one batch and waits for its outputs.
 func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
-	_, err := n.launch(x, p, m, head.MixtureShape{})
+	_, err := n.launch(x, p, m, lossShape{})
 	if err == nil {
 		err = n.stream.Synchronize()
 	}
@@ -202,7 +205,7 @@ func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
 
 // launch starts a forward pass or, with the shape of a loss, a whole step. It returns the slot of its
 // inputs.
-func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape) (at *slot, err error) {
+func (n *network) launch(x []float32, p nn.Pass, m mode, loss lossShape) (at *slot, err error) {
 	p.Items = len(x) / n.net.In.Size()
 	if at, err = n.place(x); err != nil {
 		return nil, err
@@ -287,7 +290,7 @@ func (n *network) record(k graphKey) error {
 	if k.mode != predicting && len(n.drops) > 0 {
 		r.check(n.stream.Upload(n.keysAt, n.keys))
 	}
-	if k.loss != (head.MixtureShape{}) {
+	if k.loss != (lossShape{}) {
 		n.scoring.record(r, n, k.x)
 		return r.err
 	}

@@ -12,9 +12,10 @@ import (
 type node struct {
 	// forward computes y [N, out] from x [N, in].
 	forward func(r *recorder, y, x cuda.Memory)
-	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch. For an
-	// operation without parameters dx is not zero.
+	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch unless keeps
+	// is set. For an operation without parameters dx is not zero.
 	backward func(r *recorder, dx, dy, y, x cuda.Memory)
+	keeps    bool // backward leaves dy as it is
 }
 
 // recorder submits kernels for a number of items to a stream, until the first error.
@@ -74,6 +75,11 @@ func (b *builder) pinned(n int) (x []float32) {
 	return x
 }
 
+// pinnedDoubles returns pinned host memory for n float64 values.
+func (b *builder) pinnedDoubles(n int) []float64 {
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b.pinned(2*n)))), n)
+}
+
 // perItem returns memory for n values of each item of a batch.
 func (b *builder) perItem(n int) cuda.Memory { return b.values(n * b.network.batch) }
 
@@ -118,6 +124,18 @@ type convArgs struct {
 	act, chunks                      int32
 }
 
+type gatherArgs struct {
+	x, w, bias, y, arg, groups, taps, places, dy, part cuda.Memory
+	n, rows, xs, ws, plane, q, act, together           int32
+	chunks, columns                                    int32
+}
+
+type unpoolArgs struct {
+	dy, y, arg, to cuda.Memory
+	planes, act    int32
+	out, q, z      three
+}
+
 type sumArgs struct {
 	part, a, b, bias            cuda.Memory
 	na, nb, chunks, width, relu int32
@@ -140,7 +158,7 @@ type columnArgs struct {
 
 type normArgs struct {
 	x, gamma, beta, y, mean, inv, runMean, runVar, part, dy, dx, dgamma, dbeta cuda.Memory
-	n, c, s, train                                                             int32
+	n, c, s, train, parts, relu                                                int32
 	epsilon, momentum                                                          float32
 }
 
@@ -179,8 +197,10 @@ type embedArgs struct {
 
 type lossArgs struct {
 	out, grad, counts, weights, sent, numbers, nll, clamped cuda.Memory
+	voters, shifts, scores, grids                           cuda.Memory
 	n, k, d                                                 int32
 	limit                                                   float32
+	nodes, _                                                int32
 }
 
 type itemLayer struct {

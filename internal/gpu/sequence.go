@@ -23,8 +23,10 @@ type stage struct {
 }
 
 func newSequence(b *builder, ops []nn.Op, in int) *sequence {
-	s := &sequence{in: in, first: len(ops)}
+	s := &sequence{in: in}
 	widest := 0
+	ops = joinReLU(ops)
+	s.first = len(ops)
 	for i := range ops {
 		op := &ops[i]
 		st := stage{node: newNode(b, op), in: op.In, out: op.Out}
@@ -44,6 +46,25 @@ func newSequence(b *builder, ops []nn.Op, in int) *sequence {
 	}
 	return s
 }
+
+// joinReLU joins a ReLU with the batch norm or residual block before it.
+func joinReLU(ops []nn.Op) []nn.Op {
+	var list []nn.Op
+	for _, op := range ops {
+		if op.Kind == nn.OpActivation && op.Act == nn.ActReLU && len(list) > 0 {
+			last := &list[len(list)-1]
+			if (last.Kind == nn.OpBatchNorm || last.Kind == nn.OpResidual) && last.Act == nn.ActIdentity {
+				last.Act = nn.ActReLU
+				continue
+			}
+		}
+		list = append(list, op)
+	}
+	return list
+}
+
+// keeps reports whether backward leaves dy as it is.
+func (s *sequence) keeps() bool { return len(s.stages) == 0 || s.stages[len(s.stages)-1].keeps }
 
 // trained reports whether an operation has parameters.
 func trained(op nn.Op) bool {
@@ -102,22 +123,25 @@ func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	}
 }
 
-// residual adds a shortcut to the output of its body.
+// residual adds a shortcut to the output of its body, with a ReLU or without.
 type residual struct {
 	op          nn.Op
 	body, short *sequence // a nil shortcut is the identity
-	yb, ys, db  cuda.Memory
-	dxs         cuda.Memory
+	yb, ys      cuda.Memory
+	db, dxs     cuda.Memory
 }
 
 func newResidual(b *builder, op *nn.Op) node {
 	l := &residual{op: *op, body: newSequence(b, op.Branches[0], op.In)}
-	l.yb, l.db = b.perItem(op.Out), b.training(op.Out)
+	l.yb = b.perItem(op.Out)
+	if !l.body.keeps() {
+		l.db = b.training(op.Out)
+	}
 	if op.Branches[1] != nil {
 		l.short = newSequence(b, op.Branches[1], op.In)
 		l.ys, l.dxs = b.perItem(op.Out), b.training(op.In)
 	}
-	return node{l.forward, l.backward}
+	return node{forward: l.forward, backward: l.backward}
 }
 
 func (l *residual) forward(r *recorder, y, x cuda.Memory) {
@@ -127,12 +151,19 @@ func (l *residual) forward(r *recorder, y, x cuda.Memory) {
 		ys = l.ys
 		l.short.forward(r, ys, x)
 	}
-	addTo(r, y, l.yb, ys, l.op.Out)
+	addTo(r, y, l.yb, ys, l.op.Out, l.op.Act)
 }
 
-func (l *residual) backward(r *recorder, dx, dy, _, x cuda.Memory) {
-	r.check(r.stream.Copy(l.db, dy, r.items*l.op.Out))
-	l.body.backward(r, dx, l.db, l.yb, x)
+func (l *residual) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	if l.op.Act != nn.ActIdentity {
+		slopes(r, dy, dy, y, r.items*l.op.Out, l.op.Act)
+	}
+	db := dy
+	if l.db != 0 {
+		db = l.db
+		r.check(r.stream.Copy(db, dy, r.items*l.op.Out))
+	}
+	l.body.backward(r, dx, db, l.yb, x)
 	short := dy
 	if l.short != nil {
 		short = 0
@@ -142,14 +173,14 @@ func (l *residual) backward(r *recorder, dx, dy, _, x cuda.Memory) {
 		l.short.backward(r, short, dy, l.ys, x)
 	}
 	if dx != 0 {
-		addTo(r, dx, dx, short, l.op.In)
+		addTo(r, dx, dx, short, l.op.In, nn.ActIdentity)
 	}
 }
 
-// addTo sets y to x + z, size values of each item.
-func addTo(r *recorder, y, x, z cuda.Memory, size int) {
+// addTo sets y to x + z, size values of each item, through an activation.
+func addTo(r *recorder, y, x, z cuda.Memory, size int, act nn.Activation) {
 	n := r.items * size
-	args := pointArgs{x: x, z: z, y: y, count: int32(n)}
+	args := pointArgs{x: x, z: z, y: y, count: int32(n), act: int32(act)}
 	r.each("add", n, unsafe.Pointer(&args))
 }
 
@@ -176,7 +207,7 @@ func newConcat(b *builder, op *nn.Op) node {
 		j.y, j.dy, j.dx = b.perItem(p.Out), b.training(p.Out), b.training(p.In)
 		l.branches = append(l.branches, j)
 	}
-	return node{l.forward, l.backward}
+	return node{forward: l.forward, backward: l.backward}
 }
 
 // columns copies width columns of all items between matrices with the given numbers of columns.

@@ -22,7 +22,7 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 		return err
 	}
 	return t.stream.Do(func() error {
-		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, head.MixtureShape{})
+		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, lossShape{})
 		if err != nil {
 			return err
 		}
@@ -182,78 +182,27 @@ func (s *stepping) move(r *recorder, n *network) {
 	r.each("optimize", len(s.net.Values), unsafe.Pointer(&args))
 }
 
-const (
-	lossComponents = 64 // as in loss.cu: the most components, and the most classes
-	lossScratch    = 4352
-	lossThreads    = 128
-	lossVotes      = 256 // the most votes of an item, which a thread goes through one by one
-	lossNumbers    = 4
-)
-
-// scoring has the data of the loss of a mixture, all in pinned memory, which kernels access
-// directly: there are no separate copies.
-type scoring struct {
-	loss    head.MixtureShape
-	host    []float32 // [lossNumbers, batch·d votes, batch weights, batch clamped]
-	numbers []float32 // slices of host, with the next three
-	counts  []float32
-	weights []float32
-	clamped []float32
-	sums    []float32 // bits of nll
-	nll     []float64
-	grad    cuda.Memory // of the outputs
-	items   *itemPlan   // nil where layers run one by one
-}
-
-func (n *network) newScoring(l head.MixtureShape) (*scoring, error) {
-	b := &builder{network: n, train: true}
-	s := &scoring{loss: l, grad: b.perItem(n.net.Out.Size())}
-	s.host = b.pinned(lossNumbers + n.batch*(l.Classes+2))
-	s.sums = b.pinned(2 * n.batch)
-	if b.err != nil {
-		return nil, b.err
-	}
-	s.numbers, s.counts = s.host[:lossNumbers], s.host[lossNumbers:][:n.batch*l.Classes]
-	rest := s.host[lossNumbers+len(s.counts):]
-	s.weights, s.clamped = rest[:n.batch], rest[n.batch:]
-	s.nll = unsafe.Slice((*float64)(unsafe.Pointer(&s.sums[0])), n.batch)
-	s.items = newItemPlan(b, n.ops, l)
-	return s, b.err
-}
-
-func (s *scoring) args(n *network, items int) lossArgs {
-	return lossArgs{
-		out: n.out, grad: s.grad, counts: cuda.Host(s.counts), weights: cuda.Host(s.weights), sent: cuda.Host(s.numbers),
-		numbers: n.steps.device, nll: cuda.Host(s.sums), clamped: cuda.Host(s.clamped),
-		n: int32(items), k: int32(s.loss.Components), d: int32(s.loss.Classes), limit: s.loss.Limit,
-	}
-}
-
-// record submits a whole step to the stream: one graph.
-func (s *scoring) record(r *recorder, n *network, x cuda.Memory) {
-	if s.items != nil {
-		s.items.record(r, n, s, x)
-		return
-	}
-	n.root.forward(r, n.out, x)
-	args := s.args(n, r.items)
-	r.launch("mixture_loss", [3]int{r.items, 1, 1}, lossThreads, unsafe.Pointer(&args))
-	n.root.backward(r, 0, s.grad, n.out, x)
-	n.steps.move(r, n)
-}
-
-// StepLoss implements [nn.Scorer]: it computes the loss of mixtures.
+// StepLoss implements [nn.Scorer]: it computes the loss of mixtures, with raters or without.
 func (t *trainer) StepLoss(x []float32, at nn.Step, loss nn.DeviceLoss) (computed bool, err error) {
+	raters, rated := loss.(*head.RaterLoss)
 	l, ok := loss.(*head.MixtureLoss)
-	if !ok || l.Components > lossComponents || l.Classes > lossComponents || l.Components*(l.Classes+4) > lossScratch ||
-		l.Most > lossVotes || len(t.steps.own) > 0 {
+	switch {
+	case rated:
+		l = &raters.MixtureLoss
+		if l.Most > raterVotes || l.Components > lossComponents {
+			return false, nil
+		}
+	case !ok || l.Components > lossComponents || l.Classes > lossComponents || l.Components*(l.Classes+4) > lossScratch || l.Most > lossVotes:
 		return false, nil
 	}
-	return true, t.stepVotes(x, at, l)
+	if len(t.steps.own) > 0 {
+		return false, nil
+	}
+	return true, t.stepVotes(x, at, l, raters)
 }
 
-// stepVotes is a step with the loss of a mixture. It returns when the step is done.
-func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error {
+// stepVotes is a step with the loss of a mixture, with raters unless they are nil. It returns when the step is done.
+func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss, raters *head.RaterLoss) error {
 	defer runtime.KeepAlive(t)
 	items, err := t.stepItems(x)
 	if err != nil {
@@ -263,23 +212,18 @@ func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error 
 		return fmt.Errorf("gpu: found %d counts for %d items and %d outputs, which do not match %d components of %d classes",
 			len(l.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
 	}
-	if t.scoring == nil || t.scoring.loss != l.MixtureShape {
-		if t.scoring, err = t.newScoring(l.MixtureShape); err != nil {
+	shape := lossShape{l.MixtureShape, raters != nil}
+	if t.scoring == nil || t.scoring.loss != shape {
+		if t.scoring, err = t.newScoring(shape); err != nil {
 			return fmt.Errorf("GPU %d: the loss of %d items: %w", t.device.Number, t.batch, err)
 		}
 	}
 	s := t.scoring
-	copy(s.counts, l.Counts)
-	for j := range items {
-		s.weights[j] = 1
-		if l.Weights != nil {
-			s.weights[j] = float32(l.Weights[j])
-		}
-	}
+	s.send(l, raters)
 	t.steps.count(s.numbers)
 	s.numbers[3] = float32(1 / float64(l.Voted))
 	err = t.stream.Do(func() error {
-		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, l.MixtureShape)
+		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, shape)
 		if err != nil {
 			return err
 		}
@@ -288,9 +232,6 @@ func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error 
 		}
 		return t.stream.Synchronize()
 	})
-	for j := range items {
-		l.Sum += s.nll[j]
-		l.Clamped += int64(s.clamped[j])
-	}
+	s.receive(l, raters)
 	return err
 }

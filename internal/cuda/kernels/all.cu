@@ -1,4 +1,5 @@
 // Every kernel, in one module.
+#include "gather.cu"
 #include "conv.cu"
 #include "volume.cu"
 #include "gradient.cu"

@@ -11,7 +11,8 @@
 #define KERNEL(threads, name, Args) extern "C" __global__ void __launch_bounds__(threads) name(const Args a)
 // A kernel of which a multiprocessor has room for one block only, which may use all registers.
 #define KERNEL_ALONE(threads, name, Args) extern "C" __global__ void __launch_bounds__(threads, 1) name(const Args a)
-#define DEVICE __device__ __forceinline__
+#define INLINE __device__ __forceinline__
+#define DEVICE INLINE
 #define SHARED __shared__
 #define SYNC() __syncthreads()
 #define SHUFFLE(value, mask) __shfl_xor_sync(~0u, value, mask)
@@ -51,7 +52,7 @@ DEVICE bool larger(float v, float best) { return v > best || v != v; }
 // pack writes the place in a pool's window as one number.
 DEVICE int pack(int d, int h, int w) { return d << 16 | h << 8 | w; }
 
-// ConvArgs is a convolution, with a max-pool where q is more than 1.
+// ConvArgs is a convolution with a max-pool of windows q, which may be 1.
 struct ConvArgs {
 	const float *x;    // [n, c, s]
 	const float *w;    // [o, c, k]; of dx, [o, k, c rounded up to 8]

@@ -19,6 +19,7 @@
 #include <vector>
 
 #define EMULATE
+#define INLINE inline
 #define DEVICE static inline
 #define SHARED static
 #define SYNC() barrier()
@@ -52,7 +53,7 @@ static std::map<std::string, Kernel> &kernels() {
 }
 
 static void barrier();
-static float exchange(float value, int mask);
+template <typename T> static T exchange(T value, int mask);
 
 #define KERNEL(threads, name, Args)                                                                          \
 	static void name(const Args a);                                                                          \
@@ -130,8 +131,8 @@ static void fiber() {
 
 // exchange returns the value of another thread of the warp. Two places take turns, so that nobody
 // writes the next value before all have read the last.
-static float exchange(float value, int mask) {
-	static float values[2][maxThreads];
+template <typename T> static T exchange(T value, int mask) {
+	static T values[2][maxThreads];
 	static bool turn[maxThreads];
 	const int t = running, side = turn[t] = !turn[t];
 	values[side][t] = value;
@@ -198,7 +199,7 @@ static int failAfter = [] {
 	return s ? atoi(s) : -1;
 }();
 
-enum { OK, InvalidValue, OutOfMemory, NotFound = 500, LaunchFailed = 719 };
+enum { OK, InvalidValue, OutOfMemory, NoBinary = 209, NotFound = 500, LaunchFailed = 719 };
 
 static int give(Stream *s, std::function<void()> f) {
 	std::lock_guard<std::recursive_mutex> lock(busy);
@@ -230,7 +231,10 @@ API cuDeviceGetAttribute(int *v, int which, int) {
 API cuDeviceTotalMem_v2(size_t *n, int) { return *n = limit, OK; }
 API cuDevicePrimaryCtxRetain(uintptr_t *c, int i) { return *c = i + 1, failure("cuDevicePrimaryCtxRetain"); }
 API cuCtxSetCurrent(uintptr_t) { return OK; }
-API cuModuleLoadData(uintptr_t *m, const char *) { return *m = 1, failure("cuModuleLoadData"); }
+API cuModuleLoadData(uintptr_t *m, const char *image) {
+	if (getenv("EMULATE_OLD") && !memcmp(image, "\177ELF", 4)) return NoBinary; // as a driver older than machine code
+	return *m = 1, failure("cuModuleLoadData");
+}
 API cuModuleGetFunction(const Kernel **f, uintptr_t, const char *name) {
 	auto k = kernels().find(name);
 	if (k == kernels().end()) return NotFound;

@@ -1,21 +1,21 @@
-// Gradients of convolutions of any shape: of what follows a max-pool, only the positions that won
-// their window count.
+// Gradients of convolutions of any shape, for those that gather.cu is not for: only the positions that
+// won their window count, which may be a single position.
 #include "common.h"
 
-// conv_dw sums the gradient of the weights over a chunk of all windows (or positions, without a
-// pool). A thread has one tap of 16 output channels; the gradients of 32 windows at a time lie in shared
-// memory. The last tap, beyond all, is the bias.
+// conv_pool_dw sums the gradient of the weights over a chunk of all windows. A thread has one tap of 16
+// output channels; the gradients of 32 windows at a time lie in shared memory. The last tap, beyond
+// all, is the bias.
 enum { gradThreads = 128, gradOut = 16, gradBatch = 32 };
 
-template <bool Pool>
-DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
+KERNEL(gradThreads, conv_pool_dw, ConvArgs) {
+	SHARED float grads[gradBatch * gradOut];
+	SHARED int places[gradBatch * gradOut];
 	const int taps = a.k.d * a.k.h * a.k.w, all = a.c * taps;
 	const int o0 = blockIdx.z * gradOut, t = blockIdx.y * gradThreads + threadIdx.x;
 	const int c = t / taps, tap = t % taps;
 	const int kd = tap / (a.k.w * a.k.h) * a.l.d - a.p.d, kh = tap / a.k.w % a.k.h * a.l.h - a.p.h, kw = tap % a.k.w * a.l.w - a.p.w;
 	const int off = ((kd + a.p.d) * a.s.h + kh + a.p.h) * a.s.w + kw + a.p.w; // without padding
-	const Three z = Pool ? a.z : a.out;
-	const int plane = z.d * z.h * z.w, volume = a.s.d * a.s.h * a.s.w;
+	const int plane = a.z.d * a.z.h * a.z.w, volume = a.s.d * a.s.h * a.s.w;
 	const long long total = (long long)a.n * plane;
 	const long long lo = total * blockIdx.x / a.chunks, hi = total * (blockIdx.x + 1) / a.chunks;
 	float acc[gradOut] = {};
@@ -28,12 +28,11 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 			const int n = at / plane, place = at % plane;
 			const long long from = ((long long)n * a.o + min(o0 + o, a.o - 1)) * plane + place;
 			grads[j * gradOut + o] = o0 + o < a.o ? a.dy[from] : 0;
-			if (!Pool) continue;
 			// Where all taps lie inside the input, its place there; else where in the window, negative.
 			const int p = a.arg[from];
-			const int d = (place / (z.w * z.h) * a.q.d + (p >> 16)) * a.t.d - a.p.d;
-			const int h = (place / z.w % z.h * a.q.h + (p >> 8 & 255)) * a.t.h - a.p.h;
-			const int w = (place % z.w * a.q.w + (p & 255)) * a.t.w - a.p.w;
+			const int d = (place / (a.z.w * a.z.h) * a.q.d + (p >> 16)) * a.t.d - a.p.d;
+			const int h = (place / a.z.w % a.z.h * a.q.h + (p >> 8 & 255)) * a.t.h - a.p.h;
+			const int w = (place % a.z.w * a.q.w + (p & 255)) * a.t.w - a.p.w;
 			const bool inside = (d | h | w) >= 0 && d + (a.k.d - 1) * a.l.d < a.s.d && h + (a.k.h - 1) * a.l.h < a.s.h && w + (a.k.w - 1) * a.l.w < a.s.w;
 			places[j * gradOut + o] = inside ? (d * a.s.h + h) * a.s.w + w : -1 - p;
 		}
@@ -48,31 +47,23 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 			}
 			const long long at = first + j;
 			const int n = at / plane, place = at % plane;
-			const int zw = place % z.w, zh = place / z.w % z.h, zd = place / (z.w * z.h);
+			const int zw = place % a.z.w, zh = place / a.z.w % a.z.h, zd = place / (a.z.w * a.z.h);
 			const float *x = a.x + ((long long)n * a.c + c) * volume;
-			if (Pool) {
 #pragma unroll
-				for (int i = 0; i < gradOut; i++) {
-					if (g[i] == 0) continue; // the same in all threads
-					int p = places[j * gradOut + i];
-					if (p >= 0) {
-						acc[i] += g[i] * x[p + off];
-						continue;
-					}
-					p = -1 - p;
-					const int d = (zd * a.q.d + (p >> 16)) * a.t.d + kd;
-					const int h = (zh * a.q.h + (p >> 8 & 255)) * a.t.h + kh;
-					const int w = (zw * a.q.w + (p & 255)) * a.t.w + kw;
-					if ((unsigned)d < (unsigned)a.s.d && (unsigned)h < (unsigned)a.s.h && (unsigned)w < (unsigned)a.s.w)
-						acc[i] += g[i] * x[(d * a.s.h + h) * a.s.w + w];
+			for (int i = 0; i < gradOut; i++) {
+				if (g[i] == 0) continue; // the same in all threads
+				int p = places[j * gradOut + i];
+				if (p >= 0) {
+					acc[i] += g[i] * x[p + off];
+					continue;
 				}
-				continue;
+				p = -1 - p;
+				const int d = (zd * a.q.d + (p >> 16)) * a.t.d + kd;
+				const int h = (zh * a.q.h + (p >> 8 & 255)) * a.t.h + kh;
+				const int w = (zw * a.q.w + (p & 255)) * a.t.w + kw;
+				if ((unsigned)d < (unsigned)a.s.d && (unsigned)h < (unsigned)a.s.h && (unsigned)w < (unsigned)a.s.w)
+					acc[i] += g[i] * x[(d * a.s.h + h) * a.s.w + w];
 			}
-			const int d = zd * a.t.d + kd, h = zh * a.t.h + kh, w = zw * a.t.w + kw;
-			if ((unsigned)d >= (unsigned)a.s.d || (unsigned)h >= (unsigned)a.s.h || (unsigned)w >= (unsigned)a.s.w) continue;
-			const float v = x[(d * a.s.h + h) * a.s.w + w];
-#pragma unroll
-			for (int i = 0; i < gradOut; i++) acc[i] += g[i] * v;
 		}
 	}
 	if (t > all) return;
@@ -81,17 +72,6 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 		const long long o = o0 + i;
 		if (o < a.o) a.part[(long long)blockIdx.x * a.o * (all + 1) + (t < all ? o * all + t : (long long)a.o * all + o)] = acc[i];
 	}
-}
-
-KERNEL(gradThreads, conv_dw, ConvArgs) {
-	SHARED float grads[gradBatch * gradOut];
-	gradWeights<false>(a, grads, 0);
-}
-
-KERNEL(gradThreads, conv_pool_dw, ConvArgs) {
-	SHARED float grads[gradBatch * gradOut];
-	SHARED int places[gradBatch * gradOut];
-	gradWeights<true>(a, grads, places);
 }
 
 // SumArgs adds chunks of partial sums in order: the first na go to a, the others to b.
@@ -133,11 +113,12 @@ KERNEL(256, transpose_weights, TransposeArgs) {
 	a.to[i] = c < a.c ? a.w[((long long)o * a.c + c) * a.k + k] : 0;
 }
 
-// A thread of the gradients of the input has one position and 8 channels. It gathers from all
-// output positions that the input reaches, so that nothing is written twice.
-enum { inputThreads = 128 };
+// A thread of conv_pool_dx has one position and 8 channels. It gathers from all output positions that
+// the input reaches, so that nothing is written twice. 8 warps share 32 positions: each has every
+// eighth output channel, and the first adds what they found, in order.
+enum { poolSplit = 8 };
 
-DEVICE void gather(float (&acc)[8], float g, const float *w) {
+DEVICE void addTap(float (&acc)[8], float g, const float *w) {
 	const float4 u = ((const float4 *)w)[0], v = ((const float4 *)w)[1];
 	acc[0] += g * u.x, acc[1] += g * u.y, acc[2] += g * u.z, acc[3] += g * u.w;
 	acc[4] += g * v.x, acc[5] += g * v.y, acc[6] += g * v.z, acc[7] += g * v.w;
@@ -164,10 +145,6 @@ DEVICE void scatterOut(const ConvArgs &a, const float (&acc)[8], int n, int c0, 
 		if (c0 + i < a.c) a.dx[((long long)n * a.c + c0 + i) * volume + at] = acc[i];
 }
 
-// Of conv_pool_dx, 8 warps share 32 positions: each has every eighth output channel, and the first
-// adds what they found, in order.
-enum { poolSplit = 8 };
-
 KERNEL(32 * poolSplit, conv_pool_dx, ConvArgs) {
 	SHARED float sums[poolSplit * 32 * 9];
 	const int groups = (a.c + 7) / 8, wide = groups * 8, taps = a.k.d * a.k.h * a.k.w;
@@ -191,7 +168,7 @@ KERNEL(32 * poolSplit, conv_pool_dx, ConvArgs) {
 					const int kh = tapOf(ih, zh * a.q.h + (p >> 8 & 255), a.t.h, a.p.h, a.l.h, a.k.h);
 					const int kw = tapOf(iw, zw * a.q.w + (p & 255), a.t.w, a.p.w, a.l.w, a.k.w);
 					if ((kd | kh | kw) < 0) continue;
-					gather(acc, a.dy[from], w + ((kd * a.k.h + kh) * a.k.w + kw) * wide);
+					addTap(acc, a.dy[from], w + ((kd * a.k.h + kh) * a.k.w + kw) * wide);
 				}
 	}
 #pragma unroll
@@ -201,28 +178,5 @@ KERNEL(32 * poolSplit, conv_pool_dx, ConvArgs) {
 	for (int k = 1; k < poolSplit; k++)
 #pragma unroll
 		for (int i = 0; i < 8; i++) acc[i] += sums[(k * 32 + lane) * 9 + i];
-	scatterOut(a, acc, n, c0, at);
-}
-
-KERNEL(inputThreads, conv_dx, ConvArgs) {
-	const int groups = (a.c + 7) / 8, wide = groups * 8, taps = a.k.d * a.k.h * a.k.w;
-	const int c0 = (int)(blockIdx.y % groups) * 8, n = blockIdx.y / groups;
-	const int at = blockIdx.x * inputThreads + threadIdx.x;
-	if (at >= a.s.d * a.s.h * a.s.w) return;
-	const int iw = at % a.s.w, ih = at / a.s.w % a.s.h, id = at / (a.s.w * a.s.h);
-	const int plane = a.out.d * a.out.h * a.out.w;
-	float acc[8] = {};
-	int tap = 0;
-	for (int kd = 0; kd < a.k.d; kd++)
-		for (int kh = 0; kh < a.k.h; kh++)
-			for (int kw = 0; kw < a.k.w; kw++, tap++) {
-				const int d = id + a.p.d - kd * a.l.d, h = ih + a.p.h - kh * a.l.h, w = iw + a.p.w - kw * a.l.w;
-				if ((d | h | w) < 0 || d % a.t.d | h % a.t.h | w % a.t.w) continue;
-				const int od = d / a.t.d, oh = h / a.t.h, ow = w / a.t.w;
-				if (od >= a.out.d || oh >= a.out.h || ow >= a.out.w) continue;
-				const float *g = a.dy + (long long)n * a.o * plane + (od * a.out.h + oh) * a.out.w + ow;
-				const float *f = a.w + (long long)tap * wide + c0;
-				for (int o = 0; o < a.o; o++) gather(acc, g[(long long)o * plane], f + (long long)o * taps * wide);
-			}
 	scatterOut(a, acc, n, c0, at);
 }

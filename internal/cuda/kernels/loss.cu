@@ -13,8 +13,13 @@ struct LossArgs {
 	float *numbers;       // [4] the same on the device, for kernels that follow
 	double *nll;          // [n] host
 	float *clamped;       // [n] host: how many log α are beyond the limit
+	const double *voters; // [n, raterVotes, 2] host: see Voter in raters.cu; null without raters
+	const double *shifts; // [n] host: how far raters move the likelihood along z
+	double *scores;       // [n, raterVotes, 2] host: what scoreVote returns
+	const double *grids;  // [3, nodes] log p, log(1−p) and p/(1−p) on all grids
 	int n, k, d;
 	float limit;
+	int nodes;
 };
 
 enum { lossComponents = 64, lossScratch = 4352, lossThreads = 128 };
@@ -98,13 +103,17 @@ DEVICE double mixtureLoss(const LossArgs &a, const float *out, float *grad, cons
 	return topW - topP + log(sumW / sumP);
 }
 
-// itemLoss is mixtureLoss with what it leaves to the host; s are the item's votes, in shared memory.
+#include "raters.cu"
+
+// itemLoss is mixtureLoss, or raterLoss, with what it leaves to the host; s are the item's votes, in shared memory.
 DEVICE void itemLoss(const LossArgs &a, int n, const float *out, float *grad, const float *s, int threads, double *x) {
 	float votes = 0;
 	for (int i = 0; i < a.d; i++) votes += s[i];
 	double nll = 0;
 	if (votes == 0)
 		for (int i = threadIdx.x; i < a.k * (a.d + 1); i += threads) grad[i] = 0;
+	else if (a.voters)
+		nll = raterLoss(a, n, out, grad, s, (double)a.sent[3], a.weights[n], threads, x);
 	else
 		nll = mixtureLoss(a, out, grad, s, (double)a.sent[3], a.weights[n], threads, x);
 	if (threadIdx.x == 0) a.nll[n] = nll;

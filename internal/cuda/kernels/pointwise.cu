@@ -23,7 +23,7 @@ KERNEL(pointThreads, activation_dx, PointArgs) {
 
 KERNEL(pointThreads, add, PointArgs) {
 	const int i = blockIdx.x * pointThreads + threadIdx.x;
-	if (i < a.count) a.y[i] = a.x[i] + a.z[i];
+	if (i < a.count) a.y[i] = activate(a.act, a.x[i] + a.z[i]);
 }
 
 KERNEL(pointThreads, multiply_each, PointArgs) {
@@ -149,20 +149,31 @@ struct GlobalArgs {
 	int rows, size;
 };
 
+// global_pool: a warp per row. The first of equal values is the largest.
 KERNEL(pointThreads, global_pool, GlobalArgs) {
-	const int i = blockIdx.x * pointThreads + threadIdx.x;
-	if (i >= a.rows) return;
-	const float *x = a.x + (long long)i * a.size;
+	const int lane = threadIdx.x % 32;
+	const long long i = ((long long)blockIdx.x * pointThreads + threadIdx.x) / 32;
+	if (i >= a.rows) return; // the whole warp
+	const float *x = a.x + i * a.size;
 	if (a.arg) {
+		float best = lane == 0 ? x[0] : -INFINITY;
 		int at = 0;
-		for (int j = 1; j < a.size; j++)
-			if (x[j] > x[at]) at = j;
-		a.y[i] = x[at], a.arg[i] = at;
+		for (int j = lane; j < a.size; j += 32)
+			if (x[j] > best) best = x[j], at = j;
+#pragma unroll
+		for (int mask = 16; mask > 0; mask /= 2) {
+			const float other = SHUFFLE(best, mask);
+			const int from = SHUFFLE(at, mask);
+			if (other > best || other == best && from < at) best = other, at = from;
+		}
+		if (lane == 0) a.y[i] = best, a.arg[i] = at;
 		return;
 	}
 	double sum = 0;
-	for (int j = 0; j < a.size; j++) sum += x[j];
-	a.y[i] = (float)(sum / a.size);
+	for (int j = lane; j < a.size; j += 32) sum += x[j];
+#pragma unroll
+	for (int mask = 16; mask > 0; mask /= 2) sum += SHUFFLE(sum, mask);
+	if (lane == 0) a.y[i] = (float)(sum / a.size);
 }
 
 KERNEL(pointThreads, global_pool_dx, GlobalArgs) {
