@@ -23,7 +23,6 @@ import (
 	"math"
 
 	"credence/head"
-	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -34,7 +33,10 @@ type Calibration struct {
 	// Scale is the factor for the variance of every distribution; 1 leaves distributions unchanged.
 	Scale float64 `json:"scale"`
 	// ScaleSE is the standard error of Scale if it is so uncertain that distributions are averaged over it, else 0.
-	ScaleSE float64 `json:"scale_se,omitempty"`
+	// ScaleCenter is then the estimate that the average is around, which may be negative, unlike Scale. With 0, as in
+	// models of earlier versions, it is around Scale.
+	ScaleSE     float64 `json:"scale_se,omitempty"`
+	ScaleCenter float64 `json:"scale_center,omitempty"`
 	// Shape selects how distributions are narrowed where Scale is below 1: by [Concentrate], or as models of
 	// earlier versions are, by [mixture.Dirichlet.Rescale], if it is empty.
 	Shape string `json:"shape,omitempty"`
@@ -61,6 +63,8 @@ type Calibration struct {
 	Leak bool `json:"leak,omitempty"`
 	// Place lets the scale depend on the place of an item; nil if one scale predicts votes as well.
 	Place *Place `json:"place,omitempty"`
+	// Raters is whose mean intervals are for; nil in models of earlier versions, whose intervals are for these raters.
+	Raters *Raters `json:"raters,omitempty"`
 	// Groups lets the scale depend on the group of an item; nil if that was not asked for.
 	Groups *Groups `json:"groups,omitempty"`
 }
@@ -92,6 +96,8 @@ func (c *Calibration) Check() error {
 		return nil
 	case !(c.Scale > 0 && c.Scale <= maxScale):
 		return fmt.Errorf("calibration: scale: expected a number above 0 and at most %v, found %v", maxScale, c.Scale)
+	case !(math.Abs(c.ScaleCenter) <= maxScale):
+		return fmt.Errorf("calibration: center of the scale: expected a number from −%v to %v, found %v", maxScale, maxScale, c.ScaleCenter)
 	case !(c.ScaleSE >= 0 && c.ScaleSE <= maxScale):
 		return fmt.Errorf("calibration: standard error of the scale: expected a number from 0 to %v, found %v", maxScale, c.ScaleSE)
 	case c.Shape != "" && c.Shape != Concentrate:
@@ -100,6 +106,11 @@ func (c *Calibration) Check() error {
 		return fmt.Errorf("calibration: resolution: expected a number from 0 to 0.1, found %v", c.Resolution)
 	case !finite(c.Ratio) || !(c.RatioSE >= 0) || !finite(c.RatioSE):
 		return fmt.Errorf("calibration: expected a finite ratio and standard error, found %v ± %v", c.Ratio, c.RatioSE)
+	}
+	if c.Raters != nil {
+		if err := c.Raters.check(); err != nil {
+			return err
+		}
 	}
 	if c.Place != nil {
 		if err := c.Place.check(); err != nil {
@@ -144,12 +155,13 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet, item Item) (*mixture.D
 	}
 	scales, weights := c.Scales()
 	if len(scales) == 1 {
-		return c.rescale(dist, factor*c.Scale)
+		return c.rescale(dist, factor*scales[0])
 	}
 	dists := make([]*mixture.Dirichlet, len(scales))
+	rescale := c.rescaler(dist)
 	for k, scale := range scales {
 		var err error
-		if dists[k], err = c.rescale(dist, factor*scale); err != nil {
+		if dists[k], err = rescale(factor * scale); err != nil {
 			return nil, err
 		}
 	}
@@ -161,15 +173,29 @@ func (c *Calibration) Scales() (scales, weights []float64) {
 	if c.ScaleSE == 0 {
 		return []float64{c.Scale}, []float64{1}
 	}
+	if c.ScaleCenter != 0 {
+		return scaleNodes(c.ScaleCenter, c.ScaleSE)
+	}
 	return scaleNodes(c.Scale, c.ScaleSE)
 }
 
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
 func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
-	if c.Shape == Concentrate {
-		return rescaled(dist, ratio, c.RatioSE)
+	return c.rescaler(dist)(ratio)
+}
+
+// rescaler returns rescale of one distribution, as a function of the ratio.
+func (c *Calibration) rescaler(dist *mixture.Dirichlet) func(ratio float64) (*mixture.Dirichlet, error) {
+	if c.Shape != Concentrate {
+		return dist.Rescale
 	}
-	return dist.Rescale(ratio)
+	r := mixture.NewRescaler(dist)
+	return func(ratio float64) (*mixture.Dirichlet, error) {
+		if ratio < 1 {
+			return r.Narrow(ratio, moves(ratio, c.RatioSE))
+		}
+		return dist.Rescale(ratio)
+	}
 }
 
 // rescaled is [narrowed] for a ratio below 1, else [mixture.Dirichlet.Rescale].
@@ -180,30 +206,31 @@ func rescaled(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, e
 	return dist.Rescale(ratio)
 }
 
+// narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
+// [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean.
+func narrowed(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
+	return mixture.NewRescaler(dist).Narrow(ratio, moves(ratio, se))
+}
+
 // Between these ratios, a growing share of what parameters alone cannot narrow is narrowed by moving component means.
 const noMoves, allMoves = 0.8, 0.4
 
-// narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
-// [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean. They move by a share
-// w of the rest, on a logarithmic scale: with se the standard error of the ratio, w = 0 from ratio + se = 0.8, and 1 up
+// moves returns that share, on a logarithmic scale: with se the standard error of the ratio, 0 from ratio + se = 0.8, and 1 up
 // to 0.4. Components that lie apart are the spread of p where some of it may be left, and errors of the fit where pairs
 // of votes show next to none.
-func narrowed(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
-	c, err := dist.Concentrate(ratio)
-	if err != nil {
-		return nil, err
-	}
-	w := min(max((noMoves-ratio-se)/(noMoves-allMoves), 0), 1)
-	rest := math.Pow(ratio*special.Sum(dist.Variance(nil))/special.Sum(c.Variance(nil)), w)
-	if !(rest < 1-1e-9) {
-		return c, nil
-	}
-	return c.Rescale(rest)
+func moves(ratio, se float64) float64 {
+	return min(max((noMoves-ratio-se)/(noMoves-allMoves), 0), 1)
 }
 
 // scaleNodes returns the scales and weights by which distributions are averaged over a normal distribution of the
-// scale: its quantiles at the three nodes of Gauss and Legendre, at least leastScale, with their weights.
-func scaleNodes(scale, se float64) (scales, weights []float64) {
+// scale: its quantiles at the three nodes of Gauss and Legendre, at least leastScale, with their weights; equal ones are one.
+func scaleNodes(center, se float64) (scales, weights []float64) {
 	step := se * math.Sqrt2 * math.Erfinv(math.Sqrt(0.6))
-	return []float64{max(scale-step, leastScale), scale, scale + step}, []float64{5. / 18, 8. / 18, 5. / 18}
+	if center+step <= leastScale {
+		return []float64{leastScale}, []float64{1}
+	}
+	if center <= leastScale {
+		return []float64{leastScale, center + step}, []float64{13. / 18, 5. / 18}
+	}
+	return []float64{max(center-step, leastScale), center, center + step}, []float64{5. / 18, 8. / 18, 5. / 18}
 }

@@ -40,10 +40,11 @@ type HeldOut struct {
 	level   []int // of each item
 
 	// If votes have names without a rater model: the votes, item by item, and the end of each item.
-	named []namedVote
-	ends  []int
-	share float64 // Σπ_r² of few raters, or 0
-	own   float64 // Σπ_r² C_rr relative to the mean predicted variance
+	named  []namedVote
+	ends   []int
+	raters *Raters // whose mean intervals are for, nil if nothing is known
+	share  float64 // Σπ_r² of few raters, or 0
+	own    float64 // Σπ_r² C_rr relative to the mean predicted variance
 
 	dispersion *mixture.Dispersion // of all items, computed once
 	trust      float64             // share of the distance of the ratio from 1 that the likelihood supports
@@ -200,10 +201,10 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		_, shown, claimed := h.sum(-1)
 		d = d.At(len(h.dists), special.Sum(shown)/special.Sum(claimed))
 	}
-	if h.raterModel == nil {
-		_, _, claimed := h.sum(-1)
-		h.share, h.own = h.diagonal()
-		h.own *= float64(len(h.dists)) / special.Sum(claimed)
+	_, _, claimed := h.sum(-1)
+	h.share, h.own = h.diagonal()
+	h.own *= float64(len(h.dists)) / special.Sum(claimed)
+	if h.share > 0 || h.own > 0 {
 		d = d.At(len(h.dists), h.withDiagonal(d.Ratio))
 	}
 	h.dispersion = d
@@ -316,7 +317,10 @@ func (h *HeldOut) scale(c *Calibration, d *mixture.Dispersion) {
 	d = d.At(d.Items, h.trusted(d.Ratio))
 	c.Scale = d.Scale()
 	if d.SE > averaged*c.Scale {
-		c.ScaleSE = d.SE
+		// The average accounts for the uncertainty of the ratio: Scale's allowance for it would count it twice, and its
+		// lower limit would move all scales up where pairs of votes show no spread at all.
+		c.ScaleSE, c.ScaleCenter = d.SE, d.Center()
+		c.Scale = max(c.ScaleCenter, leastScale)
 	}
 }
 

@@ -212,6 +212,12 @@ func TestApply(t *testing.T) {
 	if scales, _ := scaleNodes(0.2, 0.5); scales[0] != leastScale {
 		t.Errorf("scales %v", scales)
 	}
+	if scales, _ := (&Calibration{Scale: leastScale, ScaleSE: 0.4, ScaleCenter: -0.2}).Scales(); len(scales) != 2 || scales[0] != leastScale || math.Abs(scales[1]-0.285) > 0.001 {
+		t.Errorf("scales %v around a negative ratio", scales)
+	}
+	if scales, weights := (&Calibration{Scale: leastScale, ScaleSE: 0.4, ScaleCenter: -0.8}).Scales(); len(scales) != 1 || scales[0] != leastScale || weights[0] != 1 {
+		t.Errorf("scales %v where all are at the limit", scales)
+	}
 }
 
 // TestRatersRatio: with a rater model, a ratio from few held-out items is shrunk towards 1, one from many is
@@ -304,7 +310,8 @@ func TestFewRaters(t *testing.T) {
 	if math.Abs(ratio-want) > 0.15*want || pairs > 0.7*want {
 		t.Errorf("ratio %v, by pairs alone %v, want %v", ratio, pairs, want)
 	}
-	if FewRaters([]int{1, 1, 1}) != true || FewRaters(slices.Repeat([]int{10}, 30)) || FewRaters(nil) {
+	few := func(votes []int) bool { return NewRaters(These, votes).Few() }
+	if !few([]int{1, 1, 1}) || few(slices.Repeat([]int{10}, 30)) || few(nil) {
 		t.Error("numbers of raters")
 	}
 }

@@ -1,9 +1,12 @@
 package calibrate
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"credence/head"
+	"credence/internal/special"
 )
 
 // Few named raters. Pairs are votes of distinct raters r ≠ s, so they estimate C_rs = E[(p_r−μ)(p_s−μ)] only, where p_r
@@ -15,6 +18,60 @@ import (
 // with m_r the regression of r's votes on μ, and λ_r λ_s the covariances of the residuals of r and s (a one-factor
 // model). It is added where raters are few and their regressions differ beyond chance. Where they do not, and for votes
 // without names, votes are taken for exchangeable: C_rr = C_rs, which pairs estimate with less noise.
+//
+// p̄ is the mean of these raters. With S² = mean C_rr − mean C_rs the variance between raters at an item, and
+// R_n = 1/Σπ_r² their effective number, the diagonal adds S²/R_n to what pairs show. Raters drawn from a population
+// differ from its mean P by as much again, in a direction that votes cannot show,
+//
+//	E(P−μ)² = E(p̄−μ)² + S²/R_n.
+
+// The populations of raters whose mean intervals are for.
+const (
+	These     = "these"      // the raters of training, by their shares of the votes: p̄
+	LikeThese = "like-these" // the population that they were drawn from: P
+)
+
+// Raters describes whose mean intervals are for.
+type Raters struct {
+	Population string `json:"population"` // These or LikeThese
+	// Effective is R_n, the effective number of raters; 0 if votes do not have names. Votes without names are taken
+	// for those of many raters of one population.
+	Effective float64 `json:"effective,omitempty"`
+	// Spread is S²/R_n relative to the mean predicted variance of single networks; 0 where raters are many, or do not differ
+	// beyond chance, or too few votes of them overlap.
+	Spread float64 `json:"spread,omitempty"`
+}
+
+// Few reports whether raters are named, and so few that it matters which ones voted.
+func (r *Raters) Few() bool { return r.Effective > 0 && r.Effective <= maxRaters }
+
+func (r *Raters) check() error {
+	if r.Population != These && r.Population != LikeThese || !(r.Effective >= 0) || !(r.Spread >= 0) {
+		return fmt.Errorf("calibration: expected raters of %q or %q, found %q, %v effective raters and the spread %v",
+			These, LikeThese, r.Population, r.Effective, r.Spread)
+	}
+	return nil
+}
+
+// NewRaters describes raters with the given numbers of votes; none if votes do not have names.
+func NewRaters(population string, votes []int) *Raters {
+	total, squares := 0.0, 0.0
+	for _, n := range votes {
+		total += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	r := &Raters{Population: population}
+	if squares > 0 {
+		r.Effective = total * total / squares
+	}
+	return r
+}
+
+// RateBy sets whose mean intervals are for.
+func (h *HeldOut) RateBy(r *Raters) { h.raters = r }
+
+// Raters returns whose mean intervals are for, nil if RateBy was not called. Its Spread is known after a Calibration.
+func (h *HeldOut) Raters() *Raters { return h.raters }
 
 const (
 	// maxRaters is the largest effective number of raters, 1/Σπ_r², for which the diagonal is added.
@@ -24,16 +81,6 @@ const (
 	// differZ is the number of standard deviations by which raters have to differ.
 	differZ = 4
 )
-
-// FewRaters reports whether raters with the given numbers of votes are so few that their own errors matter.
-func FewRaters(votes []int) bool {
-	total, squares := 0.0, 0.0
-	for _, n := range votes {
-		total += float64(n)
-		squares += float64(n) * float64(n)
-	}
-	return total > 0 && squares*maxRaters >= total*total
-}
 
 // namedVote is the vote of a rater on an item with the predicted means.
 type namedVote struct {
@@ -58,9 +105,70 @@ func (h *HeldOut) AddNamed(decoded *head.Decoded, votes []head.Rating) {
 	}
 }
 
-// diagonal computes share = Σπ_r² and own = Σ_r π_r² C_rr, summed over classes; share is 0 if raters are many, do not
-// differ, have too few votes, or no three of them overlap.
+// diagonal returns the share by which pairs count less, and what is added for the errors of single raters, per item and summed
+// over classes: Σπ_r² and Σ_r π_r² C_rr for these raters, and S²/R_n more for the population that they were drawn from.
 func (h *HeldOut) diagonal() (share, own float64) {
+	_, shown, claimed := h.sum(-1)
+	n := float64(len(h.dists))
+	like := h.raters != nil && h.raters.Population == LikeThese
+	spread := 0.0
+	if h.raterModel != nil {
+		if like && h.raters.Few() {
+			spread = h.modelSpread()
+		}
+	} else if share, own = h.singleErrors(); share > 0 {
+		spread = max(own-share*special.Sum(shown)/n, 0)
+	}
+	if h.raters != nil {
+		h.raters.Spread = spread * n / special.Sum(claimed)
+	}
+	if like {
+		own += spread
+	}
+	return share, own
+}
+
+// spreadItems is the number of items over which the spread between raters of a rater model is averaged.
+const spreadItems = 500
+
+// modelSpread returns S²/R_n of a rater model: with m_r the probability that rater r votes for a class, and m̄ their mean,
+//
+//	S²/R_n = Σ_r π_r (m_r − m̄)² · Σπ_r²/(1 − Σπ_r²).
+//
+// Its p̄ is that of these raters, so that nothing is added for it.
+func (h *HeldOut) modelSpread() float64 {
+	c := h.raterModel
+	total, share := special.Sum(c.Votes), 0.0
+	for _, v := range c.Votes {
+		share += v * v / (total * total)
+	}
+	every := (len(h.dists) + spreadItems - 1) / spreadItems
+	sum, items := 0.0, 0
+	for j := 0; j < len(h.dists) && share < 1; j += every {
+		means := make([][]float64, len(c.Votes))
+		average := make([]float64, c.Classes)
+		for r, v := range c.Votes {
+			var err error
+			if means[r], err = c.Chances(h.dists[j], r); err != nil {
+				return 0 // cannot occur: all raters are in the model
+			}
+			for i, m := range means[r] {
+				average[i] += v / total * m
+			}
+		}
+		for r, v := range c.Votes {
+			for i, m := range means[r] {
+				sum += v / total * (m - average[i]) * (m - average[i])
+			}
+		}
+		items++
+	}
+	return sum / float64(max(items, 1)) * share / (1 - share)
+}
+
+// singleErrors computes share = Σπ_r² and own = Σ_r π_r² C_rr, summed over classes; share is 0 if raters are many, do not
+// differ, have too few votes, or no three of them overlap.
+func (h *HeldOut) singleErrors() (share, own float64) {
 	index, count := map[int32]int{}, []int{}
 	for _, v := range h.named {
 		k, ok := index[v.rater]
@@ -83,7 +191,7 @@ func (h *HeldOut) diagonal() (share, own float64) {
 	for c := range h.sums[0].classes {
 		x := h.regress(index, n, int32(c))
 		differ = differ || x.differ
-		lambda, ok := oneFactor(x.products, x.pairs, n)
+		lambda, ok := oneFactor(x.products, x.pairs, x.noise)
 		if !ok {
 			return 0, 0
 		}
@@ -104,6 +212,7 @@ func (h *HeldOut) diagonal() (share, own float64) {
 type regression struct {
 	off             []float64 // E(m_r − μ)² by rater, without its sampling error
 	products, pairs []float64 // [n×n] sums of products of residuals of two raters on an item, and their number
+	noise           []float64 // mean squared residual by rater
 	differ          bool      // whether raters differ from each other beyond chance
 }
 
@@ -134,7 +243,7 @@ func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
 		s := &of[k]
 		return s.y/s.n + slopeOf(s)*(mu-s.x/s.n)
 	}
-	r := regression{off: make([]float64, n), products: make([]float64, n*n), pairs: make([]float64, n*n)}
+	r := regression{off: make([]float64, n), products: make([]float64, n*n), pairs: make([]float64, n*n), noise: make([]float64, n)}
 	from := 0
 	residuals := []float64{}
 	for _, end := range h.ends {
@@ -161,6 +270,7 @@ func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
 	residual := 0.0 // squares that are left by regressions of single raters
 	for k, s := range of {
 		residual += s.ee
+		r.noise[k] = s.ee / s.n
 		r.off[k] = max(s.off/s.n-2*s.ee/(s.n*max(s.n-2, 1)), 0) // less the variance of two fitted coefficients
 	}
 	// Against one regression for all raters, their own ones gain about χ² with 2(n−1) degrees of freedom.
@@ -170,41 +280,59 @@ func (h *HeldOut) regress(index map[int32]int, n int, class int32) regression {
 	return r
 }
 
-// oneFactor fits λ to covariances, Σ pairs (products/pairs − λ_r λ_s)² → min, by alternating least squares. It reports
-// whether every rater shares items with others, and three raters overlap.
-func oneFactor(products, pairs []float64, n int) (lambda []float64, ok bool) {
-	total, weight, linked := 0.0, 0.0, 0
+// likeFactors is the standard deviation of the factors of raters, up to their sign and relative to the common one.
+const likeFactors = 0.5
+
+// oneFactor fits λ to covariances of the residuals of raters with the given mean squares, by alternating least squares,
+//
+//	Σ_{r<s} n_rs (products_rs/n_rs − λ_r λ_s)²/(noise_r noise_s) + Σ_r (λ_r − s_r λ₀)²/(λ₀/2)² → min,
+//
+// where s_r = ±1 is the sign of r's covariances with the others and λ₀² the mean of s_r s_s products. Without the second term one λ
+// can grow without bound while the others vanish, if few votes overlap. It reports whether every rater shares items
+// with others, and three raters overlap.
+func oneFactor(products, pairs, noise []float64) (lambda []float64, ok bool) {
+	n := len(noise)
+	linked := 0
 	for r := range n {
-		own := 0.0
-		for s := range n {
-			total += products[r*n+s]
-			own += pairs[r*n+s]
-		}
-		if weight += own; own > 0 {
+		if special.Sum(pairs[r*n:(r+1)*n]) > 0 && noise[r] > 0 {
 			linked++
 		}
 	}
 	if linked < max(n, 3) {
 		return nil, false
 	}
-	lambda = make([]float64, n)
-	for r := range lambda {
-		lambda[r] = math.Sqrt(math.Abs(total / weight))
-		sign := 0.0
-		for s := range n {
-			sign += products[r*n+s]
-		}
-		if sign < 0 {
-			lambda[r] = -lambda[r]
+	sign := slices.Repeat([]float64{1}, n)
+	for range n {
+		for r := range n {
+			sum := 0.0
+			for s := range n {
+				sum += sign[s] * products[r*n+s]
+			}
+			sign[r] = math.Copysign(1, sum)
 		}
 	}
+	total := 0.0
+	for r := range n {
+		for s := range n {
+			total += sign[r] * sign[s] * products[r*n+s]
+		}
+	}
+	common := math.Sqrt(max(total/special.Sum(pairs), 0))
+	lambda = slices.Clone(sign)
+	for r := range lambda {
+		lambda[r] *= common
+	}
+	if common == 0 {
+		return lambda, true
+	}
+	prior := 1 / (likeFactors * likeFactors * common * common)
 	for range 200 {
 		for r := range n {
-			num, den := 0.0, 1e-12
+			num, den := prior*sign[r]*common, prior
 			for s := range n {
 				if s != r {
-					num += products[r*n+s] * lambda[s]
-					den += pairs[r*n+s] * lambda[s] * lambda[s]
+					num += products[r*n+s] * lambda[s] / (noise[r] * noise[s])
+					den += pairs[r*n+s] * lambda[s] * lambda[s] / (noise[r] * noise[s])
 				}
 			}
 			lambda[r] = num / den

@@ -77,12 +77,15 @@ func (r *Recalibration) Apply(a *head.Decoded, level int) {
 // multiplied by a factor.
 func Shifted(dist *mixture.Dirichlet, shift []float64, factor float64) (*mixture.Dirichlet, error) {
 	weights, alphas := make([]float64, dist.K()), make([][]float64, dist.K())
+	odds := make([]float64, len(shift))
+	for i, s := range shift {
+		odds[i] = math.Exp(s)
+	}
 	for k := range weights {
-		w, alpha := dist.Component(k)
+		w, changed := dist.Component(k)
 		before, after := 0.0, 0.0
-		changed := make([]float64, len(alpha))
-		for i, a := range alpha {
-			changed[i] = a * math.Exp(shift[i])
+		for i, a := range changed {
+			changed[i] = a * odds[i]
 			before, after = before+a, after+changed[i]
 		}
 		for i := range changed {

@@ -20,10 +20,10 @@ const (
 // with a probability of 1e-27.
 const keySize = 16
 
-// GroupDuplicates returns ds with groups in which items with equal features are together, and the number of items
-// that equal an earlier one. It returns ds itself if there are none, if features are images that are not in memory, if
-// all features are judges, who agree on many items, if equal rows are too frequent to be copies of an item, or if copies link
-// groups of ds such that more than half of the items would be in one.
+// GroupDuplicates returns ds with groups in which items with equal features are together, or whose only feature is nearly the same
+// image, and the number of items that equal an earlier one in this sense. It returns ds itself if there are none, if features are
+// volumes that are not in memory, if all features are judges, who agree on many items, if equal rows are too frequent to be copies
+// of an item, or if copies link groups of ds such that more than half of the items would be in one.
 func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 	rows := ds.Rows
 	if rows == nil || rows.Len() > duplicatesItems || rows.Len()*rows.Width() > duplicatesValues ||
@@ -31,16 +31,42 @@ func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 		return ds, 0, nil
 	}
 	for _, p := range ds.Features {
-		if p.Kind == Tensor && len(p.Shape) > 1 {
+		if p.Kind == Tensor && len(p.Shape) > 3 {
 			if _, ok := rows.(*Memory); !ok {
 				return ds, 0, nil // reading means decoding every file
 			}
 		}
 	}
-	first := map[[keySize]byte]int{}                             // by content, the first item
-	same, copies := make([]int, ds.Len()), make([]int, ds.Len()) // the first item with the same content, and its copies
+	same, err := equalRows(ds)
+	if err != nil {
+		return nil, 0, err
+	}
+	if p := ds.Features[0]; len(ds.Features) == 1 && p.Kind == Tensor && len(p.Shape) == 3 {
+		if same, err = joinTwins(same, p.Shape, rows); err != nil {
+			return nil, 0, err
+		}
+	}
+	distinct, most := same.sizes()
+	if distinct == ds.Len() || most > maxCopies || distinct < max(minDistinct, int(minDistinctShare*float64(ds.Len()))) {
+		return ds, 0, nil
+	}
+	c := *ds
+	c.Groups = same.groups(ds.Groups)
+	sizes := map[string]int{}
+	for _, g := range c.Groups {
+		if sizes[g]++; sizes[g] > ds.Len()/2 {
+			return ds, 0, nil
+		}
+	}
+	return &c, ds.Len() - distinct, nil
+}
+
+// equalRows joins items with the same features, texts included.
+func equalRows(ds *Dataset) (sets, error) {
+	same := newSets(ds.Len())
+	first := map[[keySize]byte]int{} // by content, the first item
 	var buf []byte
-	err := eachRow(rows, nil, func(i int, row []float32) error {
+	err := eachRow(ds.Rows, nil, func(i int, row []float32) error {
 		h := sha256.New()
 		if err := hashTexts(h, ds.Features, row); err != nil {
 			return err
@@ -48,61 +74,64 @@ func GroupDuplicates(ds *Dataset) (*Dataset, int, error) {
 		buf, _ = binary.Append(buf[:0], binary.LittleEndian, row) // fails only for other types
 		h.Write(buf)
 		key := [keySize]byte(h.Sum(nil))
-		j, seen := first[key]
-		if !seen {
-			j, first[key] = i, i
+		if j, seen := first[key]; seen {
+			same.join(i, j)
+		} else {
+			first[key] = i
 		}
-		same[i] = j
-		copies[j]++
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	if n := len(first); n == ds.Len() || n < max(minDistinct, int(minDistinctShare*float64(ds.Len()))) {
-		return ds, 0, nil
-	}
-	for _, n := range copies {
-		if n > maxCopies {
-			return ds, 0, nil
-		}
-	}
-	c := *ds
-	c.Groups = together(ds.Groups, same)
-	sizes := map[string]int{}
-	for _, g := range c.Groups {
-		if sizes[g]++; sizes[g] > ds.Len()/2 {
-			return ds, 0, nil
-		}
-	}
-	return &c, ds.Len() - len(first), nil
+	return same, err
 }
 
-// together returns names of groups in which items of a group, or with the same entry of same, are together.
-func together(groups []string, same []int) []string {
-	parent := make([]int, len(same))
-	var find func(i int) int
-	find = func(i int) int {
-		if parent[i] != i {
-			parent[i] = find(parent[i])
-		}
-		return parent[i]
+// sets are disjoint sets of items: the parent of each item, which is the item itself for one item of each set.
+type sets []int
+
+func newSets(n int) sets {
+	s := make(sets, n)
+	for i := range s {
+		s[i] = i
 	}
+	return s
+}
+
+// find returns the item that stands for the set of item i.
+func (s sets) find(i int) int {
+	for s[i] != i {
+		s[i] = s[s[i]]
+		i = s[i]
+	}
+	return i
+}
+
+func (s sets) join(i, j int) { s[s.find(i)] = s.find(j) }
+
+// sizes returns the number of sets, and the number of items in the largest.
+func (s sets) sizes() (count, most int) {
+	items := make([]int, len(s))
+	for i := range s {
+		k := s.find(i)
+		if items[k]++; items[k] == 1 {
+			count++
+		}
+		most = max(most, items[k])
+	}
+	return count, most
+}
+
+// groups returns names of groups in which the items of a set, or of one of the given groups, are together.
+func (s sets) groups(given []string) []string {
 	named := map[string]int{}
-	for i, j := range same {
-		parent[i] = i
-		parent[find(i)] = find(j)
-		if groups != nil {
-			if k, seen := named[groups[i]]; seen {
-				parent[find(i)] = find(k)
-			} else {
-				named[groups[i]] = i
-			}
+	for i, g := range given {
+		if k, seen := named[g]; seen {
+			s.join(i, k)
+		} else {
+			named[g] = i
 		}
 	}
-	names := make([]string, len(same))
+	names := make([]string, len(s))
 	for i := range names {
-		names[i] = strconv.Itoa(find(i))
+		names[i] = strconv.Itoa(s.find(i))
 	}
 	return names
 }

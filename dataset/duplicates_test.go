@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -68,5 +70,81 @@ func TestGroupDuplicates(t *testing.T) {
 	}
 	if _, n, err := GroupDuplicates(texts); err != nil || n != 1 {
 		t.Errorf("texts: %d copies, %v", n, err)
+	}
+}
+
+// photographs returns n images of C×H×W with smooth random content.
+func photographs(n, c, h, w int) *Dataset {
+	r := rand.New(rand.NewPCG(1, 2))
+	ds := &Dataset{Classes: []string{"a", "b"}, Features: []Feature{{Name: "image", Kind: Tensor, Shape: []int{c, h, w}}}}
+	rows := &Memory{N: n, W: c * h * w}
+	for i := range n {
+		ds.Items = append(ds.Items, fmt.Sprint(i))
+		ds.Counts = append(ds.Counts, 1, 1)
+		for range c {
+			a, b, p, q := r.NormFloat64(), r.NormFloat64(), 6*r.Float64(), 6*r.Float64()
+			for y := range h {
+				for z := range w {
+					v := a*math.Sin(p+4*float64(y)/float64(h)) + b*math.Cos(q+6*float64(z)/float64(w)) + 0.1*r.NormFloat64()
+					rows.Values = append(rows.Values, float32(100+40*v))
+				}
+			}
+		}
+	}
+	ds.Rows = rows
+	return ds
+}
+
+// TestTwins: an image that was moved by a pixel, brightened or saved again is with the first one, others are not; where images
+// are alike as such, they are not copies.
+func TestTwins(t *testing.T) {
+	ds := photographs(400, 3, 32, 30)
+	rows := ds.Rows.(*Memory)
+	image := func(i int) []float32 { return rows.Values[i*rows.W:][:rows.W] }
+	copy(image(390), image(10)[1:]) // moved
+	for k, v := range image(20) {   // brightened, with the noise of a format
+		image(391)[k] = 1.2*v + 15 + float32(k%3-1)
+	}
+	copy(image(392), image(391))
+	clear(image(393)) // constant images are equal, and like no other
+	clear(image(394))
+	image(395)[7] = float32(math.NaN())
+	all := make([]int, ds.Len())
+	for i := range all {
+		all[i] = i
+	}
+	ds.Rows = picked(rows, all) // as items with votes are, from a folder
+	got, n, err := GroupDuplicates(ds)
+	if err != nil || n != 4 {
+		t.Fatalf("%d copies, %v; want 4", n, err)
+	}
+	want := map[int]int{390: 10, 391: 20, 392: 20, 394: 393}
+	for i := range 400 {
+		for j := range i {
+			first, isTwin := want[i]
+			other, both := want[j]
+			if together := isTwin && (first == j || both && first == other); (got.Groups[i] == got.Groups[j]) != together {
+				t.Errorf("images %d and %d: groups %s and %s", i, j, got.Groups[i], got.Groups[j])
+			}
+		}
+	}
+	alike := photographs(200, 1, 28, 28)
+	values := alike.Rows.(*Memory).Values
+	for i := range 30 {
+		for k := range 28 * 28 {
+			values[i*28*28+k] = values[k] + 0.2*float32(i*k%31)
+		}
+	}
+	if got, n, err := GroupDuplicates(alike); err != nil || n != 0 || got != alike {
+		t.Errorf("thirty images that are alike: %d copies, %v", n, err)
+	}
+}
+
+func BenchmarkTwins(b *testing.B) {
+	ds := photographs(10_000, 3, 32, 32)
+	for b.Loop() {
+		if _, err := joinTwins(newSets(ds.Len()), ds.Features[0].Shape, ds.Rows); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

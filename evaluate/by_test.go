@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"credence/internal/testsize"
 )
 
 // sites returns a data set with the column of sites. Distributions are right except
@@ -62,13 +64,10 @@ func TestDispersionBySite(t *testing.T) {
 	}
 }
 
-// If levels do not differ, the test rejects 5% of data sets; of 200, up to 21 with four
-// standard errors (false-alarm rate 1e-4).
+// If levels do not differ, the test rejects 5% of data sets; of 200, up to 22 with four
+// standard errors, of 100, up to 13 (false-alarm rates 2e-4 and 5e-4).
 func TestHeterogeneitySize(t *testing.T) {
-	sets := 200
-	if testing.Short() {
-		sets = 60
-	}
+	sets := testsize.Choose(60, 100, 200)
 	rejected := 0
 	for i := range sets {
 		in := sites(t, 240, 1, 50+uint64(i))

@@ -239,64 +239,6 @@ func residual(v dataset.Rating, c int, means []float64, d int) float64 {
 	return e
 }
 
-// curvature returns C_mm·C_hh/C_hm² of raters with independent errors whose response to an item is logistic, at least 1. For items with
-// logits z ~ N(μ, σ²) people vote σ(z) and the group σ(a + bz), where mean and covariances have the given values.
-func curvature(people, chh, group, chm float64) float64 {
-	if !(chh > 0 && chm > 0 && people > 0 && people < 1 && group > 0 && group < 1) {
-		return 1
-	}
-	const nodes, reach, steepest = 61, 5.0, 40.0
-	weight, sum := make([]float64, nodes), 0.0
-	at := func(k int) float64 { return reach * (2*float64(k)/(nodes-1) - 1) }
-	for k := range weight {
-		weight[k] = math.Exp(-at(k) * at(k) / 2)
-		sum += weight[k]
-	}
-	// response returns σ(a + b·node) with the given mean.
-	response := func(mean, b float64) []float64 {
-		p := make([]float64, nodes)
-		lo, hi := -60.0-reach*b, 60+reach*b
-		for range 60 {
-			a, total := (lo+hi)/2, 0.0
-			for k := range p {
-				p[k] = 1 / (1 + math.Exp(-a-b*at(k)))
-				total += weight[k] / sum * p[k]
-			}
-			if total > mean {
-				hi = a
-			} else {
-				lo = a
-			}
-		}
-		return p
-	}
-	covariance := func(p, q []float64, meanP, meanQ float64) float64 {
-		total := 0.0
-		for k := range p {
-			total += weight[k] / sum * (p[k] - meanP) * (q[k] - meanQ)
-		}
-		return total
-	}
-	slope := func(value float64, of func(b float64) float64) float64 {
-		lo, hi := 0.0, steepest
-		for range 40 {
-			if b := (lo + hi) / 2; of(b) > value {
-				hi = b
-			} else {
-				lo = b
-			}
-		}
-		return (lo + hi) / 2
-	}
-	h := response(people, slope(chh, func(b float64) float64 {
-		p := response(people, b)
-		return covariance(p, p, people, people)
-	}))
-	m := response(group, slope(chm, func(b float64) float64 { return covariance(response(group, b), h, group, people) }))
-	cross := covariance(m, h, group, people)
-	return max(1, covariance(m, m, group, group)*covariance(h, h, people, people)/(cross*cross))
-}
-
 // TestSharedErrors tests groups of raters of ds, by name: their votes may be votes or features of judges. The p-values are corrected for the
 // number of groups.
 func TestSharedErrors(ds *dataset.Dataset, groups [][]string, b Bootstrap) ([]SharedErrors, error) {

@@ -74,7 +74,7 @@ func (d sharedDesign) found(t *testing.T, times int) (named, searched float64) {
 // Of 60 simulations, a test of size 0.05 rejects more than 8 with probability 0.003, one of power 0.8 fewer than 40 with 0.006.
 func TestSharedErrorsFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("simulates 240 designs")
+		t.Skip("simulates 180 designs")
 	}
 	for _, d := range []sharedDesign{{items: 200, people: 3, judges: 5, slope: 1}, {items: 200, people: 3, judges: 5, slope: 3}} {
 		if named, searched := d.found(t, 60); named > 8.0/60 || searched > 8.0/60 {
@@ -112,6 +112,14 @@ func TestSharedErrorsOne(t *testing.T) {
 func TestCurvature(t *testing.T) {
 	if got := curvature(0.5, 0.05, 0.5, 0.05); math.Abs(got-1) > 1e-6 {
 		t.Errorf("curvature of equal responses is %v, want 1", got)
+	}
+	// By bisection of the intercept in bisection of the slope, to 1e-9.
+	for _, c := range []struct{ people, chh, group, chm, want float64 }{
+		{0.0001, 0.05, 0.003, 1e-6, 131.2172506}, {0.0001, 1e-6, 0.3, 1e-6, 19.2435438}, {0.0001, 0.3, 0.98, 1e-6, 1048.665753}, {0.5, 1e-6, 0.003, 1e-6, 1.057228816},
+	} {
+		if got := curvature(c.people, c.chh, c.group, c.chm); !(math.Abs(got/c.want-1) < 2e-9) {
+			t.Errorf("%+v: curvature %v", c, got)
+		}
 	}
 	if got := curvature(0.5, 0.05, 0.5, 0.09); !(got > 1.01 && got < 2) {
 		t.Errorf("curvature of a steep response is %v", got)

@@ -9,6 +9,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/rng"
+	"credence/internal/testsize"
 )
 
 // halfSpaces returns a data set with k numeric features that are independent of everything else.
@@ -70,12 +71,10 @@ func TestWorstStratum(t *testing.T) {
 }
 
 // If distributions are right, some stratum is significant in at most 7% of 200 data sets. Holm's bound is 5%, as far
-// as ratios are normal; seeds are fixed.
+// as ratios are normal; seeds are fixed. Of 60 sets more than 8, and of 20 more than 4, would be
+// a false alarm in 3 of 1,000 seeds.
 func TestStrataFamilyError(t *testing.T) {
-	sets, most := 200, 14
-	if testing.Short() {
-		sets, most = 60, 8
-	}
+	sets, most := testsize.Choose(20, 60, 200), testsize.Choose(4, 8, 14)
 	for _, classes := range []int{2, 3} {
 		found := 0
 		for i := range sets {

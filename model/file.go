@@ -329,7 +329,7 @@ func loadMember(
 			return nil, fmt.Errorf("tensor %s: expected shape %v, found %v", p.Name, p.Shape, t.Shape)
 		}
 	}
-	member, err = nn.New(root, in, nn.Options{Own: own})
+	member, err = nn.New(root, in, nn.Options{Own: own, Blank: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 		f.warn(FewPairs)
 		return nil
 	}
-	found.Resolution = c.Resolution
+	found.Resolution, found.Raters = c.Resolution, h.Raters()
 	*c = found
 	if c.Leak {
 		r := spread(c.Network, c.NetworkSE)
@@ -124,7 +125,12 @@ func (f *fitting) heldOut(res *Result, runs []*run, item func(j int) calibrate.I
 	if name := f.o.GroupCalibration; name != "" {
 		h.GroupBy(name, f.groupFeature().Levels)
 	}
-	named := f.fewRaters()
+	raters := calibrate.NewRaters(cmp.Or(f.o.Population, calibrate.These), f.votesByRater())
+	h.RateBy(raters)
+	var named [][]head.Rating // of many raters it makes no difference who cast a vote
+	if !f.ratersKnown && raters.Few() {
+		named = f.namedVotes()
+	}
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
 		if seen[r.fold] || len(r.held) == 0 {
@@ -188,13 +194,18 @@ func (f *fitting) groupFeature() *dataset.Feature {
 	return nil
 }
 
-// checkGroups returns an error unless intervals can be calibrated by group, if that is asked for.
-func (f *fitting) checkGroups(o *Options) error {
+// checkCalibration returns an error unless intervals can be calibrated by group, or for a population of raters, if that is
+// asked for.
+func (f *fitting) checkCalibration(o *Options) error {
 	name := o.GroupCalibration
+	uncalibrated := !f.traits.Joint || o.Calibrate == "off" || o.ClassWeights != nil
+	if uncalibrated && o.Population == calibrate.LikeThese {
+		return fmt.Errorf("population %q: expected calibrated intervals, which this method, calibrate off and weights of classes exclude", o.Population)
+	}
 	if name == "" {
 		return nil
 	}
-	if !f.traits.Joint || o.Calibrate == "off" || o.ClassWeights != nil {
+	if uncalibrated {
 		return fmt.Errorf("calibration by group %q: expected calibrated intervals, which this method, calibrate off and weights of classes exclude", name)
 	}
 	names := []string{}
@@ -234,21 +245,22 @@ func (f *fitting) placeInputs(j int) []float32 {
 	return x[:plain]
 }
 
-// fewRaters returns the votes of each item by named raters, if these are few; otherwise it makes no difference who cast
-// a vote.
-func (f *fitting) fewRaters() [][]head.Rating {
-	count := make([]int, len(f.ds.Raters))
-	for _, r := range f.ds.Ratings {
-		count[r.Rater]++
-	}
-	if f.ratersKnown || !calibrate.FewRaters(count) {
-		return nil
-	}
+// namedVotes returns the votes of each item by named raters.
+func (f *fitting) namedVotes() [][]head.Rating {
 	named := make([][]head.Rating, f.ds.Len())
 	for _, r := range f.ds.Ratings {
 		named[r.Item] = append(named[r.Item], head.Rating(r))
 	}
 	return named
+}
+
+// votesByRater returns the number of votes of each named rater.
+func (f *fitting) votesByRater() []int {
+	count := make([]int, len(f.ds.Raters))
+	for _, r := range f.ds.Ratings {
+		count[r.Rater]++
+	}
+	return count
 }
 
 // crossFit scales the held-out predictions of each fold by the calibration found from the other folds.

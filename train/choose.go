@@ -132,7 +132,7 @@ func (f *fitting) checkSpread(o *Options) error {
 	if o.ClassWeights != nil {
 		f.warn(ClassWeighted, what)
 	}
-	return f.checkGroups(o)
+	return f.checkCalibration(o)
 }
 
 // divide decides which items are held out by which network.

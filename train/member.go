@@ -53,10 +53,7 @@ func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error)
 		return nil, err
 	}
 	if f.o.Raters == "auto" && f.declined.Kind == "" {
-		likely, err := f.suggestRaters(ctx, runs)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w: raters were still being compared", ErrStopped)
-		}
+		likely, err := f.suggestRaters(runs)
 		if err != nil {
 			return nil, err
 		}
@@ -96,13 +93,9 @@ func (f *fitting) alone(ctx context.Context, member int) ([]*run, error) {
 
 // suggestRaters reports whether the votes that some networks hold out suggest modelling raters: each half is
 // predicted by raters' parameters fitted to the other. It only saves time: [fitting.decide] decides.
-func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) {
+func (f *fitting) suggestRaters(runs []*run) (bool, error) {
 	res := &Result{OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
-		return false, err
-	}
-	before, err := f.losses(res)
-	if err != nil {
 		return false, err
 	}
 	half, turn := make([]int, len(f.voted)), 0
@@ -115,7 +108,7 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	if turn < 4 {
 		return false, nil
 	}
-	gain, _, err := f.screen(ctx, res, before, 2, func(at int) int { return half[at] })
+	gain, _, err := f.survey(res, func(at int) int { return half[at] })
 	return gain > 0, err
 }
 

@@ -20,7 +20,7 @@ const (
 	Leak evaluate.Kind = "these features seem to contain the votes: votes are closer to the predictions for held-out items than independent votes can be " +
 		"(%.2f times the predicted variance, 95%% interval %.2f to %.2f); %s"
 	FewInGroups    evaluate.Kind = "too few votes to calibrate intervals by %s for %s: they have the scale of all items"
-	Duplicates     evaluate.Kind = "%s with the same features as an earlier item: networks hold copies out together; group them in the data if they are one item"
+	Duplicates     evaluate.Kind = "%s with the same features as an earlier item, or nearly the same image: networks hold copies out together; group them in the data if they are one item"
 	SmallVolumes   evaluate.Kind = "volumes of %s voxels are too small for cnn3d, which needs %d per side: every voxel is an input of an mlp with %s weights; resample volumes to a larger size if they have more voxels"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
@@ -36,11 +36,11 @@ const (
 
 // The kinds of reasons why raters are modelled or not.
 const (
-	RatersAsked       evaluate.Kind = "they were asked for"
-	RatersHelp        evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
-	RatersNoHelp      evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
-	RatersWorseSpread evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote), but the spread of class %q worse: " +
-		"pairs of its votes show %.2f times the predicted variance, %.2f times without raters"
+	RatersAsked        evaluate.Kind = "they were asked for"
+	RatersHelp         evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)"
+	RatersNoHelp       evaluate.Kind = "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)"
+	RatersWrongAverage evaluate.Kind = "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote), but votes of raters who are not known worse (%+.4f ± %.4f), " +
+		"as if raters differed in another way than bias and guess rate; if classes are the points of a scale, --ordered states it"
 	RatersNoSign       evaluate.Kind = "biases and guess rates of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)"
 	RatersUntried      evaluate.Kind = "training was stopped before networks with raters were fitted"
 	RatersIgnored      evaluate.Kind = "method %s takes all votes alike"

@@ -2,7 +2,6 @@ package train
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"credence/calibrate"
 	"credence/dataset"
 	"credence/head"
 	"credence/nn"
@@ -74,6 +74,9 @@ type Options struct {
 	// Calibrate specifies whether reported distributions are scaled to the spread estimated from pairs of
 	// held-out votes: "auto" or "off".
 	Calibrate string `json:"calibrate"`
+	// Population specifies whose mean intervals are for: "these" raters, by their shares of the votes, or the population that
+	// they were drawn from, "like-these", which differs where raters are named, few and differ; "" means these.
+	Population string `json:"population,omitempty"`
 	// GroupCalibration is a categorical feature whose levels may have intervals of different scale, such as the site; ""
 	// means one scale for all.
 	GroupCalibration string `json:"group_calibration,omitempty"`
@@ -335,6 +338,8 @@ func (o *Options) check() error {
 		{o.Ensemble >= 1 && o.Ensemble <= mostMembers, "ensemble", o.Ensemble, fmt.Sprintf("between 1 and %d", mostMembers)},
 		{o.HeldOut > 0 && o.HeldOut <= 0.5, "held-out share", o.HeldOut, "more than 0 and at most 0.5"},
 		{o.Calibrate == "auto" || o.Calibrate == "off", "calibrate", strconv.Quote(o.Calibrate), "one of [auto off]"},
+		{slices.Contains([]string{"", calibrate.These, calibrate.LikeThese}, o.Population), "population", strconv.Quote(o.Population),
+			fmt.Sprintf("one of [%s %s]", calibrate.These, calibrate.LikeThese)},
 		{slices.Contains([]string{"auto", "off", "on"}, o.Raters), "raters", strconv.Quote(o.Raters), "one of [auto off on]"},
 		{slices.Contains([]string{"auto", "off", "only"}, o.Trees), "trees", strconv.Quote(o.Trees), "one of [auto off only]"},
 		{o.Trees != "only" || o.Network == onlyTrees || o.From != nil, "network", strconv.Quote(o.Network), "none with trees alone"},
@@ -360,43 +365,4 @@ func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 		opt.Schedule = nn.Schedule{Kind: "cosine", Total: uint64(o.Epochs * steps), Final: 0.01}
 	}
 	return opt
-}
-
-// record is the JSON form of Options: without the methods of Options, and with the encoded head.
-type record struct {
-	Head json.RawMessage `json:"head,omitempty"`
-	*plainOptions
-}
-
-type plainOptions Options
-
-// off is the value of Trees and Transform.Scores that a record leaves out, since those of earlier builds have neither.
-const off = "off"
-
-// MarshalJSON returns the record of the options.
-func (o Options) MarshalJSON() ([]byte, error) {
-	for _, value := range []*string{&o.Trees, &o.Transform.Scores} {
-		if *value == off {
-			*value = ""
-		}
-	}
-	r := record{plainOptions: (*plainOptions)(&o)}
-	if o.Head != nil {
-		var err error
-		if r.Head, err = head.Encode(o.Head); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(r)
-}
-
-// UnmarshalJSON reads a record whose head is one of [head.Methods].
-func (o *Options) UnmarshalJSON(text []byte) error {
-	r := record{plainOptions: (*plainOptions)(o)}
-	err := json.Unmarshal(text, &r)
-	if err == nil && r.Head != nil {
-		o.Head, err = head.Parse(r.Head)
-	}
-	o.Trees, o.Transform.Scores = cmp.Or(o.Trees, off), cmp.Or(o.Transform.Scores, off)
-	return err
 }

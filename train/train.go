@@ -70,7 +70,7 @@ func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOp
 
 // deviceHead is a head whose loss an engine may compute on its device.
 type deviceHead interface {
-	OnDevice(b head.Batch) head.DeviceLoss // nil if it cannot be computed there
+	OnDevice(b head.Batch, at nn.Step) head.DeviceLoss // nil if it cannot be computed there
 }
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
@@ -78,7 +78,7 @@ type deviceHead interface {
 func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, error) {
 	s.votes, s.at = votes, at
 	if s.scorer != nil && s.device != nil {
-		if l := s.device.OnDevice(votes); l != nil {
+		if l := s.device.OnDevice(votes, at); l != nil {
 			if computed, err := s.scorer.StepLoss(x, at, l); computed {
 				return l.Loss(), err
 			}

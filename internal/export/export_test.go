@@ -187,6 +187,8 @@ func (s *suite) addCalibration() {
 		"concentrated": {Scale: 0.9, Shape: calibrate.Concentrate, RatioSE: 0.1},
 		"moved":        {Scale: 0.2, Shape: calibrate.Concentrate, RatioSE: 0.05},
 		"averaged":     {Scale: 0.8, ScaleSE: 0.4, Shape: calibrate.Concentrate, RatioSE: 0.4},
+		"centered":     {Scale: 0.1, ScaleSE: 0.4, ScaleCenter: -0.2, Shape: calibrate.Concentrate, RatioSE: 0.4},
+		"no spread":    {Scale: 0.1, ScaleSE: 0.4, ScaleCenter: -0.8, Shape: calibrate.Concentrate, RatioSE: 0.4},
 		"place":        {Scale: 0.9, Shape: calibrate.Concentrate, RatioSE: 0.05, Place: place},
 		"place_old":    {Scale: 1.1, Place: place},
 	} {
@@ -341,8 +343,8 @@ func TestSame(t *testing.T) {
 func TestFields(t *testing.T) {
 	for typ, known := range map[reflect.Type]string{
 		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Trees Calibration Recalibration Provenance Engine runners",
-		// Those from Ratio to Leak describe how Scale was found.
-		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place Groups",
+		// Those from Ratio to Leak, and Raters, describe how Scale was found.
+		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE ScaleCenter Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place Raters Groups",
 		reflect.TypeFor[calibrate.Place]():         "Members Center Spread Level Residual Slopes Shift Posterior Gain",
 		reflect.TypeFor[calibrate.Recalibration](): "From Items Votes Gain GainSE Shift Concentration Feature Levels Shifts",
 		reflect.TypeFor[head.Mixture]():            "Components Limit Raters",
