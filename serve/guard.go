@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"credence/internal/votelog"
@@ -249,7 +251,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 	var err error
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
-		return body, nil
+		return sentBody{body}, nil
 	case "gzip":
 		unpacked, err = gzip.NewReader(body)
 	case "deflate":
@@ -260,7 +262,28 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 	if err != nil {
 		return nil, badRequest("decompressing the body: %w", err)
 	}
-	return http.MaxBytesReader(w, io.NopCloser(unpacked), limit), nil
+	return sentBody{http.MaxBytesReader(w, io.NopCloser(unpacked), limit)}, nil
+}
+
+// sentBody is the body of a request. That it ends too early, or is not what Content-Encoding states, is the client's error.
+type sentBody struct{ io.ReadCloser }
+
+func (b sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	switch {
+	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.Is(err, zlib.ErrChecksum):
+		err = badRequest("decompressing the body: %w", err)
+	case errors.Is(err, io.ErrUnexpectedEOF), connectionReset(err):
+		err = badRequest("the body of the request ends too early: %w", err)
+	}
+	return n, err
+}
+
+// connectionReset reports whether the other side closed a connection. Windows has an error number of its own.
+func connectionReset(err error) bool {
+	const windowsReset = syscall.Errno(10054) // WSAECONNRESET
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, windowsReset)
 }
 
 // record logs a request and updates the metrics.

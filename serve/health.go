@@ -251,7 +251,8 @@ func (h *health) count(v votelog.Vote) error {
 	if err := h.monitor.Add(monitor.Vote{Item: v.Item, Rater: v.Rater, Class: class}); err != nil {
 		return err
 	}
-	return h.record()
+	h.record()
+	return nil
 }
 
 // addItem predicts item i for the monitor.
@@ -302,15 +303,14 @@ func (h *health) leftOut() monitor.LeftOut {
 	return monitor.LeftOut{TrainedItems: len(items), TrainedVotes: len(h.left)}
 }
 
-// record saves new alarms.
-func (h *health) record() error {
+// record notes new alarms. catchUp saves them after it has counted all votes, which goes on if saving fails, as on a full disk.
+func (h *health) record() {
 	mine := h.state.Models[h.of.of.hash]
 	alarms := h.monitor.Alarms()
 	for _, a := range alarms[len(mine.Alarms):] {
 		mine.Alarms, h.unsaved = append(mine.Alarms, savedAlarm{Alarm: a}), true
 		h.server.options.Log.Warn("alarm", "model", h.of.of.name, "kind", a.Kind, "votes", a.Votes, "evidence", a.Evidence, "text", a.Text)
 	}
-	return h.save()
 }
 
 // facet returns the facet of a column, or nil.

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -109,6 +110,59 @@ func FuzzHealthState(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHealthStateUnwritable raises an alarm while the state file cannot be written: votes are counted nevertheless, and the alarm is
+// saved when it can be.
+func TestHealthStateUnwritable(t *testing.T) {
+	s, base, _ := desk(t, Options{})
+	healthOf(t, s, base)
+	path := s.health.path
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		want[voteSavedBody](t, "POST", base+"/api/v1/votes", apiVote{Item: fmt.Sprintf("i%d", i), Rater: "r", Label: "yes"})
+	}
+	counted, failed := 0, false
+	for range 1000 {
+		s.health.mu.Lock()
+		counted, failed = s.health.seen, s.health.failed != nil
+		s.health.mu.Unlock()
+		if counted == 40 && failed {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if counted != 40 || !failed {
+		t.Errorf("without a state file: expected 40 counted votes and an error, found %d, %v", counted, failed)
+	}
+	if status, _, text := ask(t, "GET", base+"/api/v1/health", "", ""); status != http.StatusConflict {
+		t.Errorf("without a state file: expected status 409, found %d: %s", status, text)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		s.health.mu.Lock()
+		saved := s.health.failed == nil && !s.health.unsaved
+		s.health.mu.Unlock()
+		if saved {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r := healthOf(t, s, base)
+	if r.Votes != 39 || len(r.Alarms) == 0 { // item i7 has no prediction
+		t.Fatalf("expected 39 votes and an alarm, found %d and %v", r.Votes, r.Alarms)
+	}
+	again, url := restart(t, s)
+	if after := healthOf(t, again, url); after.Votes != r.Votes || after.Evidence != r.Evidence || len(after.Alarms) != len(r.Alarms) {
+		t.Errorf("after a restart: expected %v and %v, found %v and %v", r.Evidence, r.Alarms, after.Evidence, after.Alarms)
+	}
 }
 
 // replaceModel replaces the served model and waits until it is monitored.

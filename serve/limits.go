@@ -134,7 +134,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		b = b[:len(b)+n]
 		if err == io.EOF {
 			if r.ContentLength > int64(len(b)) && r.Header.Get("Content-Encoding") == "" {
-				return nil, io.ErrUnexpectedEOF
+				return nil, badRequest("the body of the request ends too early: expected %d bytes, found %d", r.ContentLength, len(b))
 			}
 			return b, nil
 		}

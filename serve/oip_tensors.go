@@ -79,7 +79,7 @@ func (o *inferOutputs) add(a *resultBatch) (values int) {
 	d := len(o.of.model.Classes)
 	if slices.ContainsFunc(o.fields, parameter) {
 		for j := range a.items {
-			dist := a.items[j].Dist
+			dist := a.items[j].ReportedDist()
 			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: dist}}})
 			values += dist.K() * d
 		}

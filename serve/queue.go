@@ -13,6 +13,7 @@ import (
 
 	"credence/internal/fault"
 	"credence/internal/par"
+	"credence/internal/votelog"
 	"credence/internal/words"
 	"credence/predict"
 )
@@ -77,6 +78,7 @@ type rankedItems struct {
 
 	first, variance float64 // the sum of variances after the prediction, and now
 	line            int     // lines of the vote file when the items were ready
+	counted         int     // lines of the vote file that the ballots include
 }
 
 // mostNumbers bounds items × classes of a queue.
@@ -217,24 +219,24 @@ func (q *queue) voted() {
 
 // catchUp adds new votes of the vote file to the items. The queue must be locked.
 func (q *queue) catchUp() {
-	if q.items == nil || q.server.votes == nil {
+	if q.items == nil {
 		return
 	}
-	news := q.server.votes.Votes(q.seen)
-	q.seen += len(news)
-	touched := map[int]bool{}
+	news := q.server.voted(q.seen)
 	for _, v := range news {
-		if i, ok := q.items.at[v.Item]; ok {
+		if _, ok := q.items.at[v.Item]; ok {
+			by := itemRater{v.Item, v.Rater}
 			if isSkip(v) {
-				q.skipTo(itemRater{v.Item, v.Rater})
+				q.skipTo(by)
 				q.version++
-				continue
+			} else {
+				q.unskip(by)
 			}
-			q.items.ballots.record(i, v)
-			q.unskip(itemRater{v.Item, v.Rater})
-			touched[i] = true
 		}
 	}
+	// Items that were just predicted include the votes until then.
+	touched := q.items.count(news[min(max(q.items.counted-q.seen, 0), len(news)):])
+	q.seen += len(news)
 	if len(touched) == 0 {
 		return
 	}
@@ -245,6 +247,14 @@ func (q *queue) catchUp() {
 	} else {
 		q.items.update(list)
 	}
+}
+
+// voted returns the votes of the vote file from a line on, or none without a file.
+func (s *Server) voted(from int) []votelog.Vote {
+	if s.votes == nil {
+		return nil
+	}
+	return s.votes.Votes(from)
 }
 
 // itemRater is an item and a rater who voted on it or skipped it.

@@ -14,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/par"
 	"credence/internal/special"
+	"credence/internal/votelog"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/predict"
@@ -66,8 +67,26 @@ func (q *queue) rankItems(ctx context.Context, m *served) (*rankedItems, error) 
 	if err := p.readFacets(ctx, m, &q.options); err != nil {
 		return p, err
 	}
-	p.update(slices.Sorted(maps.Keys(p.ballots.earlier)))
+	// The votes so far are counted here, where nobody waits for the queue: with a new model, each item with votes is predicted again.
+	touched := p.count(q.server.voted(0))
+	for i := range p.ballots.earlier {
+		touched[i] = true
+	}
+	p.update(slices.Sorted(maps.Keys(touched)))
 	return p, ctx.Err()
+}
+
+// count adds the next votes of the vote file to the ballots, and returns the items that they are on.
+func (p *rankedItems) count(votes []votelog.Vote) (touched map[int]bool) {
+	touched = map[int]bool{}
+	for _, v := range votes {
+		if i, ok := p.at[v.Item]; ok && !isSkip(v) {
+			p.ballots.record(i, v)
+			touched[i] = true
+		}
+	}
+	p.counted += len(votes)
+	return touched
 }
 
 // openItems opens the files of items; earlier, if not nil, has votes on them.

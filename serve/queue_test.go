@@ -433,7 +433,7 @@ func TestQueueRefused(t *testing.T) {
 	folder := t.TempDir()
 	items := filepath.Join(folder, "nothing.csv")
 	save(t, fitted()[0], folder, "first")
-	if _, err := New(Options{Path: filepath.Join(folder, "first"), Queue: Queue{Items: []string{items}}}); err == nil || !strings.Contains(err.Error(), "nothing.csv: no such file") {
+	if _, err := New(Options{Path: filepath.Join(folder, "first"), Queue: Queue{Items: []string{items}}}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nothing.csv: ") {
 		t.Errorf("items that are not there: %v", err)
 	}
 	if err := os.WriteFile(items, []byte("item,height\na,3\n"), 0o666); err != nil {

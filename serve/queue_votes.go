@@ -25,7 +25,7 @@ import (
 // and is undecided. Other readers of the vote file treat the line as one without a vote.
 const cannotTell = "cannot-tell:"
 
-var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: start it with --votes FILE")
+var errNoVotes = failf(http.StatusNotFound, "this server does not accept votes: start it with --vote-log FILE")
 
 // line returns a posted vote as a line of the vote file.
 func (a *apiVote) line() (votelog.Vote, error) {

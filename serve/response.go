@@ -41,7 +41,7 @@ func (a *resultBatch) records(dst []byte) ([]byte, error) {
 		}
 		values = a.table.Append(values[:0], &a.rows[j])
 		dst = a.table.AppendJSON(dst, values)
-		if dist := a.items[j].Dist; a.full && dist != nil {
+		if dist := a.items[j].ReportedDist(); a.full && dist != nil {
 			dst = appendParameters(dst[:len(dst)-1], dist)
 		}
 		return dst, nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,24 @@ import (
 	"credence/model"
 	"credence/train"
 )
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
 
 // people returns items with a numeric feature, which is missing in one item, and a categorical one.
 func people(n int) *dataset.Dataset {
@@ -293,7 +312,7 @@ func TestErrors(t *testing.T) {
 		"repeated id":    {"/api/v1/models/first/predict", asJSON, `{"items":[{"item":"a","age":1,"sex":"f"},{"item":"a","age":2,"sex":"f"}]}`, 400, `item \"a\" is there already`},
 		"repeated ids":   {"/invocations", "text/csv", "item,age,sex\na,1,f\na,2,f\n", 400, `item \"a\" is there already, on line 2`},
 		"mixture":        {"/api/v1/mixture", asJSON, `{"weights":[1]}`, 422, "alpha"},
-		"no votes":       {"/api/v1/votes", asJSON, `{"item":"a","rater":"b","label":"yes"}`, 404, "--votes"},
+		"no votes":       {"/api/v1/votes", asJSON, `{"item":"a","rater":"b","label":"yes"}`, 404, "--vote-log"},
 		"config":         {"/setup", asJSON, `{"schema":"<View><Choices name='l' toName='t'><Choice value='maybe'/></Choices></View>"}`, 400, "maybe"},
 	} {
 		status, _, text := ask(t, "POST", url+c.path, c.kind, c.body)
@@ -555,10 +574,42 @@ func TestRowsOfCSV(t *testing.T) {
 	}
 }
 
+// TestBodyCutOff: a client that leaves while it sends is no error of the server.
+func TestBodyCutOff(t *testing.T) {
+	for _, route := range []string{"/invocations", "/api/v1/models/first/predict"} {
+		log := &lines{}
+		_, url := start(t, Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nContent-Length: 100000\r\n\r\nage,sex\n30,f\n", route)
+		time.Sleep(50 * time.Millisecond)
+		c.Close()
+		found := ""
+		for range 500 {
+			if found = log.String(); strings.Contains(found, "path="+route) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !strings.Contains(found, "path="+route) || !strings.Contains(found, "status=4") {
+			t.Errorf("%s: expected a client's error in the log, found %s", route, found)
+		}
+	}
+}
+
 func TestCompressed(t *testing.T) {
 	_, url := start(t, Options{Limits: Limits{Body: 1000}})
 	packed := pack(t, []byte(`{"instances":[[30,"f"]]}`))
 	if status, _, text := ask(t, "POST", url+"/invocations", asJSON, packed, "Content-Encoding", "gzip"); status != 200 {
+		t.Error(status, text)
+	}
+	if status, _, text := ask(t, "POST", url+"/invocations", asJSON, packed[:len(packed)/2], "Content-Encoding", "gzip"); status != 400 || !strings.Contains(text, "too early") {
+		t.Error(status, text)
+	}
+	damaged := packed[:len(packed)-6] + "!" + packed[len(packed)-5:]
+	if status, _, text := ask(t, "POST", url+"/invocations", asJSON, damaged, "Content-Encoding", "gzip"); status != 400 || !strings.Contains(text, "decompressing") {
 		t.Error(status, text)
 	}
 	bomb := pack(t, bytes.Repeat([]byte(" "), 1<<20))

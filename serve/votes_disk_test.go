@@ -17,24 +17,6 @@ import (
 	"credence/dataset"
 )
 
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(text)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // limitFiles limits the size of all files that this process writes, so that the write that reaches the limit
 // is cut short. It returns a function that lifts the limit.
 func limitFiles(t *testing.T, size int64) (lift func()) {
