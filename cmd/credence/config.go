@@ -15,6 +15,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/config"
+	"credence/internal/words"
 	"credence/run"
 )
 
@@ -59,13 +60,13 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil || o.output == "-" {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, words.Quote(o.output))
 	return nil
 }
 
 // write writes the content of the configuration file.
 func (o *initOptions) write(w io.Writer, ds *dataset.Dataset) error {
-	name := shellQuote(o.output)
+	name := words.Quote(o.output)
 	if o.output == "-" {
 		name = run.ConfigFile
 	}

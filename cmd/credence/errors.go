@@ -175,7 +175,7 @@ func nearFile(err error) string {
 		return fmt.Sprintf("folder %s does not exist", folder)
 	}
 	if near := nearestFile(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
-		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
+		return fmt.Sprintf("did you mean %s?", words.Quote(filepath.Join(folder, near)))
 	}
 	return ""
 }
@@ -254,7 +254,7 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		case s == dataset.SetForm:
 			word = strings.Join(words.Each(a.Forms, func(f dataset.Form) string { return "--votes-form " + f.String() }), " or ")
 		case s == dataset.SetItem || s == dataset.SetImages:
-			word = quoted(a.Column, shellQuote)
+			word = quoted(a.Column, words.Quote)
 		default:
 			word = quoted(a.Column, listWord)
 		}
@@ -285,5 +285,5 @@ func listWord(name string) string {
 	if strings.ContainsAny(name, ",\"\n") {
 		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	}
-	return shellQuote(name)
+	return words.Quote(name)
 }

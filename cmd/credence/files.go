@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func checkFolder(output string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return withHint(fmt.Errorf("writing %s: folder %s does not exist", output, folder), "create it first: mkdir -p "+shellQuote(folder))
+	return withHint(fmt.Errorf("writing %s: folder %s does not exist", output, folder), "create it first: "+mkdirCommand(runtime.GOOS, folder))
 }
 
 // statInput returns the file info of an input; - is standard input.
@@ -217,12 +218,12 @@ func networksOf(m *model.Model) string {
 
 // repeatCommand returns the command that repeats a run.
 func repeatCommand(f run.Folder) string {
-	return "credence train --config " + shellQuote(f.Path(run.ConfigFile)) + " --out FOLDER"
+	return "credence train --config " + words.Quote(f.Path(run.ConfigFile)) + " --out FOLDER"
 }
 
 // resumeCommand returns the command that continues a run.
 func resumeCommand(f run.Folder) string {
-	return "credence train --config " + shellQuote(f.Path(run.ConfigFile)) + " --out " + shellQuote(string(f)) + " --resume"
+	return "credence train --config " + words.Quote(f.Path(run.ConfigFile)) + " --out " + words.Quote(string(f)) + " --resume"
 }
 
 // reportAs overrides the calibration that training found with --calibrate and --resolution.

@@ -34,7 +34,7 @@ func newInspect() *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := takesRun(cmd, args)
 		if err != nil && o.card && len(args) == 2 {
-			return withHint(err, "the texts of a card are given with --card-text "+shellQuote(args[1]))
+			return withHint(err, "the texts of a card are given with --card-text "+words.Quote(args[1]))
 		}
 		return err
 	}

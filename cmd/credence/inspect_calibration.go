@@ -34,6 +34,7 @@ func calibrationText(c *calibrate.Calibration, classes []string) string {
 			{c.ScaleSE > 0, fmt.Sprintf("distributions are averaged over the scale, whose standard error is %.2f", c.ScaleSE)},
 			{c.Place != nil, "the scale depends on the features and the predicted spread of an item"},
 			{c.Groups != nil, groupsText(c.Groups)},
+			{c.Raters != nil, populationText(c.Raters)},
 			{c.Leak, "not narrowed: the features seem to contain the votes"},
 			{c.Uncertain(), "uncertain: these votes hardly determine the width of intervals"},
 		} {
@@ -46,6 +47,30 @@ func calibrationText(c *calibrate.Calibration, classes []string) string {
 		return text + "\ninterval ends are not moved to 0 or 1"
 	}
 	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 are moved there, and their tail to the other end", text, c.Resolution)
+}
+
+// populationText describes whose mean intervals are for.
+func populationText(r *calibrate.Raters) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Effective == 0:
+		return "for the mean of all raters: votes have no names, and are taken for those of many raters"
+	}
+	whom := "these raters"
+	if r.Population == calibrate.LikeThese {
+		whom = "raters like these"
+	}
+	text := fmt.Sprintf("for the mean of %s (effective number %.1f)", whom, r.Effective)
+	switch {
+	case !r.Few():
+		return text + ", who are many: these and like-these are nearly the same"
+	case r.Spread > 0 && r.Population == calibrate.LikeThese:
+		return text + fmt.Sprintf(": that others could have voted adds %.2f of the predicted variance", r.Spread)
+	case r.Spread > 0:
+		return text + fmt.Sprintf(", who differ; raters like these: %.2f of the predicted variance more", r.Spread)
+	}
+	return text
 }
 
 // shownGroups is the number of groups that are listed.

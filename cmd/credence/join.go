@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/rank"
+	"credence/internal/words"
 	"credence/nn"
 	"credence/run"
 	"credence/train"
@@ -85,7 +86,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return withHintOn(err,
 			hint{run.ErrInUse, "wait until all members have ended"},
-			hint{run.ErrJoin, "credence train --out " + shellQuote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
+			hint{run.ErrJoin, "credence train --out " + words.Quote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
 			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
@@ -174,7 +175,7 @@ func (d *trainDisplay) member(done bool) {
 		d.note("%s is already trained: nothing to do", folder)
 		return
 	}
-	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
+	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, words.Quote(string(o.out)))
 }
 
 // adviseMember adds a hint to the error of a member.
@@ -201,6 +202,6 @@ func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*
 	})
 	return withHintOn(err,
 		hint{train.ErrOtherRun, "run credence join in the folder where the members were trained, with the same data and the same version of credence"},
-		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
+		hint{train.ErrStopped, "continue with: credence join " + words.Quote(string(o.out))},
 		hint{run.ErrInUse, "wait until it has ended"})
 }

@@ -13,10 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,9 +30,10 @@ const (
 )
 
 func main() {
-	endWithParent()
 	budget.BoundGarbage(256 << 20)
-	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	root := newRoot()
+	root.SetContext(endWithParent())
+	os.Exit(execute(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // program executes one command line and returns its exit code.
@@ -111,29 +109,6 @@ func (o *output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	o.err = err
 	return n, err
-}
-
-// parentVariable is the environment variable with which a calling program asks this one not to
-// outlive it: its value is the caller's process id.
-const parentVariable = "CREDENCE_PARENT"
-
-// endWithParent shuts this process down as SIGTERM does when its parent is gone, if the parent
-// requested it. The parent-death signal of prctl is no alternative: it is sent when the thread that
-// started the process ends.
-func endWithParent() {
-	parent, err := strconv.Atoi(os.Getenv(parentVariable))
-	if err != nil || parent != os.Getppid() {
-		return
-	}
-	go func() {
-		for os.Getppid() == parent {
-			time.Sleep(500 * time.Millisecond)
-		}
-		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(syscall.SIGTERM) == nil {
-			time.Sleep(20 * time.Second)
-		}
-		os.Exit(exitError)
-	}()
 }
 
 // addKernelFlag adds --kernel to every verb. The flag takes precedence over

@@ -100,6 +100,7 @@ func TestChoices(t *testing.T) {
 			case "method":
 				err = (&trainOptions{Settings: *s}).readMethod()
 			case "calibrate": // TestFitCalibrates of package train tries both
+			case "population": // the script of population tries both
 			case "raters": // TestRatersAuto and TestRatersAlike of package train try all
 			case "trees": // the script of trees tries all
 			case "normal-scores":

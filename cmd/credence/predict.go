@@ -304,7 +304,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 	}
 	shard, err := predict.OpenShard(o.out.file, p.table, s, o.rank.Index)
 	if _, ok := errors.AsType[*predict.ShardError](err); ok {
-		return withHint(err, "blocks of another prediction exist: remove "+shellQuote(predict.ShardFolder(o.out.file))+", or choose another -o")
+		return withHint(err, "blocks of another prediction exist: remove "+words.Quote(predict.ShardFolder(o.out.file))+", or choose another -o")
 	}
 	if err != nil {
 		return err
@@ -349,7 +349,7 @@ func (p *predictor) predictShard(ctx context.Context, cmd *cobra.Command, in *da
 		if p.votes != nil { // all items were read
 			within = ""
 		}
-		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s combines all of them%s\n", o.rank, shellQuote(o.out.file), within)
+		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s combines all of them%s\n", o.rank, words.Quote(o.out.file), within)
 		return nil
 	}
 	if err := shard.Close(); err != nil {

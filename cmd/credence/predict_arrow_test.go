@@ -49,7 +49,7 @@ func arrowItems(t *testing.T, path string) []byte {
 // TestPredictArrow: items that come as an Arrow stream have the predictions of the same items in CSV, and an Arrow
 // stream of predictions has the cells of a Parquet file.
 func TestPredictArrow(t *testing.T) {
-	partsModel(t, 3, 300)
+	partsModel(t, 3, 150)
 	stream := arrowItems(t, "new.csv")
 	for _, flags := range []string{"", "--wide --level 0.5,0.9 --hpd", "--full --max-width 0.3", "--only mean", "--names tidymodels"} {
 		must(t, "predict run new.csv -o one.csv --overwrite "+flags)
@@ -69,7 +69,7 @@ func TestPredictArrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, p := cellsOf(t, arrow), cellsOf(t, parquet); a != p || strings.Count(a, "\n") < 300 {
+		if a, p := cellsOf(t, arrow), cellsOf(t, parquet); a != p || strings.Count(a, "\n") < 150 {
 			t.Errorf("%s: Arrow and Parquet differ: %.300s\n%.300s", flags, a, p)
 		}
 	}

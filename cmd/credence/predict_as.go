@@ -18,7 +18,9 @@ import (
 
 // checkAs checks the flags of predictions for a rater.
 func (o *predictOptions) checkAs(f *pflag.FlagSet) error {
-	average := func(field string) bool { return slices.Contains([]string{"weights", "alpha", "next_gain"}, field) }
+	average := func(field string) bool {
+		return slices.Contains([]string{"weights", "alpha", "item_weights", "item_alpha", "next_gain"}, field)
+	}
 	other := firstChanged(f, "full", "next")
 	return cmp.Or(
 		expect(!f.Changed("as") || o.who != "", "--as: expected the name of a rater"),

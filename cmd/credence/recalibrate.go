@@ -54,7 +54,7 @@ func (o *recalibrateOptions) run(cmd *cobra.Command, args []string) error {
 	defer in.Data.Close()
 	out, err := monitor.Recalibrate(ctx, m, in, by)
 	if errors.Is(err, monitor.ErrNoGain) {
-		return withHint(err, "nothing was written; credence train --from "+shellQuote(path)+" learns more than a shift")
+		return withHint(err, "nothing was written; credence train --from "+words.Quote(path)+" learns more than a shift")
 	}
 	if err != nil {
 		return orStopped(ctx, err)

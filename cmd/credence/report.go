@@ -17,6 +17,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/browser"
+	"credence/internal/words"
 	"credence/model"
 	"credence/report"
 	"credence/run"
@@ -31,7 +32,7 @@ func newReport() *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			return withHint(usagef("expected a run and a file of items, found no items"),
-				"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
+				"the page on the items that training held out is "+words.Quote(run.Folder(args[0]).Path(run.ReportFile)))
 		}
 		return takesItems(cmd, args)
 	}

@@ -155,7 +155,9 @@ func addHelp(root *cobra.Command) {
 			panic(err) // the files are embedded
 		}
 		c.Long, c.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
-		c.Long = strings.Replace(c.Long, "{settings}", settingsHelp(), 1)
+		if before, after, found := strings.Cut(c.Long, "{settings}"); found {
+			c.Long = before + settingsHelp() + after
+		}
 		c.Annotations = map[string]string{}
 		for _, section := range []string{more, last} {
 			c.Long, c.Annotations[section], _ = strings.Cut(c.Long, "\n\n"+section+":\n")
@@ -212,7 +214,7 @@ func newReproduce() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			line := "go run ./studies/reproduce"
 			for _, a := range args {
-				line += " " + shellQuote(a)
+				line += " " + words.Quote(a)
 			}
 			return withHint(usagef("the studies have moved to a program of their own"), "in a clone of the project: "+line)
 		},

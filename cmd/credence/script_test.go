@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"credence": main})
+	testscript.Main(m, map[string]func(){"credence": main, "orphan": orphan})
 }
 
 // TestScripts runs testdata/script, one file per verb or convention of the command

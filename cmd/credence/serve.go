@@ -260,6 +260,10 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(serverGC))
 	}
 	o.Log, o.Version = log, buildVersion()
+	// From here on, so that SIGHUP does not end a server that is still loading models, nor one that is stopping.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	s, err := serve.New(o.Options)
 	if err != nil {
 		return err
@@ -278,7 +282,7 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if err := o.metrics(ctx, s, log); err != nil {
 		return errors.Join(err, l.Close(), s.Close())
 	}
-	go onHangup(ctx, func() {
+	go onHangup(ctx, hangup, func() {
 		token, pair, err := o.secrets()
 		if err == nil {
 			err = s.SetToken(token)
@@ -356,16 +360,13 @@ func (o *serveOptions) url(l net.Listener, secure bool) string {
 	return scheme + "://" + l.Addr().String() + o.BasePath
 }
 
-// onHangup calls f whenever the process receives SIGHUP, until ctx is done.
-func onHangup(ctx context.Context, f func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	defer signal.Stop(c)
+// onHangup calls f for every signal, until ctx is done.
+func onHangup(ctx context.Context, hangup <-chan os.Signal, f func()) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c:
+		case <-hangup:
 			f()
 		}
 	}

@@ -130,7 +130,10 @@ func TestServeProcess(t *testing.T) {
 		}
 	}
 	await("--votes is deprecated: use --vote-log")
+	await("model loaded")
+	cmd.Process.Signal(syscall.SIGHUP) // does not end it, though it is not serving yet
 	await("serving")
+	await("token and certificate read again")
 	expectAnswers("at first", "first token", 1)
 	await("request")
 	resp, err := http.Get("http://" + metrics + "/metrics")

@@ -72,7 +72,7 @@ func (o *suspectsOptions) suspects(cmd *cobra.Command, path string, files []stri
 	if len(files) == 0 {
 		r, err := run.FolderOf(path).Suspects()
 		if errors.Is(err, run.ErrNoSuspects) {
-			return nil, withHint(err, "credence suspects "+shellQuote(path)+" items.csv --votes votes.csv examines votes on other items, or train again")
+			return nil, withHint(err, "credence suspects "+words.Quote(path)+" items.csv --votes votes.csv examines votes on other items, or train again")
 		}
 		return r, err
 	}
@@ -98,7 +98,7 @@ func (o *suspectsOptions) suspects(cmd *cobra.Command, path string, files []stri
 		return nil, err
 	} else if n > 0 || equal {
 		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: the model was trained on %s of these %s items and may have learned their mistakes: credence suspects %s lists the votes of training by networks that were not trained on them\n",
-			words.Thousands(n), words.Thousands(ds.Len()), shellQuote(path))
+			words.Thousands(n), words.Thousands(ds.Len()), words.Quote(path))
 	}
 	r, err := evaluate.Suspects(cmd.Context(), in, ds, ds.Len()*len(ds.Classes)+len(ds.Ratings))
 	if err != nil {

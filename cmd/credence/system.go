@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ import (
 	"credence/dataset"
 	"credence/internal/cuda"
 	"credence/internal/gpu"
+	"credence/internal/words"
 	"credence/nn"
 )
 
@@ -44,8 +46,8 @@ func isTerminal(w io.Writer) bool {
 // in a new line from time to time.
 type statusLine struct {
 	w     io.Writer
-	live  bool // w is a terminal
-	drawn bool
+	live  bool      // w is a terminal
+	drawn int       // columns of the line on the terminal
 	last  time.Time // time of the last update
 }
 
@@ -78,14 +80,14 @@ func (l *statusLine) show(prefix, text string) {
 func (l *statusLine) draw(text string) {
 	l.erase()
 	fmt.Fprint(l.w, text)
-	l.drawn = true
+	l.drawn = utf8.RuneCountInString(text)
 }
 
-// erase removes the line.
+// erase removes the line, by spaces: not every console of Windows understands control sequences.
 func (l *statusLine) erase() {
-	if l.drawn {
-		fmt.Fprint(l.w, "\r\x1b[K")
-		l.drawn = false
+	if l.drawn > 0 {
+		fmt.Fprint(l.w, "\r"+strings.Repeat(" ", l.drawn)+"\r")
+		l.drawn = 0
 	}
 }
 
@@ -113,15 +115,12 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// shellQuote quotes an argument for a shell, if necessary.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:+@%", r) || r > 127
+// mkdirCommand returns the command that creates a folder and its parents on a system.
+func mkdirCommand(system, folder string) string {
+	if system == "windows" { // which would create a folder -p
+		return "mkdir " + words.QuoteFor(system, folder)
 	}
-	if s != "" && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "mkdir -p " + words.QuoteFor(system, folder)
 }
 
 // device is the value of --device, the device that networks run on.

@@ -220,6 +220,9 @@ func (o *trainOptions) options(show *trainDisplay) run.Options {
 			}
 			fmt.Fprintf(w, recordHeader+", version %s.\n", buildVersion())
 			fmt.Fprintf(w, "# To repeat it: %s\n", repeatCommand(o.out))
+			if chosen == nil {
+				fmt.Fprintln(w, recordBegun)
+			}
 			return o.WriteRecord(w)
 		},
 	}

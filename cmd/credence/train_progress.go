@@ -228,6 +228,9 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	if raters != nil {
 		d.note("raters    %s", ratersText(raters, "\n          "))
 	}
+	if c := trained.Model.Calibration; c != nil && c.Raters != nil {
+		d.note("intervals %s", populationText(c.Raters))
+	}
 	if d.options.json {
 		d.event(struct {
 			Event string `json:"event"`
@@ -246,7 +249,7 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	if _, err := io.WriteString(d.out, b.String()); err != nil {
 		return err
 	}
-	out := shellQuote(string(d.options.out))
+	out := words.Quote(string(d.options.out))
 	if !trained.Model.Traits().Joint {
 		d.note("")
 		if err := writeMeaning(d.w, trained.Model, 80); err != nil {
@@ -257,7 +260,7 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	}
 	page := ""
 	if d.options.out.Has(run.ReportFile) {
-		page = "; open " + shellQuote(d.options.out.Path(run.ReportFile)) + " in a browser"
+		page = "; open " + words.Quote(d.options.out.Path(run.ReportFile)) + " in a browser"
 	}
 	d.note("\nwritten to %s%s; next:\n  credence inspect %s%s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, page, out, d.testStep(out), out)
 	return nil
@@ -268,9 +271,9 @@ func (d *trainDisplay) testStep(out string) string {
 	if d.options.Test == 0 {
 		return ""
 	}
-	files := strings.Join(words.Each(d.options.Load.Data, shellQuote), " ")
+	files := strings.Join(words.Each(d.options.Load.Data, words.Quote), " ")
 	for _, path := range d.options.Load.Votes {
-		files += " --votes " + shellQuote(path)
+		files += " --votes " + words.Quote(path)
 	}
 	return fmt.Sprintf("\n  credence evaluate %s %s --part test", out, files)
 }

@@ -57,11 +57,15 @@ func (o *trainOptions) resolve() error {
 // recordHeader begins the record of a run, config.yaml.
 const recordHeader = "# What credence train was run with"
 
+// recordBegun is a line of the record of a run that has not ended, which has only what was given.
+const recordBegun = "# The run has not ended: other settings follow from the data."
+
 // asRecorded turns off what a record does not mention because the build that wrote it did not have it, so that the run
-// repeats. A record is complete, other files of settings are not.
+// repeats. The record of a run that has ended is complete, other files of settings are not; earlier builds, which had neither trees nor
+// normal scores, did not mark records of runs that had not ended.
 func (o *trainOptions) asRecorded() error {
 	text, err := os.ReadFile(o.config)
-	if err != nil || !strings.HasPrefix(string(text), recordHeader) {
+	if err != nil || !strings.HasPrefix(string(text), recordHeader) || strings.Contains(string(text), "\n"+recordBegun+"\n") {
 		return err
 	}
 	if !o.Given("trees") {

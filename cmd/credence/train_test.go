@@ -50,7 +50,11 @@ func TestTrainResume(t *testing.T) {
 	defer cancel()
 	root := newRoot()
 	root.SetContext(ctx)
-	out := &stopAfter{mark: `"event":"epoch"`, left: 9, cancel: cancel}
+	begun := []byte(nil) // the record while the run is at work
+	out := &stopAfter{mark: `"event":"epoch"`, left: 9, cancel: func() {
+		begun, _ = os.ReadFile(filepath.Join("parts", run.ConfigFile))
+		cancel()
+	}}
 	stderr.Reset()
 	if code := execute(root, args("--out parts"), nil, out, &stderr); code != exitError {
 		t.Fatalf("stopped: exit code %d: %s", code, &stderr)
@@ -67,6 +71,13 @@ func TestTrainResume(t *testing.T) {
 	// A rejected attempt changes nothing.
 	if code := program(append(strings.Fields(command)[1:], "--epochs", "31"), nil, &stdout, &stderr); code != exitError || !strings.Contains(stderr.String(), "epochs is 31, then 30") {
 		t.Fatalf("resumed with other flags: exit code %d: %s", code, &stderr)
+	}
+	// A run that is killed leaves the record of its beginning, and no model.
+	if err := os.WriteFile(filepath.Join("parts", run.ConfigFile), begun, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("parts", run.ModelFile)); err != nil {
+		t.Fatal(err)
 	}
 	if code := program(strings.Fields(command)[1:], nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("resumed: exit code %d: %s", code, &stderr)

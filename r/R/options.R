@@ -34,6 +34,7 @@ option_types <- c(
   `raters` = "string",
   `trees` = "string",
   `calibrate` = "string",
+  `population` = "string",
   `group-calibration` = "string",
   `resolution` = "string",
   `optimizer` = "string",
@@ -114,6 +115,8 @@ option_types <- c(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param population Raters whose mean intervals are for: these, who voted, or the population of raters
+#'   like-these (default these).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
@@ -177,6 +180,7 @@ credence_options <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  population = NULL,
   group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -233,6 +237,7 @@ credence_options <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `population` = population,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,

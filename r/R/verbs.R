@@ -364,6 +364,8 @@ verb_config_schema <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param population Raters whose mean intervals are for: these, who voted, or the population of raters
+#'   like-these (default these).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
@@ -470,6 +472,7 @@ verb_config_show <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  population = NULL,
   group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -567,6 +570,7 @@ verb_config_show <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `population` = population,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
@@ -1211,6 +1215,8 @@ verb_health <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param population Raters whose mean intervals are for: these, who voted, or the population of raters
+#'   like-these (default these).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
@@ -1316,6 +1322,7 @@ verb_init <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  population = NULL,
   group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -1412,6 +1419,7 @@ verb_init <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `population` = population,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,
@@ -2970,6 +2978,8 @@ verb_suspects <- function(
 #' @param trees Blend boosted trees with the networks of a table: auto (as far as they predict held-out votes
 #'   better), off, or only, without networks (default auto).
 #' @param calibrate Scale distributions to the spread of held-out votes: auto or off (default auto).
+#' @param population Raters whose mean intervals are for: these, who voted, or the population of raters
+#'   like-these (default these).
 #' @param group_calibration Categorical column whose values may need intervals of different scale, such as
 #'   site.
 #' @param resolution Distance from 0 and 1 within which interval ends are moved there: auto (by the number of
@@ -3081,6 +3091,7 @@ verb_train <- function(
   raters = NULL,
   trees = NULL,
   calibrate = NULL,
+  population = NULL,
   group_calibration = NULL,
   resolution = NULL,
   optimizer = NULL,
@@ -3182,6 +3193,7 @@ verb_train <- function(
     `raters` = raters,
     `trees` = trees,
     `calibrate` = calibrate,
+    `population` = population,
     `group-calibration` = group_calibration,
     `resolution` = resolution,
     `optimizer` = optimizer,

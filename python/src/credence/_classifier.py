@@ -378,11 +378,13 @@ class CredenceClassifier(Output, ClassifierMixin, BaseEstimator, Parameters):
         Mixture
             With weights, alpha, and methods such as `quantile` and `update`.
         """
-        found = self._records(X, ["weights", "alpha"], votes)
+        # With a rater model, p itself is needed to update it; an average rater's probabilities are those of `mean`.
+        of = "item_" if self._fitted.has_raters() else ""
+        found = self._records(X, [of + "weights", of + "alpha"], votes)
         resolution = self._fitted.inspect().get("calibration") or {}
         return Mixture._of(
-            np.ascontiguousarray(found["weights"]),
-            np.ascontiguousarray(found["alpha"]),
+            np.ascontiguousarray(found[of + "weights"]),
+            np.ascontiguousarray(found[of + "alpha"]),
             self._fitted,
             float(resolution.get("resolution") or 0.0),
             self.classes_.tolist(),

@@ -65,6 +65,7 @@ OPTIONS = {
     "held_out": "held-out",
     "trees": "trees",
     "calibrate": "calibrate",
+    "population": "population",
     "group_calibration": "group-calibration",
     "resolution": "resolution",
     "optimizer": "optimizer",
@@ -225,6 +226,9 @@ class Parameters:
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None, default None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    population : Literal["these", "like-these"] | None, default None
+        Raters whose mean intervals are for: these, who voted, or the population of raters like-
+        these (default these).
     group_calibration : str | None, default None
         Categorical column whose values may need intervals of different scale, such as site.
     resolution : float | str | None, default None
@@ -341,6 +345,7 @@ class Parameters:
         held_out: float | None = None,
         trees: Literal["auto", "off", "only"] | None = None,
         calibrate: Literal["auto", "off"] | None = None,
+        population: Literal["these", "like-these"] | None = None,
         group_calibration: str | None = None,
         resolution: float | str | None = None,
         optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -420,6 +425,7 @@ class Parameters:
         self.held_out = held_out
         self.trees = trees
         self.calibrate = calibrate
+        self.population = population
         self.group_calibration = group_calibration
         self.resolution = resolution
         self.optimizer = optimizer

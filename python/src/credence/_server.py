@@ -190,7 +190,7 @@ class Server:
 
     def can(self, items: Items, fields: Sequence[str]) -> bool:
         """Reports whether the server predicts these items: it opens no files."""
-        return items.kind != "paths" and "variance" not in fields
+        return items.kind != "paths" and not {"variance", "item_alpha"}.intersection(fields)
 
     def predict(self, items: Items, fields: Sequence[str], level: float = 0.95) -> dict[str, Any]:
         """Returns the fields of the predictions, after the warnings of the server."""

@@ -480,6 +480,7 @@ def config_show(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    population: Literal["these", "like-these"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -676,6 +677,9 @@ def config_show(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    population : Literal["these", "like-these"] | None
+        Raters whose mean intervals are for: these, who voted, or the population of raters like-
+        these (default these).
     group_calibration : str | None
         Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
@@ -812,6 +816,7 @@ def config_show(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "population": population,
             "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
@@ -1603,6 +1608,7 @@ def init(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    population: Literal["these", "like-these"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -1797,6 +1803,9 @@ def init(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    population : Literal["these", "like-these"] | None
+        Raters whose mean intervals are for: these, who voted, or the population of raters like-
+        these (default these).
     group_calibration : str | None
         Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
@@ -1932,6 +1941,7 @@ def init(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "population": population,
             "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
@@ -3938,6 +3948,7 @@ def train(
     raters: Literal["auto", "off", "on"] | None = None,
     trees: Literal["auto", "off", "only"] | None = None,
     calibrate: Literal["auto", "off"] | None = None,
+    population: Literal["these", "like-these"] | None = None,
     group_calibration: str | None = None,
     resolution: str | None = None,
     optimizer: Literal["adamw", "adam", "sgd"] | None = None,
@@ -4136,6 +4147,9 @@ def train(
         votes better), off, or only, without networks (default auto).
     calibrate : Literal["auto", "off"] | None
         Scale distributions to the spread of held-out votes: auto or off (default auto).
+    population : Literal["these", "like-these"] | None
+        Raters whose mean intervals are for: these, who voted, or the population of raters like-
+        these (default these).
     group_calibration : str | None
         Categorical column whose values may need intervals of different scale, such as site.
     resolution : str | None
@@ -4283,6 +4297,7 @@ def train(
             "raters": raters,
             "trees": trees,
             "calibrate": calibrate,
+            "population": population,
             "group-calibration": group_calibration,
             "resolution": resolution,
             "optimizer": optimizer,
