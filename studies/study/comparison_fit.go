@@ -297,26 +297,29 @@ func (p *prediction) take(i int, a *head.Decoded) {
 // by stratum of the true mean.
 func (s *sample) coverage(dists, calibrated []*mixture.Dirichlet, resolution float64) []coverageAt {
 	n := min(len(dists), s.covered)
-	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
+	inside := make([][2]float64, n*len(levels)) // 1 where the interval contains the truth: raw, reported
 	par.For(n, func(i int) {
-		raw[i] = evaluate.NewCovered(mixture.Reported{Dist: dists[i]}, 0, s.fresh.P[i], s.fresh.Q[i])
-		reported[i] = evaluate.NewCovered(mixture.Reported{Dist: calibrated[i], Resolution: resolution}, 0, s.fresh.P[i], s.fresh.Q[i])
+		raw := evaluate.NewCovered(mixture.Reported{Dist: dists[i]}, 0, s.fresh.P[i], s.fresh.Q[i])
+		reported := evaluate.NewCovered(mixture.Reported{Dist: calibrated[i], Resolution: resolution}, 0, s.fresh.P[i], s.fresh.Q[i])
+		for l, level := range levels {
+			for k, c := range []*evaluate.Covered{raw, reported} {
+				if in, _ := c.At(level); in {
+					inside[i*len(levels)+l][k] = 1
+				}
+			}
+		}
 	})
 	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
-		for _, level := range levels {
+		for l, level := range levels {
 			c := coverageAt{Level: level, Stratum: stratum}
 			for i := range n {
 				if stratum != "" && stratumOf(s.mean[i]) != stratum {
 					continue
 				}
 				c.Items++
-				if inside, _ := raw[i].At(level); inside {
-					c.Raw++
-				}
-				if inside, _ := reported[i].At(level); inside {
-					c.Reported++
-				}
+				c.Raw += inside[i*len(levels)+l][0]
+				c.Reported += inside[i*len(levels)+l][1]
 			}
 			if c.Items > 0 {
 				c.Raw, c.Reported = c.Raw/float64(c.Items), c.Reported/float64(c.Items)

@@ -18,7 +18,7 @@ import (
 func tiny() *Comparison {
 	c := NewComparison(true, 1)
 	c.Items = map[simulation.Design]int{simulation.Paper: 240, simulation.Spread: 400}
-	c.Fresh, c.Covered, c.Grid, c.Ensemble = 3000, 1500, 9, 2
+	c.Fresh, c.Covered, c.Grid, c.Ensemble = 3000, 750, 9, 2
 	c.Common = train.Options{Widths: []int{32, 32}, Epochs: 40, Rate: 3e-3}
 	return c
 }

@@ -69,6 +69,9 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name,
 				len(s.weights[i]), len(r.History))
 		}
+		if r.Epoch == 0 {
+			return nil, fmt.Errorf("%s: no epoch of %d is better than the start", r.Name, len(r.History))
+		}
 		s.best = append(s.best, r.Epoch)
 	}
 	s.latest = make([]epochOutput, len(s.best))

@@ -120,7 +120,7 @@ func (v *Votes) set(ctx context.Context, f *Folder, s *voteSet) (*setResult, err
 	r := &setResult{Name: s.name, Title: s.title, Items: s.ds.Len(), Classes: s.ds.Classes, voteSet: s}
 	if s.images {
 		twins, err := piece(ctx, f, s.name+": images that are there twice",
-			func(ctx context.Context) ([]int, error) { return s.twins(ctx) })
+			func(context.Context) ([]int, error) { return s.twins() })
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,6 @@ import (
 
 	"credence/dataset"
 	"credence/internal/array"
-	"credence/internal/par"
 )
 
 // dataFile is a file of a set with its SHA-256.
@@ -211,64 +210,20 @@ func (s *voteSet) drop(items []int) {
 	s.kept = slices.DeleteFunc(s.kept, func(i int) bool { return slices.Contains(items, i) })
 }
 
-// Correlations above which two photographs count as duplicates: of 4 × 4 means of each color, which
-// is quick, then of all pixels.
-const coarseTwin, fineTwin = 0.98, 0.95
-
-// twins returns the photographs that are near-duplicates of an earlier one.
-func (s *voteSet) twins(ctx context.Context) ([]int, error) {
-	n := s.ds.Len()
-	fine, coarse := make([][]float32, n), make([][]float32, n)
-	for i := range n {
-		x := make([]float32, cifarPixels)
-		if err := s.ds.Rows.ReadRow(i, x); err != nil {
-			return nil, err
-		}
-		coarse[i] = make([]float32, 3*4*4)
-		for at, v := range x {
-			c, y, z := at/1024, at/32%32/8, at%32/8
-			coarse[i][c*16+y*4+z] += v
-		}
-		fine[i] = standardize(x)
-		standardize(coarse[i])
-	}
-	twin := make([]bool, n)
-	par.For(n, func(i int) {
-		for j := 0; j < i && !twin[i] && ctx.Err() == nil; j++ {
-			twin[i] = inner(coarse[i], coarse[j]) > coarseTwin && inner(fine[i], fine[j]) > fineTwin
-		}
-	})
+// twins returns the photographs that nearly equal an earlier one.
+func (s *voteSet) twins() ([]int, error) {
+	grouped, copies, err := dataset.GroupDuplicates(s.ds)
 	list := []int{}
-	for i, is := range twin {
-		if is {
-			list = append(list, i)
+	if copies > 0 {
+		seen := map[string]bool{}
+		for i, group := range grouped.Groups {
+			if seen[group] {
+				list = append(list, i)
+			}
+			seen[group] = true
 		}
 	}
-	return list, ctx.Err()
-}
-
-// standardize makes the mean of x zero and its length one.
-func standardize(x []float32) []float32 {
-	mean, ss := 0.0, 0.0
-	for _, v := range x {
-		mean += float64(v) / float64(len(x))
-	}
-	for _, v := range x {
-		ss += (float64(v) - mean) * (float64(v) - mean)
-	}
-	scale := 1 / max(math.Sqrt(ss), 1e-12)
-	for i, v := range x {
-		x[i] = float32((float64(v) - mean) * scale)
-	}
-	return x
-}
-
-func inner(a, b []float32) float32 {
-	sum := float32(0)
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
+	return list, err
 }
 
 // recidivismFeatures describe a defendant.

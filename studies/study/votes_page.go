@@ -28,6 +28,13 @@ type votesSetPage struct {
 	Table         []*votesMethod
 	Best          []bestScore
 	Reported, Raw *votesMethod // of the shown number of votes
+	Featureless   *votesMethod // of the shown number of votes
+	Exceeds       bool         // an estimate of coverage is above 100%
+}
+
+// NoKnowledge reports whether intervals at 95% are so wide that their coverage is no evidence of knowledge.
+func (x *votesSetPage) NoKnowledge() bool {
+	return float64(x.Reported.Width[len(paperLevels)-1].Mean) >= wideInterval
 }
 
 // bestScore is the method that predicts the held-back counts best.
@@ -54,7 +61,8 @@ func (r *votesResult) Page(f *Folder) (any, error) {
 	}
 	for _, s := range r.Sets {
 		x := votesSetPage{setResult: s, Photographs: s.images, Table: s.Methods, Panels: s.clusters,
-			Reported: s.method(votesReported, p.Shown), Raw: s.method(votesRaw, p.Shown)}
+			Reported: s.method(votesReported, p.Shown), Raw: s.method(votesRaw, p.Shown), Featureless: s.method(featureless, p.Shown),
+			Exceeds: slices.ContainsFunc(s.Methods, (*votesMethod).Exceeds)}
 		x.Judged, x.Trained = len(x.Reported.Items), x.Reported.Trained
 		x.Fewest = x.Reported.Items[0].Votes
 		for _, h := range x.Reported.Items {

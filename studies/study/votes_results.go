@@ -62,6 +62,36 @@ func (x *votesMethod) NaiveGap() float64 { return levelGap(x.Naive) }
 // AllGap is the same of Ĉ over all classes.
 func (x *votesMethod) AllGap() float64 { return levelGap(x.All) }
 
+// Coverage returns Ĉ at a level as text. An estimate above 100% is no coverage, and none is printed.
+func (x *votesMethod) Coverage(level int) string {
+	if x.Corrected[level].Mean > 1 {
+		return noCoverage
+	}
+	return percentOf(x.Corrected[level], 1)
+}
+
+// noCoverage stands for an estimate of coverage above 100%.
+const noCoverage = "none"
+
+// Exceeds reports whether the estimate of coverage is above 100% at any level.
+func (x *votesMethod) Exceeds() bool {
+	return slices.ContainsFunc(x.Corrected, func(s summary) bool { return s.Mean > 1 })
+}
+
+// wideInterval is the width from which an interval says next to nothing about its item.
+const wideInterval = 0.9
+
+// Wide returns the share of items whose interval at the highest level is at least wideInterval wide.
+func (x *votesMethod) Wide() float64 {
+	n := 0
+	for _, h := range x.Items {
+		if last := len(h.Lo) - 1; h.Hi[last]-h.Lo[last] >= wideInterval {
+			n++
+		}
+	}
+	return float64(n) / float64(len(x.Items))
+}
+
 func levelGap(at []summary) float64 {
 	sum := 0.0
 	for l, s := range at {
@@ -236,10 +266,13 @@ func (r *votesResult) WriteFigures(f *Folder) error {
 	return nil
 }
 
-// coverageSeries is a curve of Ĉ.
+// coverageSeries is a curve of Ĉ, without estimates above 100%.
 func coverageSeries(label string, at []summary) plot.LineSeries {
 	s := plot.LineSeries{Label: label}
 	for l, v := range at {
+		if v.Mean > 1 {
+			continue
+		}
 		s.X, s.Y, s.SE = append(s.X, paperLevels[l]), append(s.Y, float64(v.Mean)), append(s.SE, float64(v.SE))
 	}
 	return s

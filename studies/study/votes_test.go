@@ -10,6 +10,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/rng"
+	"credence/internal/testsize"
 	"credence/mixture"
 )
 
@@ -18,10 +19,10 @@ import (
 // naive share, with the standard error of Ĉ, by level.
 func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive, se [5]float64) {
 	t.Helper()
-	const n = 6000
+	n := float64(testsize.Choose(3000, 3000, 6000))
 	r := rand.New(rng.New(11, "test"))
 	var squares [5]float64
-	for range n {
+	for range int(n) {
 		m := 0.15 + 0.7*r.Float64()
 		total := 3 + 9*r.Float64()
 		dist, err := mixture.NewDirichlet([]float64{0.7, 0.3}, [][]float64{{(1 - m) * total, m * total}, {2, 2}})
