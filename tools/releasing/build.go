@@ -41,6 +41,11 @@ func (t target) file() string {
 	return t.name
 }
 
+// env returns the variables of the environment that build for it.
+func (t target) env() []string {
+	return []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=", "GOAMD64=v1"}
+}
+
 // mostBytes is the largest size of a binary.
 const mostBytes = 34 << 20
 
@@ -81,7 +86,7 @@ func (r *release) build() error {
 	for _, t := range r.targets {
 		path := filepath.Join(r.work, "bin", t.os+"_"+t.arch, t.file())
 		stamp := fmt.Sprintf("-s -w -X main.stampedVersion=%s -X main.stampedCommit=%s -X main.stampedDate=%s", r.version, r.commit, r.date())
-		_, err := run(r.source, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=", "GOAMD64=v1"},
+		_, err := run(r.source, t.env(),
 			"go", "build", "-trimpath", "-buildvcs=false", "-tags", t.tags, "-ldflags", stamp, "-o", path, "./cmd/credence")
 		if err != nil {
 			return err
@@ -93,6 +98,7 @@ func (r *release) build() error {
 		if len(body) > mostBytes {
 			return fmt.Errorf("%s for %s/%s: expected at most %d MB, found %.1f MB", t.name, t.os, t.arch, mostBytes>>20, float64(len(body))/(1<<20))
 		}
+		fmt.Fprintf(os.Stderr, "release: %s for %s/%s: %.1f MB\n", t.name, t.os, t.arch, float64(len(body))/1e6)
 		r.binaries = append(r.binaries, binary{t, path, body})
 	}
 	return nil

@@ -151,3 +151,32 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 }
+
+// The licenses of a module are its own and those of packages that it took from others, by their places.
+func TestLicenseOf(t *testing.T) {
+	top := t.TempDir()
+	inner := filepath.Join(top, "internal", "hash")
+	if err := os.MkdirAll(inner, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"LICENSE": "Apache License Version 2.0", "NOTICE": "by us", "internal/hash/LICENSE.txt": "Permission is hereby granted, free of charge",
+		"internal/hash/README": "no license"} {
+		if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := licenseOf(module{path: "example.org/m"}, top, inner, filepath.Dir(inner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range m.texts {
+		names = append(names, e.name)
+	}
+	if got := strings.Join(names, " "); got != "LICENSE NOTICE internal/hash/LICENSE.txt" || strings.Join(m.licenses, " ") != "Apache-2.0 MIT" {
+		t.Errorf("found %s, %v", got, m.licenses)
+	}
+	if _, err := licenseOf(module{path: "example.org/m"}, filepath.Dir(inner), inner); err == nil {
+		t.Error("a module without a license of its own was accepted")
+	}
+}

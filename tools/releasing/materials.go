@@ -16,13 +16,14 @@ import (
 // module is a module that some binary contains.
 type module struct {
 	path, version string
-	license       string // its identifier by SPDX, "" if it is not one of the usual ones
+	licenses      []string // their identifiers by SPDX, of the usual ones
 	texts         []entry
 }
 
 // licenses finds the modules in the binaries, and collects their licenses.
 func (r *release) licenses() error {
 	found := map[string]module{}
+	folders := map[string][]string{} // of the packages, by module; the module's own comes first
 	for _, b := range r.binaries {
 		info, err := buildinfo.Read(bytes.NewReader(b.body))
 		if err != nil {
@@ -33,6 +34,9 @@ func (r *release) licenses() error {
 				d = d.Replace
 			}
 			found[d.Path] = module{path: d.Path, version: d.Version}
+		}
+		if err := r.packages(b.target, folders); err != nil {
+			return err
 		}
 	}
 	goroot, err := run(r.source, nil, "go", "env", "GOROOT", "GOVERSION")
@@ -46,11 +50,10 @@ func (r *release) licenses() error {
 	}
 	r.modules = []module{std}
 	for _, m := range found {
-		folder, err := run(r.source, nil, "go", "list", "-m", "-f", "{{.Dir}}", m.path)
-		if err != nil {
-			return err
+		if folders[m.path] == nil {
+			return fmt.Errorf("%s: expected packages of it, since it is in a binary, found none", m.path)
 		}
-		if m, err = licenseOf(m, strings.TrimSpace(string(folder))); err != nil {
+		if m, err = licenseOf(m, folders[m.path]...); err != nil {
 			return err
 		}
 		r.modules = append(r.modules, m)
@@ -74,26 +77,60 @@ func (r *release) licenses() error {
 	return nil
 }
 
-// licenseOf reads the license files in the folder of a module.
-func licenseOf(m module, folder string) (module, error) {
-	list, err := os.ReadDir(folder)
+// packages adds the folders of the packages in a binary to those of their modules, with the folders between: a module may have
+// packages that others wrote, with licenses of their own.
+func (r *release) packages(t target, folders map[string][]string) error {
+	const form = "{{with .Module}}{{if .Dir}}{{.Path}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
+	list, err := run(r.source, t.env(), "go", "list", "-deps", "-tags", t.tags, "-f", form, "./cmd/credence")
 	if err != nil {
-		return m, fmt.Errorf("%s: %w", m.path, err)
+		return err
 	}
-	for _, f := range list {
-		name := strings.ToUpper(f.Name())
-		if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "NOTICE") && name != "PATENTS" {
-			continue
+	for line := range strings.Lines(string(list)) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		if len(fields) != 3 {
+			continue // of the standard library
 		}
-		text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		path, top, folder := fields[0], fields[1], fields[2]
+		if folders[path] == nil {
+			folders[path] = []string{top}
+		}
+		for ; len(folder) > len(top) && !slices.Contains(folders[path], folder); folder = filepath.Dir(folder) {
+			folders[path] = append(folders[path], folder)
+		}
+	}
+	return nil
+}
+
+// licenseOf reads the license files in folders of a module, of which the first is its own and must have one.
+func licenseOf(m module, folders ...string) (module, error) {
+	top := folders[0]
+	slices.Sort(folders[1:])
+	for _, folder := range folders {
+		list, err := os.ReadDir(folder)
 		if err != nil {
-			return m, err
+			return m, fmt.Errorf("%s: %w", m.path, err)
 		}
-		m.texts = append(m.texts, entry{f.Name(), 0o644, text})
-		m.license = cmp.Or(m.license, spdx(string(text)))
-	}
-	if m.texts == nil {
-		return m, fmt.Errorf("%s: expected a license in its module, found none", m.path)
+		for _, f := range list {
+			name := strings.ToUpper(f.Name())
+			if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "NOTICE") && name != "PATENTS" {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+			if err != nil {
+				return m, err
+			}
+			place, err := filepath.Rel(top, filepath.Join(folder, f.Name()))
+			if err != nil {
+				return m, err
+			}
+			m.texts = append(m.texts, entry{filepath.ToSlash(place), 0o644, text})
+			if id := spdx(string(text)); id != "" && !slices.Contains(m.licenses, id) {
+				m.licenses = append(m.licenses, id)
+			}
+		}
+		if folder == top && m.texts == nil {
+			return m, fmt.Errorf("%s: expected a license in its module, found none", m.path)
+		}
 	}
 	return m, nil
 }
@@ -128,11 +165,11 @@ func (r *release) sbom() error {
 		Licenses []license `json:"licenses,omitempty"`
 		URL      string    `json:"purl"`
 	}
-	of := func(kind, path, version, id string) component {
+	of := func(kind, path, version string, ids ...string) component {
 		c := component{Type: kind, Name: path, Version: version, URL: "pkg:golang/" + path + "@" + version}
 		c.Ref = c.URL
-		if id != "" {
-			c.Licenses = []license{{map[string]string{"id": id}}}
+		for _, id := range ids {
+			c.Licenses = append(c.Licenses, license{map[string]string{"id": id}})
 		}
 		return c
 	}
@@ -140,7 +177,7 @@ func (r *release) sbom() error {
 	var components []component
 	var refs []string
 	for _, m := range r.modules {
-		c := of("library", m.path, m.version, m.license)
+		c := of("library", m.path, m.version, m.licenses...)
 		components, refs = append(components, c), append(refs, c.Ref)
 	}
 	// The serial number is a UUID of version 8, made from the commit and the version.
