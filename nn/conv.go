@@ -137,10 +137,16 @@ func (l *Conv) planFor(train bool) *convPlan {
 
 // Forward implements [Layer].
 func (l *Conv) Forward(p *Pass, y, x []float32) {
+	l.begin(p, y, x)
+	l.cut.split(&l.groups, l.plan.Rows())
+	p.ForWorker(l.cut.count, l.fwd)
+}
+
+// begin implements [itemwise].
+func (l *Conv) begin(p *Pass, y, x []float32) {
 	l.y, l.x = y, x
 	l.plan = l.planFor(p.Train)
 	l.groups.split(p.Items)
-	l.cut.split(&l.groups, l.plan.Rows())
 	for len(l.plan.scratch) < p.Workers() { // for all that may run
 		l.plan.scratch = append(l.plan.scratch, &convScratch{ConvScratch: l.plan.NewScratch()})
 	}
@@ -148,7 +154,12 @@ func (l *Conv) Forward(p *Pass, y, x []float32) {
 		s.item = -1
 	}
 	l.plan.Pack(l.plan.packed, l.weight.Value)
-	p.ForWorker(l.cut.count, l.fwd)
+}
+
+// unit implements [itemwise].
+func (l *Conv) unit(n int) (items, work int) {
+	l.groups.split(n)
+	return l.groups.each, l.groups.work
 }
 
 // pad returns the padded input of item j. It is computed once for all pieces of an item
@@ -170,8 +181,18 @@ func (l *Conv) biases() []float32 {
 
 func (l *Conv) forward(worker, i int) {
 	items, rows := l.cut.at(i)
+	l.forwardRows(worker, items, rows)
+}
+
+// forwardItems implements [itemwise].
+func (l *Conv) forwardItems(worker, lo, hi int) {
+	l.forwardRows(worker, span{lo, hi}, span{0, l.plan.Rows()})
+}
+
+// forwardRows computes rows of some items.
+func (l *Conv) forwardRows(worker int, items, rows span) {
+	s := l.plan.scratch[worker]
 	for j := items.lo; j < items.hi; j++ {
-		s := l.plan.scratch[worker]
 		if l.pool != nil {
 			l.forwardPool(s, j, rows)
 			continue
@@ -200,156 +221,82 @@ func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
 
 // Backward implements [Layer].
 func (l *Conv) Backward(p *Pass, dx, dy, y, x []float32) {
-	if dx != nil && l.pool == nil {
+	l.beginBack(p, dy, y, x, dx != nil)
+	l.dx, l.dy = dx, dy
+	p.ForWorker(l.groups.count, l.bwd)
+	l.gradPiece(0, 0)
+}
+
+func (l *Conv) backward(worker, g int) {
+	lo, hi := l.groups.at(g)
+	var dx []float32
+	if l.dx != nil {
+		dx = l.dx[lo*l.in : hi*l.in]
+	}
+	out := l.outputs()
+	l.backwardItems(worker, lo, hi, dx, l.dy[lo*out:hi*out])
+}
+
+// outputs returns the number of values of an item's output, after the pool.
+func (l *Conv) outputs() int {
+	if l.pool != nil {
+		return l.pool.out
+	}
+	return l.out
+}
+
+// beginBack implements [itemwise].
+func (l *Conv) beginBack(_ *Pass, _, y, x []float32, input bool) {
+	if input && l.pool == nil {
 		if l.packedInput == nil {
 			l.packedInput = make([]float32, l.plan.PackedInputLen())
 		}
 		l.plan.PackInput(l.packedInput, l.weight.Value)
 	}
-	l.dx, l.dy, l.y, l.x = dx, dy, y, x
-	p.ForWorker(l.groups.count, l.bwd)
-	l.groups.sum(l.weight, l.bias)
+	l.y, l.x = y, x
 }
 
-func (l *Conv) backward(worker, g int) {
-	lo, hi := l.groups.at(g)
-	dw, db := l.groups.partial(g)
-	clear(dw)
-	clear(db)
+// backwardItems implements [itemwise]: the gradients of some groups.
+func (l *Conv) backwardItems(worker, lo, hi int, dx, dy []float32) {
+	s, out := l.plan.scratch[worker].ConvScratch, l.outputs()
+	for at := lo; at < hi; at += l.groups.each {
+		end := min(at+l.groups.each, hi)
+		dw, db := l.groups.partial(at / l.groups.each)
+		clear(dw)
+		clear(db)
+		var to []float32
+		if dx != nil {
+			to = dx[(at-lo)*l.in : (end-lo)*l.in]
+		}
+		l.backwardGroup(span{at, end}, dw, db, to, dy[(at-lo)*out:(end-lo)*out], s)
+	}
+}
+
+// backwardGroup adds the gradients of some items to dw and db, and sets dx, of these items alone as is dy.
+func (l *Conv) backwardGroup(items span, dw, db, dx, dy []float32, s *kernel.ConvScratch) {
+	x := l.x[items.lo*l.in : items.hi*l.in]
 	if l.pool != nil {
-		l.backwardPool(worker, lo, hi, dw, db)
+		z := l.pool.out
+		if l.act != kernel.Identity {
+			l.act.Backward(dy, dy, l.y[items.lo*z:items.hi*z])
+		}
+		l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[items.lo*z:items.hi*z], x, l.weight.Value, s)
 		return
 	}
-	for j := lo; j < hi; j++ {
-		dy := l.dy[j*l.out:][:l.out]
-		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.plan.scratch[worker].ConvScratch)
-		if l.dx != nil {
-			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.plan.scratch[worker].ConvScratch)
+	for j := range items.hi - items.lo {
+		dy := dy[j*l.out:][:l.out]
+		l.plan.GradWeight(dw, db, dy, x[j*l.in:][:l.in], s)
+		if dx != nil {
+			l.plan.GradInput(dx[j*l.in:][:l.in], dy, l.packedInput, s)
 		}
 	}
 }
 
-// backwardPool adds the gradients of items lo … hi−1 to dw and db, and sets dx.
-func (l *Conv) backwardPool(worker, lo, hi int, dw, db []float32) {
-	z := l.pool.out
-	dy := l.dy[lo*z : hi*z]
-	if l.act != kernel.Identity {
-		l.act.Backward(dy, dy, l.y[lo*z:hi*z])
-	}
-	var dx []float32
-	if l.dx != nil {
-		dx = l.dx[lo*l.in : hi*l.in]
-	}
-	l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[lo*z:hi*z], l.x[lo*l.in:hi*l.in], l.weight.Value,
-		l.plan.scratch[worker].ConvScratch)
-}
+// keepsGrad implements [itemwise].
+func (l *Conv) keepsGrad() bool { return false }
 
-// groups splits the items of a batch into runs that are processed separately, each
-// with its own sums of the parameters' gradients. The division depends on shapes
-// alone.
-type groups struct {
-	work    int // multiply-adds of an item
-	count   int
-	each    int
-	items   int
-	weights int       // values of the weight
-	biases  int       // values of the bias
-	sums    []float32 // [groups, weights + biases]
-}
+// gradPieces implements [itemwise].
+func (l *Conv) gradPieces() int { return 1 }
 
-// maxGroups bounds the number of partial sums.
-const maxGroups = 16
-
-// bind allocates the sums for up to batch items.
-func (g *groups) bind(batch int, weight, bias *Param) {
-	g.weights, g.biases = weight.Size(), 0
-	if bias != nil {
-		g.biases = bias.Size()
-	}
-	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
-}
-
-// split divides n items.
-func (g *groups) split(n int) {
-	if g.items == n {
-		return
-	}
-	g.items = n
-	want := min(n, maxGroups)
-	switch {
-	case g.work >= splitWork:
-	case n*g.work < splitWork:
-		want = 1
-	default:
-		want = min(want, n*g.work/tileWork)
-	}
-	g.each = pieces(n, want)
-	g.count = pieces(n, g.each)
-}
-
-// at returns the items of group i.
-func (g *groups) at(i int) (lo, hi int) { return i * g.each, min((i+1)*g.each, g.items) }
-
-// partial returns group i's sums of weight and bias gradients; the latter is
-// nil if there is no bias.
-func (g *groups) partial(i int) (dw, db []float32) {
-	p := g.sums[i*(g.weights+g.biases):][:g.weights+g.biases]
-	if g.biases > 0 {
-		db = p[g.weights:]
-	}
-	return p[:g.weights], db
-}
-
-// sum sets the gradients to the sums of all groups, added in order.
-func (g *groups) sum(weight, bias *Param) {
-	var biasGrad []float32
-	if bias != nil {
-		biasGrad = bias.Grad
-	}
-	for i := range g.count {
-		dw, db := g.partial(i)
-		if i == 0 {
-			copy(weight.Grad, dw)
-			copy(biasGrad, db)
-			continue
-		}
-		kernel.Add(weight.Grad, weight.Grad, dw)
-		kernel.Add(biasGrad, biasGrad, db)
-	}
-}
-
-// cut divides the forward pass of a convolution: into the groups of items, or,
-// of fewer items than make groups for all cores, each item into rows. Each output
-// is the same sum wherever it is computed.
-type cut struct {
-	count  int
-	groups *groups
-	rows   int // of an item
-	each   int // rows of a piece; all of them if items are not cut
-}
-
-// span is the indices lo … hi−1.
-type span struct{ lo, hi int }
-
-// split divides the items of g, each with the given number of rows.
-func (c *cut) split(g *groups, rows int) {
-	c.groups, c.rows, c.each, c.count = g, rows, rows, g.count
-	if g.items >= maxGroups {
-		return
-	}
-	if per := min(pieces(2*maxGroups, g.items), g.work/(splitWork/2), rows); per > 1 {
-		c.each = pieces(rows, per)
-		c.count = g.items * pieces(rows, c.each)
-	}
-}
-
-// at returns the items of piece i and their rows.
-func (c *cut) at(i int) (items, rows span) {
-	if c.each == c.rows {
-		lo, hi := c.groups.at(i)
-		return span{lo, hi}, span{0, c.rows}
-	}
-	per := pieces(c.rows, c.each)
-	j, lo := i/per, i%per*c.each
-	return span{j, j + 1}, span{lo, min(lo+c.each, c.rows)}
-}
+// gradPiece implements [itemwise].
+func (l *Conv) gradPiece(_, _ int) { l.groups.sum(l.weight, l.bias) }

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"math"
 
 	"credence/internal/kernel"
 )
@@ -31,6 +30,9 @@ type Dense struct {
 	thin         bool
 	dwt          []float32 // [I, O], when I is small
 	y, x, dx, dy []float32
+
+	// In a chain, weights are packed once for all items.
+	packed, packedInput []float32
 }
 
 // Build implements [Layer].
@@ -84,15 +86,11 @@ func (l *Dense) split(p *Pass) {
 
 func (l *Dense) forward(worker, i int) {
 	r0, rows, c0, cols := l.yTiles.at(i)
-	var bias []float32
-	if l.bias != nil {
-		bias = l.bias.Value[c0:]
-	}
 	kernel.Gemm(rows, cols, l.in,
 		kernel.Matrix{Data: l.y[r0*l.Out+c0:], Stride: l.Out},
 		kernel.Matrix{Data: l.x[r0*l.in:], Stride: l.in},
 		kernel.Matrix{Data: l.weight.Value[c0*l.in:], Stride: l.in, Trans: true},
-		bias, l.work.gemm[worker])
+		l.biases(c0), l.work.gemm[worker])
 	if l.relu == nil {
 		return
 	}
@@ -103,6 +101,14 @@ func (l *Dense) forward(worker, i int) {
 		y := l.y[(r0+r)*l.Out+c0:][:cols]
 		kernel.ReLU.Forward(y, y)
 	}
+}
+
+// biases returns the values of the bias from output c0 on, nil if there is none.
+func (l *Dense) biases(c0 int) []float32 {
+	if l.bias == nil {
+		return nil
+	}
+	return l.bias.Value[c0:]
 }
 
 // Backward implements [Layer]. dW = dyᵀ·x, db = Σ dy, dx = dy·W, all tiles of
@@ -129,16 +135,11 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 		p.ForWorker(n, l.bwd)
 	}
 	if l.thin {
-		for o := range l.Out {
-			for i := range l.in {
-				l.weight.Grad[o*l.in+i] = l.dwt[i*l.Out+o]
-			}
-		}
+		l.transposeGrad()
 	}
 }
 
 func (l *Dense) backward(worker, i int) {
-	s := l.work.gemm[worker]
 	// Tiles of dx are spread evenly among those of dW: a core that gets the first half of
 	// the pieces gets the first half of the items, as in other layers.
 	x, all := 0, l.wTiles.count
@@ -146,33 +147,138 @@ func (l *Dense) backward(worker, i int) {
 		x, all = l.xTiles.count, all+l.xTiles.count
 	}
 	if i == all {
-		clear(l.bias.Grad)
-		kernel.ColSums(l.bias.Grad, l.dy, l.n, l.Out)
+		l.biasGrad()
 		return
 	}
 	before := i * x / all // tiles of dx
 	if (i+1)*x/all == before {
-		r0, rows, c0, cols := l.wTiles.at(i - before)
-		// A narrow dW would leave most lanes of the kernel empty: its
-		// transpose xᵀ·dy is computed instead.
-		if l.thin {
-			kernel.Gemm(rows, cols, l.n,
-				kernel.Matrix{Data: l.dwt[r0*l.Out+c0:], Stride: l.Out},
-				kernel.Matrix{Data: l.x[r0:], Stride: l.in, Trans: true},
-				kernel.Matrix{Data: l.dy[c0:], Stride: l.Out}, nil, s)
-			return
-		}
-		kernel.Gemm(rows, cols, l.n,
-			kernel.Matrix{Data: l.weight.Grad[r0*l.in+c0:], Stride: l.in},
-			kernel.Matrix{Data: l.dy[r0:], Stride: l.Out, Trans: true},
-			kernel.Matrix{Data: l.x[c0:], Stride: l.in}, nil, s)
+		l.weightGrad(worker, i-before)
 		return
 	}
 	r0, rows, c0, cols := l.xTiles.at(before)
 	kernel.Gemm(rows, cols, l.Out,
 		kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
 		kernel.Matrix{Data: l.dy[r0*l.Out:], Stride: l.Out},
-		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, nil, s)
+		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, nil, l.work.gemm[worker])
+}
+
+// weightGrad computes tile i of dW. A narrow dW would leave most lanes of the kernel empty: its transpose xᵀ·dy is
+// computed instead.
+func (l *Dense) weightGrad(worker, i int) {
+	r0, rows, c0, cols := l.wTiles.at(i)
+	if l.thin {
+		kernel.Gemm(rows, cols, l.n,
+			kernel.Matrix{Data: l.dwt[r0*l.Out+c0:], Stride: l.Out},
+			kernel.Matrix{Data: l.x[r0:], Stride: l.in, Trans: true},
+			kernel.Matrix{Data: l.dy[c0:], Stride: l.Out}, nil, l.work.gemm[worker])
+		return
+	}
+	kernel.Gemm(rows, cols, l.n,
+		kernel.Matrix{Data: l.weight.Grad[r0*l.in+c0:], Stride: l.in},
+		kernel.Matrix{Data: l.dy[r0:], Stride: l.Out, Trans: true},
+		kernel.Matrix{Data: l.x[c0:], Stride: l.in}, nil, l.work.gemm[worker])
+}
+
+// transposeGrad sets a narrow dW from its transpose.
+func (l *Dense) transposeGrad() {
+	for o := range l.Out {
+		for i := range l.in {
+			l.weight.Grad[o*l.in+i] = l.dwt[i*l.Out+o]
+		}
+	}
+}
+
+func (l *Dense) biasGrad() {
+	clear(l.bias.Grad)
+	kernel.ColSums(l.bias.Grad, l.dy, l.n, l.Out)
+}
+
+// maxPacked is the largest number of weights of a dense layer in a chain: they should stay in the
+// second-level cache from block to block.
+const maxPacked = 1 << 17
+
+// unit implements [itemwise].
+func (l *Dense) unit(int) (items, work int) {
+	if work = l.Out * l.in; work > maxPacked {
+		return 0, 0
+	}
+	return 1, work
+}
+
+// begin implements [itemwise].
+func (l *Dense) begin(_ *Pass, y, x []float32) {
+	l.y, l.x = y, x
+	l.pack(&l.packed, true, l.in, l.Out)
+}
+
+// pack lays the weights, transposed or not, out as the right factor of k×n in products with blocks of items.
+func (l *Dense) pack(to *[]float32, trans bool, k, n int) {
+	if *to == nil {
+		*to = make([]float32, kernel.PackedLen(k, n))
+	}
+	kernel.PackMatrix(*to, kernel.Matrix{Data: l.weight.Value, Stride: l.in, Trans: trans}, k, n)
+}
+
+// forwardItems implements [itemwise].
+func (l *Dense) forwardItems(worker, lo, hi int) {
+	y := l.y[lo*l.Out : hi*l.Out]
+	kernel.GemmPacked(hi-lo, l.Out, l.in,
+		kernel.Matrix{Data: y, Stride: l.Out},
+		kernel.Matrix{Data: l.x[lo*l.in:], Stride: l.in}, l.packed, l.biases(0), l.work.gemm[worker])
+	if l.relu != nil {
+		kernel.ReLU.Forward(y, y)
+	}
+}
+
+// beginBack implements [itemwise].
+func (l *Dense) beginBack(p *Pass, dy, y, x []float32, input bool) {
+	l.split(p)
+	l.dy, l.y, l.x = dy, y, x
+	if input {
+		l.pack(&l.packedInput, false, l.Out, l.in)
+	}
+}
+
+// backwardItems implements [itemwise]: dx = dy·W, and the derivative of a ReLU in dy.
+func (l *Dense) backwardItems(worker, lo, hi int, dx, dy []float32) {
+	if l.relu != nil {
+		kernel.ReLU.Backward(dy, dy, l.y[lo*l.Out:hi*l.Out])
+	}
+	if dx != nil {
+		kernel.GemmPacked(hi-lo, l.in, l.Out,
+			kernel.Matrix{Data: dx, Stride: l.in},
+			kernel.Matrix{Data: dy, Stride: l.Out}, l.packedInput, nil, l.work.gemm[worker])
+	}
+}
+
+// keepsGrad implements [itemwise].
+func (l *Dense) keepsGrad() bool { return true }
+
+// gradPieces implements [itemwise]: tiles of dW, or all of a narrow one, and the bias.
+func (l *Dense) gradPieces() int {
+	n := l.wTiles.count
+	if l.thin {
+		n = 1
+	}
+	if l.bias != nil {
+		n++
+	}
+	return n
+}
+
+// gradPiece implements [itemwise].
+func (l *Dense) gradPiece(worker, i int) {
+	switch {
+	case l.bias != nil && i == l.gradPieces()-1:
+		l.biasGrad()
+	case l.thin:
+		for t := range l.wTiles.count {
+			l.weightGrad(worker, t)
+		}
+		l.transposeGrad()
+	default:
+		l.weightGrad(worker, i)
+	}
 }
 
 // Embedding maps each of F categorical inputs to a vector: input f
@@ -249,49 +355,4 @@ func (l *Embedding) Backward(_ *Pass, dx, dy, _, x []float32) {
 			g[k] += d
 		}
 	}
-}
-
-// tiles is a division of an [m, n] matrix product into pieces of rows and
-// columns. Each element is the same chain of multiply-adds in any tile, so that the
-// division may depend on the number of cores.
-type tiles struct {
-	m, n       int
-	rows, cols int // of a tile
-	across     int // tiles side by side
-	count      int
-}
-
-const (
-	panelCols = 16      // columns the kernel computes together
-	panelRows = 12      // rows the kernel computes together
-	tileWork  = 1 << 17 // least multiply-adds of a tile
-	splitWork = 1 << 20 // multiply-adds, below which a loop is done before help arrives
-	maxTiles  = 64
-	tilesEach = 4 // tiles per core: enough to balance the load
-)
-
-// tile divides an m×n product over k among the given number of cores. Each tile reads all of its rows of the
-// left and packs all of its columns of the right matrix; of t tiles, a across,
-// that is a·m + (t/a)·n in all, which is least for a² = t·n/m.
-func tile(m, n, k, workers int) tiles {
-	want := 1.0
-	if work := float64(m) * float64(n) * float64(k); work >= splitWork && workers > 1 {
-		want = min(math.Floor(work/tileWork), maxTiles, float64(tilesEach*workers))
-	}
-	t := tiles{m: m, n: n, rows: max(m, 1)}
-	panels := pieces(n, panelCols)
-	across := max(1, int(math.Round(math.Sqrt(want*float64(n)/float64(t.rows)))))
-	t.cols = pieces(panels, min(across, panels, int(want))) * panelCols
-	t.across = pieces(n, t.cols)
-	if down := int(want) / t.across; down > 1 {
-		t.rows = pieces(pieces(m, down), panelRows) * panelRows
-	}
-	t.count = t.across * pieces(m, t.rows)
-	return t
-}
-
-// at returns first row, rows, first column and columns of piece i.
-func (t *tiles) at(i int) (r0, rows, c0, cols int) {
-	r0, c0 = i/t.across*t.rows, i%t.across*t.cols
-	return r0, min(t.rows, t.m-r0), c0, min(t.cols, t.n-c0)
 }

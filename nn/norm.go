@@ -26,6 +26,7 @@ type BatchNorm struct {
 	gamma, beta          *Param
 	runMean, runVariance *Param
 	mean, inv            []float32
+	grads                []kernel.NormGrad // [C], of the backward pass
 	fwd, bwd             func(c int)
 	pass                 *Pass
 	y, x, dx, dy         []float32
@@ -41,6 +42,7 @@ func (l *BatchNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.runVariance = b.State("running_var", Shape{c}, 1)
 	b.hold(2 * c)
 	b.OnForward(func(int) { l.mean, l.inv = make([]float32, c), make([]float32, c) })
+	b.OnBackward(func(int) { l.grads = make([]kernel.NormGrad, c) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }
@@ -119,7 +121,8 @@ func (l *BatchNorm) backward(c int) {
 	if l.dx == nil {
 		return
 	}
-	p := kernel.NormGrad{Mean: mean, Inv: inv, Scale: inv * l.gamma.Value[c]}
+	p := &l.grads[c]
+	*p = kernel.NormGrad{Mean: mean, Inv: inv, Scale: inv * l.gamma.Value[c]}
 	if n := float64(l.pass.Items * l.size); l.pass.Train {
 		p.A, p.B = float32(sum/n), float32(dot/n)
 	}

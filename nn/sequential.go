@@ -10,7 +10,8 @@ type Sequential struct {
 
 	stages []stage
 	first  int // first stage with parameters: none before it need a gradient
-	grad   [2][]float32
+	trains bool
+	grad   [2][]float32 // gradients between stages, which alternate in the backward pass
 }
 
 // stage is a unit of execution: one of Layers, or several fused.
@@ -20,6 +21,7 @@ type stage struct {
 	layer   Layer
 	in, out int       // values of an item
 	y       []float32 // none for the last, which writes to the output
+	chain   *chain    // that it is part of, or nil
 }
 
 // Seq returns a Sequential of the given layers.
@@ -48,20 +50,15 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 	if l.first < 0 {
 		l.first = len(l.stages)
 	}
-	widest := 0
 	for i := range l.stages {
 		s := &l.stages[i]
 		b.hold(s.out)
-		if i > 0 {
-			widest = max(widest, s.in)
-		}
 		if i < len(l.stages)-1 {
 			buffer(b.OnForward, &s.y, s.out)
 		}
 	}
-	// Two buffers for gradients, which alternate in the backward pass.
-	buffer(b.OnBackward, &l.grad[0], widest)
-	buffer(b.OnBackward, &l.grad[1], widest)
+	b.OnBackward(func(int) { l.trains = true })
+	l.findChains(b)
 	return shape, nil
 }
 
@@ -136,9 +133,15 @@ func (l *Sequential) Forward(p *Pass, y, x []float32) {
 		copy(y, x)
 		return
 	}
-	for i := range l.stages {
-		if d, ok := l.stages[i].layer.(*Dropout); ok && i < len(l.stages)-1 && l.grad[0] == nil && d.idle(p) {
+	for i := 0; i < len(l.stages); i++ {
+		if d, ok := l.stages[i].layer.(*Dropout); ok && i < len(l.stages)-1 && !l.trains && d.idle(p) {
 			continue // the next stage reads what this one would copy
+		}
+		if c := l.stages[i].chain; c != nil && c.first == i && c.split(p) {
+			c.forward(p, y, x)
+			i = c.end - 1
+			x = l.output(i, p, y)
+			continue
 		}
 		to := l.output(i, p, y)
 		l.stages[i].layer.Forward(p, to, x)
@@ -164,20 +167,37 @@ func (l *Sequential) Backward(p *Pass, dx, dy, y, x []float32) {
 		return
 	}
 	for i := len(l.stages) - 1; i >= 0; i-- {
-		s := &l.stages[i]
+		c := l.stages[i].chain
+		chained := c != nil && c.end-1 == i && c.split(p)
+		if chained {
+			i = c.first
+		}
 		from, to := x, dx
 		if i > 0 {
 			from = l.output(i-1, p, y)
 		}
 		if i > 0 && (i > l.first || dx != nil) {
-			to = l.grad[i%2][:p.Items*s.in]
+			to = l.gradient(i, p)
 		}
-		s.layer.Backward(p, to, dy, l.output(i, p, y), from)
+		if chained {
+			c.backward(p, to, dy, y, from)
+		} else {
+			l.stages[i].layer.Backward(p, to, dy, l.output(i, p, y), from)
+		}
 		if to == nil {
 			return
 		}
 		dy = to
 	}
+}
+
+// gradient returns where the input gradients of stage i go.
+func (l *Sequential) gradient(i int, p *Pass) []float32 {
+	n := p.Items * l.stages[i].in
+	if g := &l.grad[i%2]; len(*g) < n {
+		*g = make([]float32, n)
+	}
+	return l.grad[i%2][:n]
 }
 
 // Flatten turns any shape into one length. The values stay where they are.

@@ -10,7 +10,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, threads := range []int{1, 2} {
 		runtime.GOMAXPROCS(threads)
-		for _, name := range []string{"mlp", "lenet5"} {
+		for _, name := range []string{"mlp", "lenet5", "cnn2d"} {
 			w := workload(t, name)
 			// A worker allocates its working memory when it first gets a piece of a
 			// layer, which on a busy machine may take a few steps.

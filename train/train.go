@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"credence/head"
+	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/nn"
 )
@@ -214,6 +215,7 @@ func (w *Workload) Step() float64 {
 type Timing struct {
 	PerStep       time.Duration // in the best of five windows
 	AllocsPerStep int           // rounded down, over all windows: the runtime makes a few allocations itself
+	LoopsPerStep  int           // on several cores, which meet at the end of each
 	Steps         int
 	Loss          float64 // after the last step
 }
@@ -228,6 +230,7 @@ func (w *Workload) Time(total time.Duration) Timing {
 	var before, after runtime.MemStats
 	t := Timing{PerStep: 1<<63 - 1}
 	runtime.ReadMemStats(&before)
+	loops := par.Loops()
 	for range windows {
 		n, start := 0, time.Now()
 		var d time.Duration
@@ -241,5 +244,6 @@ func (w *Workload) Time(total time.Duration) Timing {
 	}
 	runtime.ReadMemStats(&after)
 	t.AllocsPerStep = int(after.Mallocs-before.Mallocs) / t.Steps
+	t.LoopsPerStep = int(par.Loops()-loops) / t.Steps
 	return t
 }

@@ -2,11 +2,14 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 	"time"
 
 	"credence/head"
+	"credence/internal/kernel"
+	"credence/internal/par"
 	"credence/nn"
 )
 
@@ -94,5 +97,47 @@ func BenchmarkStep(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkCores compares a step on one core and on two with a loop of multiply-adds that two cores do not share, in
+// turn: efficiency is the time on one core over twice that on two.
+func BenchmarkCores(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	timed := func(f func()) float64 {
+		start := time.Now()
+		f()
+		return time.Since(start).Seconds()
+	}
+	for _, name := range []string{"lenet5", "cnn3d"} {
+		b.Run(name, func(b *testing.B) {
+			w := workload(b, name)
+			steps := map[string]int{"lenet5": 50, "cnn3d": 1}[name]
+			var step, peak [2]float64
+			for i := range step {
+				step[i], peak[i] = math.Inf(1), math.Inf(1)
+			}
+			loops := 0
+			for b.Loop() {
+				for i := range step {
+					runtime.GOMAXPROCS(i + 1)
+					w.Step()
+					before := par.Loops()
+					step[i] = min(step[i], timed(func() {
+						for range steps {
+							w.Step()
+						}
+					})/float64(steps))
+					loops = int(par.Loops()-before) / steps
+					peak[i] = min(peak[i], timed(func() { par.For(i+1, func(int) { kernel.Peak() }) }))
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(step[0]*1e3, "ms-1-core")
+			b.ReportMetric(step[1]*1e3, "ms-2-cores")
+			b.ReportMetric(step[0]/step[1]/2, "efficiency")
+			b.ReportMetric(peak[0]/peak[1], "efficiency-of-multiply-adds")
+			b.ReportMetric(float64(loops), "loops/step")
+		})
 	}
 }

@@ -36,6 +36,7 @@ type trainResult struct {
 	MsPerStep     float64 `json:"ms_per_step"`
 	Kernel        string  `json:"kernel"`
 	AllocsPerStep int     `json:"allocs_per_step"`
+	LoopsPerStep  int     `json:"loops_per_step"`
 }
 
 func newBenchTrain() *cobra.Command {
@@ -63,13 +64,16 @@ func newBenchTrain() *cobra.Command {
 		}
 		t := w.Time(duration)
 		result := trainResult{Workload: workload, Threads: par.Threads(), Batch: w.Batch, Kernel: engine.Name(),
-			MsPerStep: math.Round(t.PerStep.Seconds()*1e7) / 1e4, AllocsPerStep: t.AllocsPerStep}
+			MsPerStep: math.Round(t.PerStep.Seconds()*1e7) / 1e4, AllocsPerStep: t.AllocsPerStep,
+			LoopsPerStep: t.LoopsPerStep}
 		return printResult(cmd, asJSON, result, `workload     %s, %d items per step
 time         %.4g ms per step, %.4g ms per item
 threads      %d
 kernel       %s
 allocations  %d per step
-`, result.Workload, result.Batch, result.MsPerStep, result.MsPerStep/float64(result.Batch), result.Threads, result.Kernel, result.AllocsPerStep)
+loops        %d per step that cores share
+`, result.Workload, result.Batch, result.MsPerStep, result.MsPerStep/float64(result.Batch), result.Threads, result.Kernel,
+			result.AllocsPerStep, result.LoopsPerStep)
 	}
 	cmd := newVerb("train", "Time training steps of the paper's networks", "", run)
 	f := cmd.Flags()

@@ -51,6 +51,42 @@ type GemmScratch struct {
 // the bias. So any split of the rows or columns of C over several calls, each with
 // the matching rows of A or columns of B, gives the same bits.
 func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
+	b.check(k, n)
+	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) []float32 {
+		packB(s.b[:], b, p, j, np, nj)
+		return s.b[:]
+	})
+}
+
+// PackedLen returns the number of values of a packed k×n matrix.
+func PackedLen(k, n int) int { return k * roundUp(n, lanes) }
+
+// PackMatrix lays B [k, n] out in dst [PackedLen] for [GemmPacked]: for several products with the same B, which then
+// is packed once.
+func PackMatrix(dst []float32, b Matrix, k, n int) {
+	b.check(k, n)
+	checkLen("PackMatrix", PackedLen(k, n), len(dst))
+	for j := 0; j < n; j += gemmN {
+		nj := min(gemmN, n-j)
+		for p := 0; p < k; p += gemmK {
+			packB(dst[packedAt(p, j, k, nj):], b, p, j, min(gemmK, k-p), nj)
+		}
+	}
+}
+
+// packedAt is where the block of B with rows from p on and nj columns from j on begins in a packed matrix of k rows.
+func packedAt(p, j, k, nj int) int { return j*k + p*roundUp(nj, lanes) }
+
+// GemmPacked is [Gemm] with B from [PackMatrix], to the bit.
+func GemmPacked(m, n, k int, c, a Matrix, b, bias []float32, s *GemmScratch) {
+	checkLen("GemmPacked", PackedLen(k, n), len(b))
+	gemm(m, n, k, c, a, bias, s, func(p, j, _, nj int) []float32 {
+		return b[min(packedAt(p, j, k, nj), len(b)):]
+	})
+}
+
+// gemm computes the product with the blocks of B that packed returns: rows p … p+np−1 of columns j … j+nj−1.
+func gemm(m, n, k int, c, a Matrix, bias []float32, s *GemmScratch, packed func(p, j, np, nj int) []float32) {
 	if m <= 0 || n <= 0 {
 		return
 	}
@@ -59,7 +95,6 @@ func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 	}
 	c.check(m, n)
 	a.check(m, k)
-	b.check(k, n)
 	if bias != nil {
 		bias = bias[:n]
 	}
@@ -67,17 +102,17 @@ func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 		nj := min(gemmN, n-j)
 		for p := 0; p == 0 || p < k; p += gemmK {
 			np := min(gemmK, k-p)
-			packB(s.b[:], b, p, j, np, nj)
+			b := packed(p, j, np, nj)
 			for i := 0; i < m; i += gemmM {
-				gemmBlock(c, a, bias, s, i, j, p, min(gemmM, m-i), nj, np)
+				gemmBlock(c, a, b, bias, s, i, j, p, min(gemmM, m-i), nj, np)
 			}
 		}
 	}
 }
 
-// gemmBlock adds the product of A[i:i+m, p:p+k] and the packed B of columns
+// gemmBlock adds the product of A[i:i+m, p:p+k] and the packed b of columns
 // j … j+n−1 to C, which begins with the bias at p = 0.
-func gemmBlock(c, a Matrix, bias []float32, s *GemmScratch, i, j, p, m, n, k int) {
+func gemmBlock(c, a Matrix, b, bias []float32, s *GemmScratch, i, j, p, m, n, k int) {
 	var ad []float32
 	rs, ks := a.Stride, 1
 	if a.Trans {
@@ -104,13 +139,13 @@ func gemmBlock(c, a Matrix, bias []float32, s *GemmScratch, i, j, p, m, n, k int
 			}
 		}
 		if nq == lanes {
-			active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], start, m, k)
+			active.gemmPanel(cd, c.Stride, ad, rs, ks, b[q*k:], start, m, k)
 		} else {
 			t := s.c[:m*lanes]
 			if start == nil {
 				copyRows(t, lanes, cd, c.Stride, m, nq)
 			}
-			active.gemmPanel(t, lanes, ad, rs, ks, s.b[q*k:], start, m, k)
+			active.gemmPanel(t, lanes, ad, rs, ks, b[q*k:], start, m, k)
 			copyRows(cd, c.Stride, t, lanes, m, nq)
 		}
 	}

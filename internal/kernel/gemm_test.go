@@ -84,6 +84,12 @@ func TestGemm(t *testing.T) {
 			copy(c.Data, before)
 			gemmSplit(g, c, a, b, bias, s)
 			sameBits(t, what+", split", c.Data, got)
+			copy(c.Data, before)
+			packed := newGuarded(make([]float32, PackedLen(g.k, g.n)), g.extra)
+			PackMatrix(packed.x, b, g.k, g.n)
+			GemmPacked(g.m, g.n, g.k, c, a, packed.x, bias, s)
+			sameBits(t, what+", packed", c.Data, got)
+			packed.check(t, what+", packed")
 		}
 	})
 }

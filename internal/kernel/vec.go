@@ -129,9 +129,9 @@ type NormGrad struct {
 //	dx[i] = Scale·(dy[i] − A − x̂[i]·B)
 //
 // dx may be dy.
-func (p NormGrad) Apply(dx, dy, x []float32) {
+func (p *NormGrad) Apply(dx, dy, x []float32) {
 	sameLen(len(dx), len(dy), len(x))
-	active.normGrad(dx, dy, x, &p)
+	active.normGrad(dx, dy, x, p)
 }
 
 // CentredDot returns Σ g[i]·(x[i] − mean): the difference in float32, products

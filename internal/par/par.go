@@ -74,6 +74,9 @@ func (l Limit) run(n int, body func(i int), worker func(worker, i int)) {
 	}
 }
 
+// Loops returns the number of loops so far that several goroutines could join: how often cores have met.
+func Loops() uint64 { return shared.state.Load() >> loopShift }
+
 // maxHelpers bounds the goroutines that help a caller.
 const maxHelpers = 1<<16 - 1
 
