@@ -26,6 +26,7 @@ type mixtureHead struct {
 	// Scratch of a batch.
 	exps   []float32 // [N, K·(d+1)]: unnormalized weights and α
 	blocks []lossBlock
+	counts []float64 // [N] votes, −1 for items in long
 	long   []longItem
 	fews   []*fewWork // one for each worker
 	works  []*work    // one for each worker
@@ -147,21 +148,24 @@ func (l *MixtureLoss) Loss() Loss {
 func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float64) {
 	checkShape(grad, out, votes, h.classes, h.Outputs())
 	voted, long := 0, h.long[:0]
-	for j := range votes.Items() {
+	h.counts = room(h.counts, votes.Items())
+	for j := range h.counts {
 		m, whole := tally(votes.Item(j))
 		if m != 0 {
 			voted++
 			if !isFew(m, whole) {
 				long = append(long, longItem{at: j})
+				m = -1
 			}
 		}
+		h.counts[j] = m
 	}
 	h.long = long
 	if voted == 0 {
 		clear(grad)
 		return 0, 0
 	}
-	h.exps = room(h.exps, len(out))
+	h.exps = room(h.exps, len(out)+kernel.VoteSlack)[:len(out)]
 	h.survey(h.exps, out)
 	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
 	for len(h.fews) < h.threads.Workers() {
@@ -196,13 +200,13 @@ func (h *mixtureHead) fewLoss(worker, p int) {
 	lo, hi := h.block(p)
 	sum, product := 0.0, 1.0 // of inverse likelihoods whose logarithm is not in sum yet
 	for j := lo; j < hi; j++ {
-		s, g := h.votes.Item(j), row(h.grad, j, width)
-		switch m, whole := tally(s); {
+		g := row(h.grad, j, width)
+		switch m := h.counts[j]; {
 		case m == 0:
 			clear(g)
-		case isFew(m, whole):
+		case m > 0:
 			out := h.out[j*width:][:width]
-			product *= h.fews[worker].nll(g, h.exps[j*width:][:width], out, s, m, h.scale)
+			product *= h.fews[worker].nll(g, h.exps[j*width:][:width], out, h.votes.Item(j), m, h.scale)
 			h.turn(g, out)
 			if !(product < 1e100) {
 				sum += math.Log(product)
@@ -263,45 +267,10 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	}
 	clamped := int64(0)
 	for j := 0; j < len(out); j += width {
-		o, e := out[j:j+width], exps[j:j+width]
-		shift(e[:k], o[:k])
-		clamped += clamp(e[k:], o[k:], limit)
+		clamped += int64(kernel.ClampLogits(exps[j:j+width], out[j:j+width], k, limit))
 	}
 	h.blocks[p].clamped = clamped
 	kernel.Exp(exps, exps)
-}
-
-// shift computes dst = x − the largest x, but at least −80: below faintest, and not subnormal. NaN stays NaN.
-func shift(dst, x []float32) {
-	dst = dst[:len(x)]
-	top := x[0]
-	for _, v := range x {
-		if v > top {
-			top = v
-		}
-	}
-	for i, v := range x {
-		v -= top
-		if v < -80 {
-			v = -80
-		}
-		dst[i] = v
-	}
-}
-
-// clamp copies x to dst with numbers beyond the limit moved to it, and returns how many were.
-func clamp(dst, x []float32, limit float32) (outside int64) {
-	const sign = 1 << 31
-	dst = dst[:len(x)]
-	edge := math.Float32bits(limit)
-	for i, v := range x {
-		if beyond(v, edge) && v == v {
-			outside++
-			v = math.Float32frombits(edge | math.Float32bits(v)&sign)
-		}
-		dst[i] = v
-	}
-	return outside
 }
 
 // largest returns the largest |x|. NaN counts as larger than any number.
@@ -328,22 +297,10 @@ func largest(x []float32) float32 {
 // turn zeroes the gradients of those log α outside the limits whose descent
 // step would lead further out.
 func (h *mixtureHead) turn(g, out []float32) {
-	if g == nil || h.inside {
-		return
-	}
-	edge := math.Float32bits(h.limit)
-	out = out[h.components:]
-	g = g[h.components:][:len(out)]
-	for i, x := range out {
-		if beyond(x, edge) && (x > 0 && g[i] < 0 || x < 0 && g[i] > 0) {
-			g[i] = 0
-		}
+	if g != nil && !h.inside {
+		kernel.StopGradients(g[h.components:], out[h.components:], h.limit)
 	}
 }
-
-// beyond reports whether |x| is larger than the number with the bits of edge, or x
-// is NaN: without their sign, floats are ordered as the integers of their bits.
-func beyond(x float32, edge uint32) bool { return math.Float32bits(x)&(1<<31-1) > edge }
 
 // longItem is an item with many votes or fractional ones, and its loss.
 type longItem struct {

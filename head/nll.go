@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -155,13 +156,18 @@ func expShifted(dst []float64, x []float32) (sum float64) {
 // multiplied out. The products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
 const fewVotes = 16
 
-// faintest is the smallest weight that is taken from exponentials in float32.
-const faintest = 1e-34
+// faintest is the smallest weight that is taken from exponentials in float32; where the likelihood is below faintTotal, smaller
+// ones may matter.
+const (
+	faintest   = 1e-34
+	faintTotal = 1e-14
+)
 
 // fewWork is the scratch of one worker for items with few votes.
 type fewWork struct {
 	weights      []float64 // [K]
 	like, rising []float64 // likelihood [K] and gradient of its log [K·d]
+	two          *kernel.TwoVotes
 }
 
 // newFewWork allocates the scratch memory with two unused cache lines on either side, so that no
@@ -170,7 +176,7 @@ func newFewWork(k, d int) *fewWork {
 	const apart = 16
 	n := 2*k + k*d
 	all := make([]float64, apart+n+apart)[apart:][:n:n]
-	return &fewWork{weights: all[:k:k], like: all[k : 2*k : 2*k], rising: all[2*k:]}
+	return &fewWork{weights: all[:k:k], like: all[k : 2*k : 2*k], rising: all[2*k:], two: kernel.NewTwoVotes(k)}
 }
 
 // nll returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
@@ -186,12 +192,13 @@ func newFewWork(k, d int) *fewWork {
 // item, out its raw outputs.
 func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := len(h.weights), len(s)
-	w, alpha, like := h.weights, e[k:], h.like
-	if d == 2 && m == 2 {
-		h.two(alpha, s)
-	} else {
-		h.products(alpha, s, int(m))
+	if d == 2 {
+		if weight, total := h.two.Likelihood(g, e, int(s[0]), int(s[1]), scale); total > faintTotal {
+			return weight / total
+		}
 	}
+	w, alpha, like := h.weights, e[k:], h.like
+	h.products(alpha, s, int(m))
 	faint := false
 	for c, x := range e[:k] {
 		w[c] = float64(x)
@@ -200,7 +207,7 @@ func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 		}
 	}
 	weight, total := sums(w, like)
-	if faint && !(total > 1e-14) {
+	if faint && !(total > faintTotal) {
 		// A component whose weight is beyond the range of float32 may be the
 		// only one that explains the votes.
 		expShifted(w, out[:k])
@@ -211,16 +218,6 @@ func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 	}
 	a, b := scale/weight, scale/total
 	ga, rising := g[k:], h.rising
-	if d == 2 {
-		ga, rising = ga[:2*len(w)], rising[:2*len(w)]
-		for c, x := range w {
-			p, r := flush(x*a), flush(x*like[c]*b)
-			g[c] = float32(p - r)
-			ga[2*c] = float32(-r * rising[2*c])
-			ga[2*c+1] = float32(-r * rising[2*c+1])
-		}
-		return weight / total
-	}
 	for c, x := range w {
 		p, r := flush(x*a), flush(x*like[c]*b) // weight, responsibility
 		g[c] = float32(p - r)
@@ -295,31 +292,5 @@ func (h *fewWork) products(alpha, s []float32, m int) {
 			q[i] = rest*up - a*tail[si]
 		}
 		h.like[c] = p
-	}
-}
-
-// two is a fast path of products for two classes and two votes, the most
-// common case.
-func (h *fewWork) two(alpha, s []float32) {
-	like := h.like
-	alpha = alpha[:2*len(like)]
-	rising := h.rising[:2*len(like)]
-	split, won := s[0] == 1, 0 // one vote each; or the class with both
-	if s[0] == 0 {
-		won = 1
-	}
-	for c := range like {
-		a, b := float64(alpha[2*c+won]), float64(alpha[2*c+1-won])
-		a0 := a + b
-		a1 := a0 + 1
-		inv := 1 / (a0 * a1)
-		u, v := a1*inv, a0*inv
-		if split {
-			like[c] = a * b * inv
-			rising[2*c], rising[2*c+1] = b*u-a*v, a*u-b*v
-		} else {
-			like[c] = a * (a + 1) * inv
-			rising[2*c+won], rising[2*c+1-won] = b*(u+a/(a+1)*v), -b*(u+v)
-		}
 	}
 }

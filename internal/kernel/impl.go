@@ -91,6 +91,10 @@ type impl struct {
 	betaTails  func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
 	logBetas   func(dst *BetaLogs, w, a, b []float64)
 
+	twoVotes      func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64)
+	clampLogits   func(dst, x []float32, k int, limit float32) (outside int)
+	stopGradients func(g, x []float32, limit float32)
+
 	exp func(dst, x []float32)
 	act activations
 
@@ -120,6 +124,7 @@ var generic = impl{
 	dots64: dots64Generic, addRows64: addRows64Generic,
 	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
+	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
 }
 
 // impls lists the implementations that this processor supports, slowest first; active is the one in use.

@@ -16,6 +16,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group votes -out ../votes_amd64.s -stubs ../votes_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group winograd -out ../winograd_amd64.s -stubs ../winograd_stubs_amd64.go -pkg kernel
 
 // archImpls returns the assembly implementations that this processor runs,
@@ -64,6 +65,7 @@ func newAVX2() *impl {
 	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
 	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
+	im.twoVotes = twoVotes4
 	im.exp = exp8
 	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
 	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
@@ -93,5 +95,6 @@ func newAVX512() *impl {
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
+	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
 	return &im
 }

@@ -30,6 +30,7 @@ var groups = map[string]func(){
 	"runs":     runsGroup,
 	"tails":    tailsGroup,
 	"vec":      vecGroup,
+	"votes":    votesGroup,
 	"winograd": winogradGroup,
 }
 

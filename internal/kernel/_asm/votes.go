@@ -1,0 +1,479 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// voteFlags is whether a class has a vote, for 0, 1 and 2 votes, and whether it has both.
+var voteFlags Mem
+
+func votesGroup() {
+	live := liveLanes()
+	voteFlags = GLOBL("voteFlags", RODATA|NOPTR)
+	for i, x := range []float64{0, 1, 1, 0, 0, 1} {
+		DATA(8*i, U64(math.Float64bits(x)))
+	}
+	for _, v := range []*vector64{{name: "AVX512", new: ZMM, bytes: 64}, {name: "AVX2", new: YMM, bytes: 32}} {
+		twoVotes(v, live)
+	}
+	clampLogits()
+	stopGradients()
+}
+
+// liveLanes is a table of masks for the lanes of float64: 8 times all ones, then 8 zeros.
+func liveLanes() Mem {
+	m := GLOBL("liveLanes", RODATA|NOPTR)
+	for i := range 16 {
+		x := uint64(0)
+		if i < 8 {
+			x = 1<<64 - 1
+		}
+		DATA(8*i, U64(x))
+	}
+	return m
+}
+
+// order returns a table of indices for VPERMPS: of lanes pairs, all first numbers and then all second ones, or, if
+// together is set, the inverse.
+func order(name string, lanes int, together bool) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i := range 2 * lanes {
+		from := i%lanes*2 + i/lanes
+		if together {
+			from = i/2 + i%2*lanes
+		}
+		DATA(4*i, U32(from))
+	}
+	return m
+}
+
+// voteLane are the numbers of components in the lanes of a vector.
+type voteLane struct{ a, b, sum, p, t VecVirtual }
+
+// twoVotes generates the likelihood of few votes for two classes under the components of a mixture, and its gradient.
+//
+// A group of components, one per lane, has four vectors in work: weight, likelihood, and the derivatives of its
+// logarithm with respect to log a and log b. The second pass needs the sums over all components of the first.
+func twoVotes(v *vector64, live Mem) {
+	lanes := v.bytes / 8
+	apart, together := order("pairsApart"+v.name, lanes, false), order("pairsTogether"+v.name, lanes, true)
+	function("twoVotes"+v.name, "func(work *float64, grad, pairs, e *float32, k, s0, s1 int, scale float64, sums *float64)",
+		"twoVotes"+v.name+" computes twoVotesGeneric for k components (k ≥ 1). It reads up to 16 elements after e and",
+		"writes grad, pairs and work for k rounded up to a multiple of 8.")
+	work, e, left := loadGP("work"), loadGP("e"), loadGP("k")
+	alpha := GP64()
+	LEAQ(Mem{Base: e, Index: left, Scale: 4}, alpha)
+	weight, total, zero := v.new(), v.new(), v.new()
+	VXORPD(weight, weight, weight)
+	VXORPD(total, total, total)
+
+	Label("likelihood")
+	Comment("weights, zero where they are faint or there is no component")
+	w := v.new()
+	VCVTPS2PD(Mem{Base: e}, w)
+	there := v.liveMask(live, left)
+	VANDPD(there, w, w)
+	VXORPD(zero, zero, zero)
+	least := v.new()
+	VMOVUPD(v.float(1e-34), least)
+	w = v.choose(v.less(w, least), zero, w)
+	VMOVUPD(w, Mem{Base: work})
+	l := v.votePairs(alpha, apart)
+	v.voteProducts(l, there, work)
+	VADDPD(w, weight, weight)
+	VFMADD231PD(l.p, w, total)
+	ADDQ(Imm(uint64(4*lanes)), e)
+	ADDQ(Imm(uint64(8*lanes)), alpha)
+	ADDQ(U32(4*v.bytes), work)
+	SUBQ(Imm(uint64(lanes)), left)
+	JG(LabelRef("likelihood"))
+
+	Comment("the sums over the lanes, and scale over each")
+	sums := loadGP("sums")
+	scale := XMM()
+	Load(Param("scale"), scale)
+	factor := [2]VecVirtual{v.new(), v.new()}
+	for i, x := range []VecVirtual{weight, total} {
+		s := v.acrossLanes(x)
+		VMOVSD(s, Mem{Base: sums, Disp: 8 * i})
+		VDIVSD(s, scale, s)
+		VBROADCASTSD(s, factor[i])
+	}
+	work, left = loadGP("work"), loadGP("k")
+	g, ga := loadGP("grad"), loadGP("pairs")
+	from, tiny := v.new(), v.new()
+	VMOVUPS(together, from)
+	VMOVUPD(v.float(1e-30), tiny)
+	VXORPD(zero, zero, zero)
+	Label("gradient")
+	Comment("p = weight, r = responsibility, both times scale; tiny ones are 0")
+	p, r := v.new(), v.new()
+	VMOVUPD(Mem{Base: work}, p)
+	VMULPD(Mem{Base: work, Disp: v.bytes}, p, r)
+	VMULPD(factor[0], p, p)
+	VMULPD(factor[1], r, r)
+	p = v.choose(v.less(p, tiny), zero, p)
+	r = v.choose(v.less(r, tiny), zero, r)
+	VSUBPD(r, p, p)
+	v.storeFloats(p, Mem{Base: g})
+	VSUBPD(r, zero, r)
+	q0, q1 := v.new(), v.new()
+	VMULPD(Mem{Base: work, Disp: 2 * v.bytes}, r, q0)
+	VMULPD(Mem{Base: work, Disp: 3 * v.bytes}, r, q1)
+	pairs := v.joined(v.floats(q0), v.floats(q1))
+	VPERMPS(pairs, from, pairs)
+	VMOVUPS(pairs, Mem{Base: ga})
+	ADDQ(Imm(uint64(4*lanes)), g)
+	ADDQ(Imm(uint64(8*lanes)), ga)
+	ADDQ(U32(4*v.bytes), work)
+	SUBQ(Imm(uint64(lanes)), left)
+	JG(LabelRef("gradient"))
+	VZEROUPPER()
+	RET()
+}
+
+// liveMask returns a mask of the first left lanes.
+func (v *vector64) liveMask(table Mem, left GPVirtual) Mem {
+	n, most, at := GP64(), GP64(), GP64()
+	MOVQ(U32(v.bytes/8), most)
+	MOVQ(left, n)
+	CMPQ(n, most)
+	CMOVQGT(most, n)
+	NEGQ(n)
+	LEAQ(table, at)
+	return Mem{Base: at, Index: n, Scale: 8, Disp: 64}
+}
+
+// votePairs loads the parameters of a group of components.
+func (v *vector64) votePairs(alpha GPVirtual, apart Mem) voteLane {
+	pairs, from := v.new(), v.new()
+	VMOVUPS(apart, from)
+	VPERMPS(Mem{Base: alpha}, from, pairs)
+	l := voteLane{a: v.new(), b: v.new(), sum: v.new(), p: v.new(), t: v.new()}
+	if v.bytes == 64 {
+		high := YMM()
+		VCVTPS2PD(pairs.AsY(), l.a)
+		VEXTRACTF64X4(Imm(1), pairs, high)
+		VCVTPS2PD(high, l.b)
+	} else {
+		high := XMM()
+		VCVTPS2PD(pairs.AsX(), l.a)
+		VEXTRACTF128(Imm(1), pairs, high)
+		VCVTPS2PD(high, l.b)
+	}
+	VADDPD(l.a, l.b, l.sum)
+	return l
+}
+
+// voteProducts multiplies the likelihood out, vote by vote, and stores it and its derivatives:
+//
+//	u = 1/(a+b+t);  p is multiplied by u, and by a+t for t < s0, b+t for t < s1
+//	up is the sum of a/(a+t) u over t < s0, down that of u over the other t
+//
+// Lanes without a component hold other numbers, whose products may overflow: their likelihood is set to 0.
+func (v *vector64) voteProducts(l voteLane, there Mem, work GPVirtual) {
+	m, t := loadGP("s0"), GP64()
+	s1 := loadGP("s1")
+	ADDQ(s1, m)
+	CMPQ(m, Imm(2))
+	JNE(LabelRef("any"))
+	v.twoOf(l, there, work)
+	JMP(LabelRef("stored"))
+	Label("any")
+	side := [2]voteSide{{x: l.a, name: "s0", label: "a"}, {x: l.b, name: "s1", label: "b"}}
+	u := v.new()
+	Comment("t = 0, where a/(a+t) is 1")
+	one := v.new()
+	VMOVUPD(v.float(1), one)
+	VDIVPD(l.sum, one, u)
+	VMOVAPD(u, l.p)
+	for i := range side {
+		s := &side[i]
+		s.up, s.down = v.new(), v.new()
+		VXORPD(s.up, s.up, s.up)
+		VMOVAPD(u, s.down)
+		n := loadGP(s.name)
+		TESTQ(n, n)
+		JZ(LabelRef("none" + s.label))
+		VMULPD(s.x, l.p, l.p)
+		VMOVAPD(u, s.up)
+		VXORPD(s.down, s.down, s.down)
+		Label("none" + s.label)
+	}
+	VXORPD(l.t, l.t, l.t)
+	MOVQ(U32(1), t)
+	CMPQ(t, m)
+	JGE(LabelRef("counted"))
+	Label("vote")
+	VADDPD(v.float(1), l.t, l.t)
+	VADDPD(l.t, l.sum, u)
+	VMOVUPD(v.float(1), one)
+	VDIVPD(u, one, u)
+	VMULPD(u, l.p, l.p)
+	for i := range side {
+		s := &side[i]
+		n, at := loadGP(s.name), v.new()
+		CMPQ(t, n)
+		JGE(LabelRef("other" + s.label))
+		VADDPD(l.t, s.x, at)
+		VMULPD(at, l.p, l.p)
+		VDIVPD(at, s.x, at)
+		VFMADD231PD(at, u, s.up)
+		JMP(LabelRef("next" + s.label))
+		Label("other" + s.label)
+		VADDPD(u, s.down, s.down)
+		Label("next" + s.label)
+	}
+	INCQ(t)
+	CMPQ(t, m)
+	JL(LabelRef("vote"))
+	Label("counted")
+	VANDPD(there, l.p, l.p)
+	VMOVUPD(l.p, Mem{Base: work, Disp: v.bytes})
+	for i := range side {
+		Comment("the derivative is the other parameter times up, less this one times down")
+		s := side[i]
+		VMULPD(side[1-i].x, s.up, s.up)
+		VFNMADD231PD(s.x, s.down, s.up)
+		VMOVUPD(s.up, Mem{Base: work, Disp: (2 + i) * v.bytes})
+	}
+	Label("stored")
+	VMOVUPD(Mem{Base: work, Disp: v.bytes}, l.p)
+}
+
+// voteSide are the sums for one class.
+type voteSide struct {
+	x, up, down VecVirtual
+	name, label string
+}
+
+// twoOf is voteProducts for two votes, the most common case, without branches that depend on them and with one division.
+// With c = 1 if a class has a vote and d = 1 if it has both, of which the other class has none, and F = a+1 for the class with both votes
+// or 1, all from
+//
+//	i = 1/((a+b)(a+b+1)F),  u = (a+b+1)F i,  v = (a+b)F i,  1/F = (a+b)(a+b+1)i
+//
+// the factor of p is 1-c + c a, times F, and the derivative
+//
+//	b(c u + d a v/F) - a((1-c)u + (1-d)v)
+func (v *vector64) twoOf(l voteLane, there Mem, work GPVirtual) {
+	one, next, both, inv := v.new(), v.new(), v.new(), v.new()
+	VMOVUPD(v.float(1), one)
+	VADDPD(one, l.sum, next)
+	VMULPD(next, l.sum, both)
+	sides := [2]struct{ x, c, d VecVirtual }{{x: l.a}, {x: l.b}}
+	f := v.copy(one)
+	VMOVAPD(one, l.p)
+	for i, name := range []string{"s0", "s1"} {
+		s := &sides[i]
+		s.c, s.d = v.new(), v.new()
+		n, at := loadGP(name), GP64()
+		LEAQ(voteFlags, at)
+		Comment("c and d of 0, 1 and 2 votes")
+		VBROADCASTSD(Mem{Base: at, Index: n, Scale: 8}, s.c)
+		VBROADCASTSD(Mem{Base: at, Index: n, Scale: 8, Disp: 24}, s.d)
+		VFMADD231PD(s.x, s.d, f)
+		t := v.new()
+		VSUBPD(s.c, one, t)
+		VFMADD231PD(s.c, s.x, t)
+		VMULPD(t, l.p, l.p)
+	}
+	VMULPD(f, both, inv)
+	VDIVPD(inv, one, inv)
+	u, w := v.new(), v.new()
+	Comment("the likelihood: the class with both votes has the further factor F")
+	VMULPD(inv, f, u)
+	VMULPD(u, l.sum, w)
+	VMULPD(u, next, u)
+	VMULPD(f, l.p, l.p)
+	VMULPD(u, l.p, l.p)
+	VMULPD(w, l.p, l.p)
+	VANDPD(there, l.p, l.p)
+	VMOVUPD(l.p, Mem{Base: work, Disp: v.bytes})
+	Comment("inv = v/F from here on")
+	VMULPD(both, inv, inv)
+	VMULPD(w, inv, inv)
+	for i := range sides {
+		s, other := sides[i], sides[1-i].x
+		up, down, t := v.new(), v.new(), v.new()
+		VMULPD(s.d, s.x, up)
+		VMULPD(inv, up, up)
+		VFMADD231PD(u, s.c, up)
+		VSUBPD(s.c, one, down)
+		VMULPD(u, down, down)
+		VSUBPD(s.d, one, t)
+		VFMADD231PD(w, t, down)
+		VMULPD(other, up, up)
+		VFNMADD231PD(s.x, down, up)
+		VMOVUPD(up, Mem{Base: work, Disp: (2 + i) * v.bytes})
+	}
+}
+
+// acrossLanes returns the sum of the lanes of x, which it changes.
+func (v *vector64) acrossLanes(x VecVirtual) VecVirtual {
+	y := x
+	if v.bytes == 64 {
+		half := YMM()
+		VEXTRACTF64X4(Imm(1), x, half)
+		VADDPD(x.AsY(), half, half)
+		y = half
+	}
+	high, s := XMM(), XMM()
+	VEXTRACTF128(Imm(1), y.AsY(), high)
+	VADDPD(y.AsX(), high, high)
+	VUNPCKHPD(high, high, s)
+	VADDSD(s, high, s)
+	return s
+}
+
+// floats returns x rounded to float32, half as long a vector.
+func (v *vector64) floats(x VecVirtual) VecVirtual {
+	if v.bytes == 64 {
+		y := YMM()
+		VCVTPD2PS(x, y)
+		return y
+	}
+	y := XMM()
+	VCVTPD2PSY(x, y)
+	return y
+}
+
+func (v *vector64) storeFloats(x VecVirtual, to Mem) { VMOVUPS(v.floats(x), to) }
+
+// joined returns a vector of two halves.
+func (v *vector64) joined(low, high VecVirtual) VecVirtual {
+	r := v.new()
+	if v.bytes == 64 {
+		VINSERTF64X4(Imm(1), high, low.AsZ(), r)
+	} else {
+		VINSERTF128(Imm(1), high, low.AsY(), r)
+	}
+	return r
+}
+
+// chunk16 calls f with a mask of the lanes of each 16 values that are left of n, and advances the pointers after it.
+func chunk16(label string, n GPVirtual, f func(live Register), pointers ...GPVirtual) {
+	live, all := K(), GP64()
+	Label(label)
+	Comment("all 16 lanes, or the first n")
+	bits := GP64()
+	MOVQ(U32(1<<16-1), all)
+	MOVQ(U64(1<<64-1), bits)
+	BZHIQ(n, bits, bits)
+	CMPQ(n, Imm(16))
+	CMOVQGT(all, bits)
+	KMOVW(bits.As32(), live)
+	f(live)
+	for _, p := range pointers {
+		ADDQ(Imm(64), p)
+	}
+	SUBQ(Imm(16), n)
+	JG(LabelRef(label))
+}
+
+// broadcast32 returns a float32 parameter in all lanes.
+func broadcast32(name string) VecVirtual {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v := ZMM()
+	VBROADCASTSS(c.Addr, v)
+	return v
+}
+
+// constant32 returns a number in all lanes.
+func constant32(bits uint32) VecVirtual {
+	r, v := GP32(), ZMM()
+	MOVL(U32(bits), r)
+	VPBROADCASTD(r, v)
+	return v
+}
+
+// clampLogits generates the preparation of raw outputs for exponentials.
+func clampLogits() {
+	function("clampLogitsAVX512", "func(dst, x *float32, k, n int, limit float32) int",
+		"clampLogitsAVX512 computes clampLogitsGeneric for n values (n > k ≥ 1).")
+	x, n := loadGP("x"), loadGP("k")
+	Comment("the largest of the first k")
+	top := constant32(math.Float32bits(float32(math.Inf(-1))))
+	chunk16("largest", n, func(live Register) {
+		v := ZMM()
+		VMOVAPS(top, v)
+		VMOVUPS(Mem{Base: x}, live, v)
+		VMAXPS(v, top, top)
+	}, x)
+	half, quarter, s := YMM(), XMM(), XMM()
+	VEXTRACTF64X4(Imm(1), top, half)
+	VMAXPS(top.AsY(), half, half)
+	VEXTRACTF128(Imm(1), half, quarter)
+	VMAXPS(half.AsX(), quarter, quarter)
+	for _, order := range []uint64{0b01001110, 0b10110001} {
+		VPERMILPS(Imm(order), quarter, s)
+		VMAXPS(s, quarter, quarter)
+	}
+	VBROADCASTSS(quarter, top)
+	Comment("less it, but at least -80; NaN stays NaN")
+	least := constant32(math.Float32bits(-80))
+	dst := loadGP("dst")
+	x, n = loadGP("x"), loadGP("k")
+	chunk16("shift", n, func(live Register) {
+		v := ZMM()
+		VMOVUPS_Z(Mem{Base: x}, live, v)
+		VSUBPS(top, v, v)
+		VMAXPS(v, least, v)
+		VMOVUPS(v, live, Mem{Base: dst})
+	}, x, dst)
+	Comment("the others between -limit and limit")
+	limit, size := broadcast32("limit"), constant32(1<<31-1)
+	low := constant32(1 << 31)
+	VPORD(limit, low, low)
+	k, outside := loadGP("k"), GP64()
+	XORQ(outside, outside)
+	x, dst, n = loadGP("x"), loadGP("dst"), loadGP("n")
+	LEAQ(Mem{Base: x, Index: k, Scale: 4}, x)
+	LEAQ(Mem{Base: dst, Index: k, Scale: 4}, dst)
+	SUBQ(k, n)
+	chunk16("clamp", n, func(live Register) {
+		v, a, beyond, count := ZMM(), ZMM(), K(), GP64()
+		VMOVUPS_Z(Mem{Base: x}, live, v)
+		VPANDD(size, v, a)
+		VCMPPS(Imm(0x1e), limit, a, beyond)
+		KMOVW(beyond, count.As32())
+		POPCNTQ(count, count)
+		ADDQ(count, outside)
+		VMINPS(v, limit, v)
+		VMAXPS(v, low, v)
+		VMOVUPS(v, live, Mem{Base: dst})
+	}, x, dst)
+	Store(outside, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// stopGradients generates the removal of gradients that lead further out.
+func stopGradients() {
+	function("stopGradientsAVX512", "func(grad, x *float32, n int, limit float32)",
+		"stopGradientsAVX512 computes stopGradientsGeneric for n values (n ≥ 1).")
+	grad, x, n := loadGP("grad"), loadGP("x"), loadGP("n")
+	limit, size, zero := broadcast32("limit"), constant32(1<<31-1), ZMM()
+	VPXORD(zero, zero, zero)
+	chunk16("stop", n, func(live Register) {
+		v, g, a, beyond, out := ZMM(), ZMM(), ZMM(), K(), K()
+		Comment("beyond the limit, and of the other sign than the gradient")
+		VMOVUPS_Z(Mem{Base: x}, live, v)
+		VMOVUPS_Z(Mem{Base: grad}, live, g)
+		VPANDD(size, v, a)
+		VCMPPS(Imm(0x1e), limit, a, beyond)
+		VPXORD(v, g, g)
+		VPMOVD2M(g, out)
+		KANDW(out, beyond, out)
+		VMOVUPS(zero, out, Mem{Base: grad})
+	}, x, grad)
+	VZEROUPPER()
+	RET()
+}
