@@ -14,13 +14,34 @@ func rowTileNEON(channels, _ int) int {
 	return [maxRowChannels]int{10, 6, 4, 3, 2, 2}[channels-1]
 }
 
-// rowsNEON are the variants of indexedRows for 1 … 6 channels.
-var rowsNEON = [maxRowChannels]func(out, x *float32, a *int32, na int, b *int32, nb int, w *float32){
-	indexedRows1NEON, indexedRows2NEON, indexedRows3NEON, indexedRows4NEON, indexedRows5NEON, indexedRows6NEON,
+// rowsNEON are the variants of indexedRows for 2 … 6 channels.
+var rowsNEON = [...]func(out, x *float32, a *int32, na int, b *int32, nb int, w *float32){
+	2: indexedRows2NEON, 3: indexedRows3NEON, 4: indexedRows4NEON, 5: indexedRows5NEON, 6: indexedRows6NEON,
 }
 
 func indexedRowsNEON(out, x []float32, a, b []int32, w []float32, channels, _ int) {
-	rowsNEON[channels-1](&out[0], &x[0], &a[0], len(a), first(b), len(b), first(w))
+	if channels == 1 {
+		indexedRows1NEON(&out[0], &x[0], &a[0], len(a), first(b), len(b), first(w), neighbors(b))
+		return
+	}
+	rowsNEON[channels](&out[0], &x[0], &a[0], len(a), first(b), len(b), first(w))
+}
+
+// neighbors returns the number of taps in a row if all rows are as long as the first, else 1.
+func neighbors(b []int32) int {
+	run := 1
+	for run < len(b) && b[run] == b[run-1]+1 {
+		run++
+	}
+	if len(b)%run != 0 {
+		return 1
+	}
+	for t := run; t < len(b); t++ {
+		if t%run != 0 && b[t] != b[t-1]+1 {
+			return 1
+		}
+	}
+	return run
 }
 
 func foldMaxBlocksNEON(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool) {

@@ -238,8 +238,8 @@ LBB1_5:
 	BNE LBB1_5
 	B LBB1_2
 
-// func indexedRows1NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
-TEXT ·indexedRows1NEON(SB), NOSPLIT, $0-56
+// func indexedRows1NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32, kw int)
+TEXT ·indexedRows1NEON(SB), NOSPLIT, $0-64
 	MOVD out+0(FP), R20
 	MOVD x+8(FP), R21
 	MOVD a+16(FP), R22
@@ -247,6 +247,7 @@ TEXT ·indexedRows1NEON(SB), NOSPLIT, $0-56
 	MOVD b+32(FP), R24
 	MOVD nb+40(FP), R25
 	MOVD w+48(FP), R26
+	MOVD kw+56(FP), R27
 	WORD $0xf10006ff // cmp x23, #1
 	BGE LBB2_3
 
@@ -254,13 +255,13 @@ LBB2_1:
 	RET
 
 LBB2_2:
-	WORD $0xad001e88 // stp q8, q7, [x20]
+	WORD $0xad00268a // stp q10, q9, [x20]
 	WORD $0xf1002af7 // subs x23, x23, #10
 	WORD $0x9100a2d6 // add x22, x22, #40
-	WORD $0xad011686 // stp q6, q5, [x20, #32]
-	WORD $0xad020e84 // stp q4, q3, [x20, #64]
-	WORD $0xad030682 // stp q2, q1, [x20, #96]
-	WORD $0xad042a89 // stp q9, q10, [x20, #128]
+	WORD $0xad011e88 // stp q8, q7, [x20, #32]
+	WORD $0xad021686 // stp q6, q5, [x20, #64]
+	WORD $0xad030e84 // stp q4, q3, [x20, #96]
+	WORD $0xad040682 // stp q2, q1, [x20, #128]
 	WORD $0xad05328b // stp q11, q12, [x20, #160]
 	WORD $0xad063a8d // stp q13, q14, [x20, #192]
 	WORD $0xad07428f // stp q15, q16, [x20, #224]
@@ -270,73 +271,178 @@ LBB2_2:
 	BLE LBB2_1
 
 LBB2_3:
-	WORD $0xad401e88 // ldp q8, q7, [x20]
+	WORD $0xad40268a // ldp q10, q9, [x20]
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xad411686 // ldp q6, q5, [x20, #32]
-	WORD $0xad420e84 // ldp q4, q3, [x20, #64]
-	WORD $0xad430682 // ldp q2, q1, [x20, #96]
-	WORD $0xad442a89 // ldp q9, q10, [x20, #128]
+	WORD $0xad411e88 // ldp q8, q7, [x20, #32]
+	WORD $0xad421686 // ldp q6, q5, [x20, #64]
+	WORD $0xad430e84 // ldp q4, q3, [x20, #96]
+	WORD $0xad440682 // ldp q2, q1, [x20, #128]
 	WORD $0xad45328b // ldp q11, q12, [x20, #160]
 	WORD $0xad463a8d // ldp q13, q14, [x20, #192]
 	WORD $0xad47428f // ldp q15, q16, [x20, #224]
 	WORD $0xad484a91 // ldp q17, q18, [x20, #256]
 	WORD $0xad490293 // ldp q19, q0, [x20, #288]
 	BLT LBB2_2
-	WORD $0x694026c8 // ldpsw x8, x9, [x22]
-	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
-	WORD $0xaa1903f3 // mov x19, x25
-	WORD $0xaa1803fb // mov x27, x24
-	WORD $0x694236cc // ldpsw x12, x13, [x22, #16]
-	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
-	WORD $0x694446d0 // ldpsw x16, x17, [x22, #32]
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x694132cb // ldpsw x11, x12, [x22, #8]
+	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0xaa1a03e0 // mov x0, x26
+	WORD $0x69423acd // ldpsw x13, x14, [x22, #16]
+	WORD $0x694342cf // ldpsw x15, x16, [x22, #24]
+	WORD $0x69444ed1 // ldpsw x17, x19, [x22, #32]
+	WORD $0x8b0a0aaa // add x10, x21, x10, lsl #2
+	WORD $0x8b0c0aac // add x12, x21, x12, lsl #2
+	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
+	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
 	WORD $0x8b090aa9 // add x9, x21, x9, lsl #2
 	WORD $0x8b0b0aab // add x11, x21, x11, lsl #2
 	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
 	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
 	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
-	WORD $0x8b080aa8 // add x8, x21, x8, lsl #2
-	WORD $0x8b0a0aaa // add x10, x21, x10, lsl #2
-	WORD $0x8b0c0aac // add x12, x21, x12, lsl #2
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	B LBB2_6
 
 LBB2_5:
-	WORD $0xb8804761 // ldrsw x1, [x27], #4
-	WORD $0xbc404414 // ldr s20, [x0], #4
-	WORD $0xf1000673 // subs x19, x19, #1
-	WORD $0x8b010902 // add x2, x8, x1, lsl #2
-	WORD $0xad405855 // ldp q21, q22, [x2]
+	WORD $0x8b1b0108 // add x8, x8, x27
+	WORD $0xeb19011f // cmp x8, x25
+	BGE LBB2_2
+
+LBB2_6:
+	WORD $0xb8a87b01 // ldrsw x1, [x24, x8, lsl #2]
+	WORD $0xf1000b7f // cmp x27, #2
+	BLT LBB2_10
+	WORD $0xaa1b03e2 // mov x2, x27
+
+LBB2_8:
+	WORD $0x8b010923 // add x3, x9, x1, lsl #2
+	WORD $0x8b010944 // add x4, x10, x1, lsl #2
+	WORD $0xfc408414 // ldr d20, [x0], #8
+	WORD $0x8b010965 // add x5, x11, x1, lsl #2
+	WORD $0x8b010986 // add x6, x12, x1, lsl #2
+	WORD $0xad405c76 // ldp q22, q23, [x3]
+	WORD $0x4f9412e9 // fmla v9.4s, v23.4s, v20.s[0]
+	WORD $0x8b0109a7 // add x7, x13, x1, lsl #2
+	WORD $0xf1000c5f // cmp x2, #3
+	WORD $0x6e1722d5 // ext v21.16b, v22.16b, v23.16b, #4
+	WORD $0x4f9412ca // fmla v10.4s, v22.4s, v20.s[0]
+	WORD $0xad405c96 // ldp q22, q23, [x4]
+	WORD $0x4f9412e7 // fmla v7.4s, v23.4s, v20.s[0]
+	WORD $0x4fb412aa // fmla v10.4s, v21.4s, v20.s[1]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0x8b0109c3 // add x3, x14, x1, lsl #2
+	WORD $0x6e1722d8 // ext v24.16b, v22.16b, v23.16b, #4
+	WORD $0x4f9412c8 // fmla v8.4s, v22.4s, v20.s[0]
+	WORD $0xad405cb6 // ldp q22, q23, [x5]
+	WORD $0x4fb412a9 // fmla v9.4s, v21.4s, v20.s[1]
+	WORD $0x3cc14095 // ldur q21, [x4, #20]
+	WORD $0x4f9412e5 // fmla v5.4s, v23.4s, v20.s[0]
+	WORD $0x4fb41308 // fmla v8.4s, v24.4s, v20.s[1]
+	WORD $0x6e1722d9 // ext v25.16b, v22.16b, v23.16b, #4
+	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
+	WORD $0xad405cd6 // ldp q22, q23, [x6]
+	WORD $0x4fb412a7 // fmla v7.4s, v21.4s, v20.s[1]
+	WORD $0x3cc140b5 // ldur q21, [x5, #20]
+	WORD $0x4f9412e3 // fmla v3.4s, v23.4s, v20.s[0]
+	WORD $0x4fb41326 // fmla v6.4s, v25.4s, v20.s[1]
+	WORD $0x4fb412a5 // fmla v5.4s, v21.4s, v20.s[1]
+	WORD $0x3cc140d5 // ldur q21, [x6, #20]
+	WORD $0x6e1722da // ext v26.16b, v22.16b, v23.16b, #4
+	WORD $0x4f9412c4 // fmla v4.4s, v22.4s, v20.s[0]
+	WORD $0xad405cf6 // ldp q22, q23, [x7]
+	WORD $0x4fb412a3 // fmla v3.4s, v21.4s, v20.s[1]
+	WORD $0x4f9412e1 // fmla v1.4s, v23.4s, v20.s[0]
+	WORD $0x4fb41344 // fmla v4.4s, v26.4s, v20.s[1]
+	WORD $0x4f9412c2 // fmla v2.4s, v22.4s, v20.s[0]
+	WORD $0x6e1722d6 // ext v22.16b, v22.16b, v23.16b, #4
+	WORD $0x3cc140f7 // ldur q23, [x7, #20]
+	WORD $0x4fb412c2 // fmla v2.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412e1 // fmla v1.4s, v23.4s, v20.s[1]
+	WORD $0xad405875 // ldp q21, q22, [x3]
+	WORD $0x4f9412cc // fmla v12.4s, v22.4s, v20.s[0]
+	WORD $0x6e1622b7 // ext v23.16b, v21.16b, v22.16b, #4
+	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0x8b0109e3 // add x3, x15, x1, lsl #2
+	WORD $0x4fb412eb // fmla v11.4s, v23.4s, v20.s[1]
+	WORD $0x3cc04077 // ldur q23, [x3, #4]
+	WORD $0x4fb412ac // fmla v12.4s, v21.4s, v20.s[1]
+	WORD $0xad405875 // ldp q21, q22, [x3]
+	WORD $0x4f9412ce // fmla v14.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412ad // fmla v13.4s, v21.4s, v20.s[0]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0x8b010a03 // add x3, x16, x1, lsl #2
+	WORD $0x4fb412ed // fmla v13.4s, v23.4s, v20.s[1]
+	WORD $0x3cc04077 // ldur q23, [x3, #4]
+	WORD $0x4fb412ae // fmla v14.4s, v21.4s, v20.s[1]
+	WORD $0xad405875 // ldp q21, q22, [x3]
+	WORD $0x4f9412d0 // fmla v16.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412af // fmla v15.4s, v21.4s, v20.s[0]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0x8b010a23 // add x3, x17, x1, lsl #2
+	WORD $0x4fb412ef // fmla v15.4s, v23.4s, v20.s[1]
+	WORD $0x3cc04077 // ldur q23, [x3, #4]
+	WORD $0x4fb412b0 // fmla v16.4s, v21.4s, v20.s[1]
+	WORD $0xad405476 // ldp q22, q21, [x3]
+	WORD $0x4f9412b2 // fmla v18.4s, v21.4s, v20.s[0]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0x8b010a63 // add x3, x19, x1, lsl #2
+	WORD $0x91000821 // add x1, x1, #2
+	WORD $0x4f9412d1 // fmla v17.4s, v22.4s, v20.s[0]
+	WORD $0x4fb412b2 // fmla v18.4s, v21.4s, v20.s[1]
+	WORD $0xad405875 // ldp q21, q22, [x3]
+	WORD $0x4fb412f1 // fmla v17.4s, v23.4s, v20.s[1]
+	WORD $0x3cc04077 // ldur q23, [x3, #4]
+	WORD $0x4f9412c0 // fmla v0.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412b3 // fmla v19.4s, v21.4s, v20.s[0]
+	WORD $0x3cc14075 // ldur q21, [x3, #20]
+	WORD $0xd1000843 // sub x3, x2, #2
+	WORD $0xaa0303e2 // mov x2, x3
+	WORD $0x4fb412f3 // fmla v19.4s, v23.4s, v20.s[1]
+	WORD $0x4fb412a0 // fmla v0.4s, v21.4s, v20.s[1]
+	BHI LBB2_8
+	WORD $0xf100047f // cmp x3, #1
+	BNE LBB2_5
+	B LBB2_11
+
+LBB2_10:
+	WORD $0xaa1b03e3 // mov x3, x27
+	WORD $0xf100047f // cmp x3, #1
+	BNE LBB2_5
+
+LBB2_11:
 	WORD $0x8b010922 // add x2, x9, x1, lsl #2
-	WORD $0xad406057 // ldp q23, q24, [x2]
+	WORD $0xbc404414 // ldr s20, [x0], #4
+	WORD $0xad405855 // ldp q21, q22, [x2]
 	WORD $0x8b010942 // add x2, x10, x1, lsl #2
-	WORD $0xad406859 // ldp q25, q26, [x2]
+	WORD $0x4f9412c9 // fmla v9.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412aa // fmla v10.4s, v21.4s, v20.s[0]
+	WORD $0xad405c55 // ldp q21, q23, [x2]
 	WORD $0x8b010962 // add x2, x11, x1, lsl #2
-	WORD $0x4f9412c7 // fmla v7.4s, v22.4s, v20.s[0]
-	WORD $0x4f941305 // fmla v5.4s, v24.4s, v20.s[0]
-	WORD $0x4f941343 // fmla v3.4s, v26.4s, v20.s[0]
+	WORD $0x4f9412e7 // fmla v7.4s, v23.4s, v20.s[0]
 	WORD $0x4f9412a8 // fmla v8.4s, v21.4s, v20.s[0]
 	WORD $0xad405855 // ldp q21, q22, [x2]
 	WORD $0x8b010982 // add x2, x12, x1, lsl #2
-	WORD $0x4f9412e6 // fmla v6.4s, v23.4s, v20.s[0]
-	WORD $0xad406057 // ldp q23, q24, [x2]
+	WORD $0x4f9412c5 // fmla v5.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
+	WORD $0xad405457 // ldp q23, q21, [x2]
 	WORD $0x8b0109a2 // add x2, x13, x1, lsl #2
-	WORD $0x4f941324 // fmla v4.4s, v25.4s, v20.s[0]
-	WORD $0x4f9412c1 // fmla v1.4s, v22.4s, v20.s[0]
-	WORD $0x4f94130a // fmla v10.4s, v24.4s, v20.s[0]
-	WORD $0x4f9412a2 // fmla v2.4s, v21.4s, v20.s[0]
-	WORD $0xad405855 // ldp q21, q22, [x2]
+	WORD $0x4f9412a3 // fmla v3.4s, v21.4s, v20.s[0]
+	WORD $0x4f9412e4 // fmla v4.4s, v23.4s, v20.s[0]
+	WORD $0xad405c56 // ldp q22, q23, [x2]
 	WORD $0x8b0109c2 // add x2, x14, x1, lsl #2
-	WORD $0x4f9412e9 // fmla v9.4s, v23.4s, v20.s[0]
-	WORD $0x4f9412cc // fmla v12.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0x4f9412e1 // fmla v1.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412c2 // fmla v2.4s, v22.4s, v20.s[0]
 	WORD $0xad405855 // ldp q21, q22, [x2]
 	WORD $0x8b0109e2 // add x2, x15, x1, lsl #2
-	WORD $0x4f9412ce // fmla v14.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412cc // fmla v12.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0xad405c55 // ldp q21, q23, [x2]
+	WORD $0x8b010a02 // add x2, x16, x1, lsl #2
+	WORD $0x4f9412ee // fmla v14.4s, v23.4s, v20.s[0]
 	WORD $0x4f9412ad // fmla v13.4s, v21.4s, v20.s[0]
 	WORD $0xad405855 // ldp q21, q22, [x2]
-	WORD $0x8b010a02 // add x2, x16, x1, lsl #2
-	WORD $0x8b010a21 // add x1, x17, x1, lsl #2
+	WORD $0x8b010a22 // add x2, x17, x1, lsl #2
+	WORD $0x8b010a61 // add x1, x19, x1, lsl #2
 	WORD $0x4f9412d0 // fmla v16.4s, v22.4s, v20.s[0]
 	WORD $0x4f9412af // fmla v15.4s, v21.4s, v20.s[0]
 	WORD $0xad405855 // ldp q21, q22, [x2]
@@ -345,8 +451,7 @@ LBB2_5:
 	WORD $0xad405835 // ldp q21, q22, [x1]
 	WORD $0x4f9412c0 // fmla v0.4s, v22.4s, v20.s[0]
 	WORD $0x4f9412b3 // fmla v19.4s, v21.4s, v20.s[0]
-	BNE LBB2_5
-	B LBB2_2
+	B LBB2_5
 
 // func indexedRows2NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 TEXT ·indexedRows2NEON(SB), NOSPLIT, $0-56

@@ -230,7 +230,8 @@ func sparseDotGeneric(dw, x []float32, rows []int32, kw int, pos []int32, g []fl
 //
 //	dx[pos[j] + rows[r] + l] += g[j] · w[r·kw + l]
 //
-// It may add g[j]·0 to up to 15 elements after these.
+// Only the order of the additions to each element counts, for rows and pos that increase.
+// It may add g[j]·0 to the same elements, and to up to 15 after them.
 func sparseAddGeneric(dx, w []float32, rows []int32, kw int, pos []int32, g []float32) {
 	for j, p := range pos {
 		for r, row := range rows {
@@ -263,6 +264,7 @@ func sparseDotBlockGeneric(dw, x []float32, off, pos []int32, g []float32, cb in
 //
 //	dx[(pos[j] + off[t])·cb + c] += g[j] · w[t·cb + c]
 //
+// Only the order of the additions to each element counts, for off and pos that increase.
 // Taps lie side by side in runs: off[t+1] = off[t] + 1 unless t+1 is a multiple of run.
 func sparseAddBlockGeneric(dx, w []float32, off []int32, _ int, pos []int32, g []float32, cb int) {
 	for j, p := range pos {

@@ -22,30 +22,36 @@ func indexed8NEON(out *float32, bias *float32, x *float32, a *int32, na int, b *
 //
 //	out[r*8+l] += Σ_{t<nb} w[t] * x[a[r]+l+b[t]]
 //
+// where taps come in rows of kw neighbours: b[t+1] = b[t] + 1 unless t+1 is a multiple of kw. With one channel a vector serves one
+// multiply-add, and processors multiply more vectors than they load. Of two neighbours, the first half of the run for the second
+// is therefore shifted together from the vectors of the first. Six of ten runs do so: a shift takes the place of a multiply-add.
+//
 //go:noescape
-func indexedRows1NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
+func indexedRows1NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32, kw int)
 
-// indexedRows2NEON is indexedRows1NEON for 2 channels, na a multiple of 6.
+// indexedRows2NEON computes, for r < na (a multiple of 6), l < 8 and c < 2,
+//
+//	out[(c*na+r)*8+l] += Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
 func indexedRows2NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
-// indexedRows3NEON is indexedRows1NEON for 3 channels, na a multiple of 4.
+// indexedRows3NEON is indexedRows2NEON for 3 channels, na a multiple of 4.
 //
 //go:noescape
 func indexedRows3NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
-// indexedRows4NEON is indexedRows1NEON for 4 channels, na a multiple of 3.
+// indexedRows4NEON is indexedRows2NEON for 4 channels, na a multiple of 3.
 //
 //go:noescape
 func indexedRows4NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
-// indexedRows5NEON is indexedRows1NEON for 5 channels, na a multiple of 2.
+// indexedRows5NEON is indexedRows2NEON for 5 channels, na a multiple of 2.
 //
 //go:noescape
 func indexedRows5NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
-// indexedRows6NEON is indexedRows1NEON for 6 channels, na a multiple of 2.
+// indexedRows6NEON is indexedRows2NEON for 6 channels, na a multiple of 2.
 //
 //go:noescape
 func indexedRows6NEON(out *float32, x *float32, a *int32, na int, b *int32, nb int, w *float32)

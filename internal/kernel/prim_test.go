@@ -103,11 +103,16 @@ func TestIndexedRows(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for channels := 1; channels <= maxRowChannels; channels++ {
 			for run := 8; run <= active.rowLanes; run += 8 {
-				for nb := range 20 {
+				for nb := range 40 {
 					na := active.rowTile(channels, run) * (1 + nb%3)
 					p.what = fmt.Sprintf("channels=%d run=%d nb=%d", channels, run, nb)
 					x, w := p.in(100+run), p.in(nb*channels)
 					a, b := p.offsets(na, 50), p.offsets(nb, 51)
+					if kw := 1 + nb/8; nb%kw == 0 { // taps in rows
+						for t := range b {
+							b[t] = min(b[t-t%kw], 46) + int32(t%kw)
+						}
+					}
 					got, want := p.out(na * run * channels)
 					active.indexedRows(got, x, a, b, w, channels, run)
 					indexedRowsGeneric(want, x, a, b, w, channels, run)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func sparseDot4NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+// func sparseDot4NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 TEXT ·sparseDot4NEON(SB), NOSPLIT, $0-56
 	MOVD dw+0(FP), R20
 	MOVD x+8(FP), R21
@@ -12,476 +12,681 @@ TEXT ·sparseDot4NEON(SB), NOSPLIT, $0-56
 	MOVD pos+24(FP), R23
 	MOVD grad+32(FP), R24
 	MOVD n+40(FP), R25
-	MOVD number+48(FP), R26
-	WORD $0x694026c8 // ldpsw x8, x9, [x22]
-	WORD $0x8b090aab // add x11, x21, x9, lsl #2
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0xf1001f5f // cmp x26, #7
-	WORD $0x8b080aaa // add x10, x21, x8, lsl #2
-	WORD $0xb9802ac8 // ldrsw x8, [x22, #40]
-	WORD $0x8b080a8c // add x12, x20, x8, lsl #2
-	WORD $0xb882cd28 // ldrsw x8, [x9, #44]!
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0x3ce86a81 // ldr q1, [x20, x8]
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
 	MOVD $LCPI0_0<>(SB), R8
-	BGT LBB0_6
-	WORD $0xf100135f // cmp x26, #4
-	BEQ LBB0_15
+	BLE LBB0_11
 	WORD $0xf1001b5f // cmp x26, #6
-	BNE LBB0_12
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0x3dc00185 // ldr q5, [x12]
+	BEQ LBB0_20
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB0_27
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB0_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x69453acb // ldpsw x11, x14, [x22, #40]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xd37ef5ca // lsl x10, x14, #2
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb883cd2d // ldrsw x13, [x9, #60]!
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a80 // ldr q0, [x20, x13]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6a84 // ldr q4, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0x3cee6a83 // ldr q3, [x20, x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6a82 // ldr q2, [x20, x14]
-	BLT LBB0_21
-	WORD $0x6979b92d // ldpsw x13, x14, [x9, #-52]
-	WORD $0x697ac12f // ldpsw x15, x16, [x9, #-44]
-	WORD $0x4ea51ca6 // mov v6.16b, v5.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
+	WORD $0x3cea6a82 // ldr q2, [x20, x10]
+	WORD $0x694142cf // ldpsw x15, x16, [x22, #8]
+	WORD $0x8b100aae // add x14, x21, x16, lsl #2
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0xd37ef569 // lsl x9, x11, #2
+	WORD $0x8b0f0aab // add x11, x21, x15, lsl #2
+	WORD $0x3ce96a84 // ldr q4, [x20, x9]
+	WORD $0x69462ac9 // ldpsw x9, x10, [x22, #48]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x3ce96a83 // ldr q3, [x20, x9]
+	WORD $0xd37ef549 // lsl x9, x10, #2
+	WORD $0x694242ca // ldpsw x10, x16, [x22, #16]
 	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-
-LBB0_5:
-	WORD $0xb88046f1 // ldrsw x17, [x23], #4
-	WORD $0xbc404707 // ldr s7, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef631 // lsl x17, x17, #2
-	WORD $0x3cf16948 // ldr q8, [x10, x17]
-	WORD $0x4f871106 // fmla v6.4s, v8.4s, v7.s[0]
-	WORD $0x3cf16968 // ldr q8, [x11, x17]
-	WORD $0x4f871101 // fmla v1.4s, v8.4s, v7.s[0]
-	WORD $0x3cf169a8 // ldr q8, [x13, x17]
-	WORD $0x4f871104 // fmla v4.4s, v8.4s, v7.s[0]
-	WORD $0x3cf169c8 // ldr q8, [x14, x17]
-	WORD $0x4f871103 // fmla v3.4s, v8.4s, v7.s[0]
-	WORD $0x3cf169e8 // ldr q8, [x15, x17]
-	WORD $0x4f871102 // fmla v2.4s, v8.4s, v7.s[0]
-	WORD $0x3cf16a08 // ldr q8, [x16, x17]
-	WORD $0x4f871100 // fmla v0.4s, v8.4s, v7.s[0]
-	BNE LBB0_5
-	B LBB0_22
+	WORD $0x8b0a0aaf // add x15, x21, x10, lsl #2
+	WORD $0x694746ca // ldpsw x10, x17, [x22, #56]
+	WORD $0x3ce96a86 // ldr q6, [x20, x9]
+	WORD $0x69486ec9 // ldpsw x9, x27, [x22, #64]
+	WORD $0xd37ef63a // lsl x26, x17, #2
+	WORD $0x69434ed1 // ldpsw x17, x19, [x22, #24]
+	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
+	WORD $0x3cfa6a85 // ldr q5, [x20, x26]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0x3ce96a89 // ldr q9, [x20, x9]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
+	WORD $0x3cea6a88 // ldr q8, [x20, x10]
+	WORD $0xd37ef76a // lsl x10, x27, #2
+	WORD $0x69446eda // ldpsw x26, x27, [x22, #32]
+	WORD $0x3cea6a87 // ldr q7, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0x8b1a0aba // add x26, x21, x26, lsl #2
+	WORD $0x8b1b0ab5 // add x21, x21, x27, lsl #2
+	WORD $0xb8848d3b // ldrsw x27, [x9, #72]!
+	WORD $0xd37ef77b // lsl x27, x27, #2
+	WORD $0x3cfb6a80 // ldr q0, [x20, x27]
+	WORD $0xb884cd5b // ldrsw x27, [x10, #76]!
+	WORD $0xd37ef77b // lsl x27, x27, #2
+	WORD $0x3cfb6a81 // ldr q1, [x20, x27]
+	BLE LBB0_8
+	WORD $0x294002e1 // ldp w1, w0, [x23]
 
 LBB0_6:
-	WORD $0xf100235f // cmp x26, #8
-	BEQ LBB0_18
-	WORD $0xf1002b5f // cmp x26, #10
-	BNE LBB0_12
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0x3dc00189 // ldr q9, [x12]
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7c23 // ubfiz x3, x1, #2, #32
+	WORD $0xd37e7c04 // ubfiz x4, x0, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97fb // cset w27, hi
+	WORD $0x8b3b4ee2 // add x2, x23, w27, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29400041 // ldp w1, w0, [x2]
+	WORD $0x3ce369ab // ldr q11, [x13, x3]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0x3ce3696c // ldr q12, [x11, x3]
+	WORD $0x3ce36a0d // ldr q13, [x16, x3]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0x3ce3698b // ldr q11, [x12, x3]
+	WORD $0x4f8a1183 // fmla v3.4s, v12.4s, v10.s[0]
+	WORD $0x3ce369ec // ldr q12, [x15, x3]
+	WORD $0x4f8a11a5 // fmla v5.4s, v13.4s, v10.s[0]
+	WORD $0x3ce469cd // ldr q13, [x14, x4]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0x3ce369cb // ldr q11, [x14, x3]
+	WORD $0x4f8a1188 // fmla v8.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0x3ce36a2b // ldr q11, [x17, x3]
+	WORD $0x3ce469ac // ldr q12, [x13, x4]
+	WORD $0x4faa1184 // fmla v4.4s, v12.4s, v10.s[1]
+	WORD $0x3ce4696c // ldr q12, [x11, x4]
+	WORD $0x4faa11a6 // fmla v6.4s, v13.4s, v10.s[1]
+	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
+	WORD $0x3ce36a6b // ldr q11, [x19, x3]
+	WORD $0x4faa1183 // fmla v3.4s, v12.4s, v10.s[1]
+	WORD $0x3ce46b4c // ldr q12, [x26, x4]
+	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
+	WORD $0x3ce36b4b // ldr q11, [x26, x3]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0x3ce36aab // ldr q11, [x21, x3]
+	WORD $0x4faa1180 // fmla v0.4s, v12.4s, v10.s[1]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
+	WORD $0x3ce4698b // ldr q11, [x12, x4]
+	WORD $0x4faa1162 // fmla v2.4s, v11.4s, v10.s[1]
+	WORD $0x3ce469eb // ldr q11, [x15, x4]
+	WORD $0x4faa1168 // fmla v8.4s, v11.4s, v10.s[1]
+	WORD $0x3ce46a0b // ldr q11, [x16, x4]
+	WORD $0x4faa1165 // fmla v5.4s, v11.4s, v10.s[1]
+	WORD $0x3ce46a2b // ldr q11, [x17, x4]
+	WORD $0x4faa1169 // fmla v9.4s, v11.4s, v10.s[1]
+	WORD $0x3ce46a6b // ldr q11, [x19, x4]
+	WORD $0x4faa1167 // fmla v7.4s, v11.4s, v10.s[1]
+	WORD $0x3ce46aab // ldr q11, [x21, x4]
+	WORD $0x4faa1161 // fmla v1.4s, v11.4s, v10.s[1]
+	BHI LBB0_6
+	WORD $0xd37f7f7b // ubfiz x27, x27, #1, #32
+	WORD $0x8b1b0af7 // add x23, x23, x27, lsl #2
+
+LBB0_8:
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb884cd2c // ldrsw x12, [x9, #76]!
-	WORD $0x697cb92d // ldpsw x13, x14, [x9, #-28]
-	WORD $0xd37ef58c // lsl x12, x12, #2
-	WORD $0x3cec6a80 // ldr q0, [x20, x12]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a88 // ldr q8, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0x3ced6a87 // ldr q7, [x20, x13]
-	WORD $0x697db92d // ldpsw x13, x14, [x9, #-20]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a86 // ldr q6, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0x3ced6a85 // ldr q5, [x20, x13]
-	WORD $0x697eb92d // ldpsw x13, x14, [x9, #-12]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a84 // ldr q4, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0x3ced6a83 // ldr q3, [x20, x13]
-	WORD $0xb89fc12d // ldursw x13, [x9, #-4]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a82 // ldr q2, [x20, x13]
-	BLT LBB0_11
-	WORD $0x6977b52c // ldpsw x12, x13, [x9, #-68]
-	WORD $0x6978bd2e // ldpsw x14, x15, [x9, #-60]
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x6979c530 // ldpsw x16, x17, [x9, #-52]
-	WORD $0x697ae933 // ldpsw x19, x26, [x9, #-44]
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
-	WORD $0x8b0c0aac // add x12, x21, x12, lsl #2
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b1a0ab5 // add x21, x21, x26, lsl #2
+	BLT LBB0_10
+	WORD $0xb94002f7 // ldr w23, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xd37ef6f7 // lsl x23, x23, #2
+	WORD $0x3cf769ab // ldr q11, [x13, x23]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0x3cf7698b // ldr q11, [x12, x23]
+	WORD $0x3cf76a6c // ldr q12, [x19, x23]
+	WORD $0x4f8a1187 // fmla v7.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0x3cf7696b // ldr q11, [x11, x23]
+	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
+	WORD $0x3cf769cb // ldr q11, [x14, x23]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0x3cf769eb // ldr q11, [x15, x23]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+	WORD $0x3cf76a0b // ldr q11, [x16, x23]
+	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
+	WORD $0x3cf76a2b // ldr q11, [x17, x23]
+	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
+	WORD $0x3cf76b4b // ldr q11, [x26, x23]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0x3cf76aab // ldr q11, [x21, x23]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
 
 LBB0_10:
-	WORD $0xb88046fa // ldrsw x26, [x23], #4
-	WORD $0xbc40470a // ldr s10, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef75a // lsl x26, x26, #2
-	WORD $0x3cfa694b // ldr q11, [x10, x26]
-	WORD $0x3cfa698c // ldr q12, [x12, x26]
-	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa696b // ldr q11, [x11, x26]
-	WORD $0x4f8a1188 // fmla v8.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa69ab // ldr q11, [x13, x26]
-	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa69cb // ldr q11, [x14, x26]
-	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa69eb // ldr q11, [x15, x26]
-	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa6a0b // ldr q11, [x16, x26]
-	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa6a2b // ldr q11, [x17, x26]
-	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa6a6b // ldr q11, [x19, x26]
-	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
-	WORD $0x3cfa6aab // ldr q11, [x21, x26]
-	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
-	BNE LBB0_10
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc0010b // ldr q11, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c98a // ld1r { v10.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x3ceb6a8c // ldr q12, [x20, x11]
+	WORD $0x4eab354a // cmgt v10.4s, v10.4s, v11.4s
+	WORD $0x6eaa1d84 // bit v4.16b, v12.16b, v10.16b
+	WORD $0x3cab6a84 // str q4, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a8a // ldr q10, [x20, x11]
+	WORD $0x4eab3484 // cmgt v4.4s, v4.4s, v11.4s
+	WORD $0x6ea41d42 // bit v2.16b, v10.16b, v4.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a84 // ldr q4, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e631c82 // bsl v2.16b, v4.16b, v3.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e681c62 // bsl v2.16b, v3.16b, v8.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101a2cc // add x12, x22, #104
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98042cb // ldrsw x11, [x22, #64]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101b2cc // add x12, x22, #108
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e691c62 // bsl v2.16b, v3.16b, v9.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98046cb // ldrsw x11, [x22, #68]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800e0c // mov w12, #112
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4eab3442 // cmgt v2.4s, v2.4s, v11.4s
+	WORD $0x6e671c62 // bsl v2.16b, v3.16b, v7.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0x52800e8b // mov w11, #116
+	B LBB0_41
 
 LBB0_11:
-	WORD $0xb9802aca // ldrsw x10, [x22, #40]
-	WORD $0x910142cb // add x11, x22, #80
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4d40c96b // ld1r { v11.4s }, [x11]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x3cea6a8c // ldr q12, [x20, x10]
-	WORD $0x4eaa356b // cmgt v11.4s, v11.4s, v10.4s
-	WORD $0x6eab1d89 // bit v9.16b, v12.16b, v11.16b
-	WORD $0x3caa6a89 // str q9, [x20, x10]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c969 // ld1r { v9.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a8b // ldr q11, [x20, x10]
-	WORD $0x4eaa3529 // cmgt v9.4s, v9.4s, v10.4s
-	WORD $0x6ea91d61 // bit v1.16b, v11.16b, v9.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a89 // ldr q9, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e681d21 // bsl v1.16b, v9.16b, v8.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a88 // ldr q8, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e671d01 // bsl v1.16b, v8.16b, v7.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a87 // ldr q7, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661ce1 // bsl v1.16b, v7.16b, v6.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101a2cb // add x11, x22, #104
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a86 // ldr q6, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e651cc1 // bsl v1.16b, v6.16b, v5.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101b2cb // add x11, x22, #108
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a85 // ldr q5, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98046ca // ldrsw x10, [x22, #68]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101c2cb // add x11, x22, #112
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a84 // ldr q4, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9804aca // ldrsw x10, [x22, #72]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a83 // ldr q3, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0x52800e8a // mov w10, #116
-	B LBB0_27
-
-LBB0_12:
-	WORD $0x3dc00180 // ldr q0, [x12]
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB0_34
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB0_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	BLT LBB0_14
-
-LBB0_13:
-	WORD $0xb88046ed // ldrsw x13, [x23], #4
-	WORD $0xbc404703 // ldr s3, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6944 // ldr q4, [x10, x13]
-	WORD $0x4f831082 // fmla v2.4s, v4.4s, v3.s[0]
-	WORD $0x3ced6964 // ldr q4, [x11, x13]
-	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
-	BNE LBB0_13
-
-LBB0_14:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00104 // ldr q4, [x8]
-	WORD $0x4d40c943 // ld1r { v3.4s }, [x10]
-	WORD $0x52800a8a // mov w10, #84
-	WORD $0x4ea43463 // cmgt v3.4s, v3.4s, v4.4s
-	WORD $0x6ee31c40 // bif v0.16b, v2.16b, v3.16b
-	WORD $0x3d800180 // str q0, [x12]
-	WORD $0x4ea11c20 // mov v0.16b, v1.16b
-	B LBB0_27
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x3ce96a83 // ldr q3, [x20, x9]
+	WORD $0xd37ef5a9 // lsl x9, x13, #2
+	WORD $0x3ce96a82 // ldr q2, [x20, x9]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8830d2e // ldrsw x14, [x9, #48]!
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x3cee6a80 // ldr q0, [x20, x14]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb8834d4f // ldrsw x15, [x10, #52]!
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0x3cef6a81 // ldr q1, [x20, x15]
+	BLE LBB0_17
+	WORD $0x294042f1 // ldp w17, w16, [x23]
 
 LBB0_15:
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0x3dc00183 // ldr q3, [x12]
-	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8834d2d // ldrsw x13, [x9, #52]!
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3ced6a80 // ldr q0, [x20, x13]
-	WORD $0x3cee6a82 // ldr q2, [x20, x14]
-	BLT LBB0_23
-	WORD $0x697ab92d // ldpsw x13, x14, [x9, #-44]
-	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e31 // ubfiz x17, x17, #2, #32
+	WORD $0xd37e7e10 // ubfiz x16, x16, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ef // cset w15, hi
+	WORD $0x8b2f4ef3 // add x19, x23, w15, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404e75 // ldp w21, w19, [x19]
+	WORD $0x3cf16965 // ldr q5, [x11, x17]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0x3cf16985 // ldr q5, [x12, x17]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+	WORD $0x3cf169a5 // ldr q5, [x13, x17]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x3cf169c5 // ldr q5, [x14, x17]
+	WORD $0x2a1503f1 // mov w17, w21
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
+	WORD $0x3cf06965 // ldr q5, [x11, x16]
+	WORD $0x4fa410a3 // fmla v3.4s, v5.4s, v4.s[1]
+	WORD $0x3cf06985 // ldr q5, [x12, x16]
+	WORD $0x4fa410a2 // fmla v2.4s, v5.4s, v4.s[1]
+	WORD $0x3cf069a5 // ldr q5, [x13, x16]
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0x3cf069c5 // ldr q5, [x14, x16]
+	WORD $0x2a1303f0 // mov w16, w19
+	WORD $0x4fa410a1 // fmla v1.4s, v5.4s, v4.s[1]
+	BHI LBB0_15
+	WORD $0xd37f7def // ubfiz x15, x15, #1, #32
+	WORD $0x8b0f0af7 // add x23, x23, x15, lsl #2
 
 LBB0_17:
-	WORD $0xb88046ef // ldrsw x15, [x23], #4
-	WORD $0xbc404705 // ldr s5, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef5ef // lsl x15, x15, #2
-	WORD $0x3cef6946 // ldr q6, [x10, x15]
-	WORD $0x4f8510c4 // fmla v4.4s, v6.4s, v5.s[0]
-	WORD $0x3cef6966 // ldr q6, [x11, x15]
-	WORD $0x4f8510c1 // fmla v1.4s, v6.4s, v5.s[0]
-	WORD $0x3cef69a6 // ldr q6, [x13, x15]
-	WORD $0x4f8510c2 // fmla v2.4s, v6.4s, v5.s[0]
-	WORD $0x3cef69c6 // ldr q6, [x14, x15]
-	WORD $0x4f8510c0 // fmla v0.4s, v6.4s, v5.s[0]
-	BNE LBB0_17
-	B LBB0_24
-
-LBB0_18:
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0x3dc00187 // ldr q7, [x12]
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8844d2d // ldrsw x13, [x9, #68]!
-	WORD $0x697dbd2e // ldpsw x14, x15, [x9, #-20]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0x3ced6a80 // ldr q0, [x20, x13]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6a86 // ldr q6, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0x3cee6a85 // ldr q5, [x20, x14]
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6a84 // ldr q4, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0x3cee6a83 // ldr q3, [x20, x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6a82 // ldr q2, [x20, x14]
-	BLT LBB0_25
-	WORD $0x6978b92d // ldpsw x13, x14, [x9, #-60]
-	WORD $0x6979c12f // ldpsw x15, x16, [x9, #-52]
-	WORD $0x4ea71ce8 // mov v8.16b, v7.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x697acd31 // ldpsw x17, x19, [x9, #-44]
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
+	BLT LBB0_19
+	WORD $0xb94002ef // ldr w15, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0x3cef6965 // ldr q5, [x11, x15]
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0x3cef69a5 // ldr q5, [x13, x15]
+	WORD $0x3cef6986 // ldr q6, [x12, x15]
+	WORD $0x4f8410c2 // fmla v2.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x3cef69c5 // ldr q5, [x14, x15]
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
+
+LBB0_19:
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00105 // ldr q5, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x3ceb6a86 // ldr q6, [x20, x11]
+	WORD $0x4ea53484 // cmgt v4.4s, v4.4s, v5.4s
+	WORD $0x6ea41cc3 // bit v3.16b, v6.16b, v4.16b
+	WORD $0x3cab6a83 // str q3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x52800b0c // mov w12, #88
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a84 // ldr q4, [x20, x11]
+	WORD $0x4ea53463 // cmgt v3.4s, v3.4s, v5.4s
+	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0x52800b8b // mov w11, #92
+	B LBB0_41
 
 LBB0_20:
-	WORD $0xb88046f5 // ldrsw x21, [x23], #4
-	WORD $0xbc404709 // ldr s9, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef6b5 // lsl x21, x21, #2
-	WORD $0x3cf5694a // ldr q10, [x10, x21]
-	WORD $0x4f891148 // fmla v8.4s, v10.4s, v9.s[0]
-	WORD $0x3cf5696a // ldr q10, [x11, x21]
-	WORD $0x4f891141 // fmla v1.4s, v10.4s, v9.s[0]
-	WORD $0x3cf569aa // ldr q10, [x13, x21]
-	WORD $0x4f891146 // fmla v6.4s, v10.4s, v9.s[0]
-	WORD $0x3cf569ca // ldr q10, [x14, x21]
-	WORD $0x4f891145 // fmla v5.4s, v10.4s, v9.s[0]
-	WORD $0x3cf569ea // ldr q10, [x15, x21]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	WORD $0x3cf56a0a // ldr q10, [x16, x21]
-	WORD $0x4f891143 // fmla v3.4s, v10.4s, v9.s[0]
-	WORD $0x3cf56a2a // ldr q10, [x17, x21]
-	WORD $0x4f891142 // fmla v2.4s, v10.4s, v9.s[0]
-	WORD $0x3cf56a6a // ldr q10, [x19, x21]
-	WORD $0x4f891140 // fmla v0.4s, v10.4s, v9.s[0]
-	BNE LBB0_20
-	B LBB0_26
-
-LBB0_21:
-	WORD $0x4ea51ca6 // mov v6.16b, v5.16b
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x3ce96a83 // ldr q3, [x20, x9]
+	WORD $0xd37ef5a9 // lsl x9, x13, #2
+	WORD $0x3ce96a82 // ldr q2, [x20, x9]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0x69463ec9 // ldpsw x9, x15, [x22, #48]
+	WORD $0xd37ef5ea // lsl x10, x15, #2
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	WORD $0x3cea6a84 // ldr q4, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
+	WORD $0x3ce96a85 // ldr q5, [x20, x9]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8838d31 // ldrsw x17, [x9, #56]!
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0x3cf16a80 // ldr q0, [x20, x17]
+	WORD $0xb883cd51 // ldrsw x17, [x10, #60]!
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0x3cf16a81 // ldr q1, [x20, x17]
+	BLE LBB0_24
+	WORD $0x29404ef5 // ldp w21, w19, [x23]
 
 LBB0_22:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00108 // ldr q8, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c947 // ld1r { v7.4s }, [x10]
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	WORD $0x6ee71cc5 // bif v5.16b, v6.16b, v7.16b
-	WORD $0x3d800185 // str q5, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c965 // ld1r { v5.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a86 // ldr q6, [x20, x10]
-	WORD $0x4ea834a5 // cmgt v5.4s, v5.4s, v8.4s
-	WORD $0x6ea51cc1 // bit v1.16b, v6.16b, v5.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a85 // ldr q5, [x20, x10]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a84 // ldr q4, [x20, x10]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a83 // ldr q3, [x20, x10]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0x52800c8a // mov w10, #100
-	B LBB0_27
-
-LBB0_23:
-	WORD $0x4ea31c64 // mov v4.16b, v3.16b
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7eb5 // ubfiz x21, x21, #2, #32
+	WORD $0xd37e7e73 // ubfiz x19, x19, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f1 // cset w17, hi
+	WORD $0x8b314efa // add x26, x23, w17, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29406b5b // ldp w27, w26, [x26]
+	WORD $0x3cf56967 // ldr q7, [x11, x21]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0x3cf56987 // ldr q7, [x12, x21]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0x3cf569a7 // ldr q7, [x13, x21]
+	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0x3cf569c7 // ldr q7, [x14, x21]
+	WORD $0x4f8610e4 // fmla v4.4s, v7.4s, v6.s[0]
+	WORD $0x3cf569e7 // ldr q7, [x15, x21]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0x3cf56a07 // ldr q7, [x16, x21]
+	WORD $0x2a1b03f5 // mov w21, w27
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0x3cf36967 // ldr q7, [x11, x19]
+	WORD $0x4fa610e3 // fmla v3.4s, v7.4s, v6.s[1]
+	WORD $0x3cf36987 // ldr q7, [x12, x19]
+	WORD $0x4fa610e2 // fmla v2.4s, v7.4s, v6.s[1]
+	WORD $0x3cf369a7 // ldr q7, [x13, x19]
+	WORD $0x4fa610e5 // fmla v5.4s, v7.4s, v6.s[1]
+	WORD $0x3cf369c7 // ldr q7, [x14, x19]
+	WORD $0x4fa610e4 // fmla v4.4s, v7.4s, v6.s[1]
+	WORD $0x3cf369e7 // ldr q7, [x15, x19]
+	WORD $0x4fa610e0 // fmla v0.4s, v7.4s, v6.s[1]
+	WORD $0x3cf36a07 // ldr q7, [x16, x19]
+	WORD $0x2a1a03f3 // mov w19, w26
+	WORD $0x4fa610e1 // fmla v1.4s, v7.4s, v6.s[1]
+	BHI LBB0_22
+	WORD $0xd37f7e31 // ubfiz x17, x17, #1, #32
+	WORD $0x8b110af7 // add x23, x23, x17, lsl #2
 
 LBB0_24:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00106 // ldr q6, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c945 // ld1r { v5.4s }, [x10]
-	WORD $0x4ea634a5 // cmgt v5.4s, v5.4s, v6.4s
-	WORD $0x6ee51c83 // bif v3.16b, v4.16b, v5.16b
-	WORD $0x3d800183 // str q3, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c963 // ld1r { v3.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a84 // ldr q4, [x20, x10]
-	WORD $0x4ea63463 // cmgt v3.4s, v3.4s, v6.4s
-	WORD $0x6ea31c81 // bit v1.16b, v4.16b, v3.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a83 // ldr q3, [x20, x10]
-	WORD $0x4ea63421 // cmgt v1.4s, v1.4s, v6.4s
-	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0x52800b8a // mov w10, #92
-	B LBB0_27
-
-LBB0_25:
-	WORD $0x4ea71ce8 // mov v8.16b, v7.16b
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB0_26
+	WORD $0xb94002f1 // ldr w17, [x23]
+	WORD $0xbd400306 // ldr s6, [x24]
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0x3cf16967 // ldr q7, [x11, x17]
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0x3cf16987 // ldr q7, [x12, x17]
+	WORD $0x3cf169c8 // ldr q8, [x14, x17]
+	WORD $0x4f861104 // fmla v4.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0x3cf169a7 // ldr q7, [x13, x17]
+	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0x3cf169e7 // ldr q7, [x15, x17]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0x3cf16a07 // ldr q7, [x16, x17]
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
 
 LBB0_26:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c949 // ld1r { v9.4s }, [x10]
-	WORD $0x4eaa3529 // cmgt v9.4s, v9.4s, v10.4s
-	WORD $0x6ee91d07 // bif v7.16b, v8.16b, v9.16b
-	WORD $0x3d800187 // str q7, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c967 // ld1r { v7.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a88 // ldr q8, [x20, x10]
-	WORD $0x4eaa34e7 // cmgt v7.4s, v7.4s, v10.4s
-	WORD $0x6ea71d01 // bit v1.16b, v8.16b, v7.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a87 // ldr q7, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661ce1 // bsl v1.16b, v7.16b, v6.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a86 // ldr q6, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e651cc1 // bsl v1.16b, v6.16b, v5.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a85 // ldr q5, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e641ca1 // bsl v1.16b, v5.16b, v4.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101a2cb // add x11, x22, #104
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a84 // ldr q4, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e631c81 // bsl v1.16b, v4.16b, v3.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x3cea6a83 // ldr q3, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e621c61 // bsl v1.16b, v3.16b, v2.16b
-	WORD $0x3caa6a81 // str q1, [x20, x10]
-	WORD $0x52800d8a // mov w10, #108
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00107 // ldr q7, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x3ceb6a88 // ldr q8, [x20, x11]
+	WORD $0x4ea734c6 // cmgt v6.4s, v6.4s, v7.4s
+	WORD $0x6ea61d03 // bit v3.16b, v8.16b, v6.16b
+	WORD $0x3cab6a83 // str q3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a86 // ldr q6, [x20, x11]
+	WORD $0x4ea73463 // cmgt v3.4s, v3.4s, v7.4s
+	WORD $0x6ea31cc2 // bit v2.16b, v6.16b, v3.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800c0c // mov w12, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0x52800c8b // mov w11, #100
+	B LBB0_41
 
 LBB0_27:
-	WORD $0x8b0a02ca // add x10, x22, x10
-	WORD $0xb9800129 // ldrsw x9, [x9]
-	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0x69474ed1 // ldpsw x17, x19, [x22, #56]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xd37ef63a // lsl x26, x17, #2
+	WORD $0x3cfa6a87 // ldr q7, [x20, x26]
 	WORD $0xd37ef529 // lsl x9, x9, #2
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0x4ea23421 // cmgt v1.4s, v1.4s, v2.4s
+	WORD $0x3ce96a83 // ldr q3, [x20, x9]
+	WORD $0xd37ef5a9 // lsl x9, x13, #2
 	WORD $0x3ce96a82 // ldr q2, [x20, x9]
-	WORD $0x6ea11c40 // bit v0.16b, v2.16b, v1.16b
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0x69463ec9 // ldpsw x9, x15, [x22, #48]
+	WORD $0xd37ef5ea // lsl x10, x15, #2
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	WORD $0x3cea6a84 // ldr q4, [x20, x10]
+	WORD $0xd37ef66a // lsl x10, x19, #2
+	WORD $0x3cea6a86 // ldr q6, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
+	WORD $0x3ce96a85 // ldr q5, [x20, x9]
+	WORD $0x69434ec9 // ldpsw x9, x19, [x22, #24]
+	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
+	WORD $0x8b090ab1 // add x17, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8840d35 // ldrsw x21, [x9, #64]!
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0x3cf56a80 // ldr q0, [x20, x21]
+	WORD $0xb8844d55 // ldrsw x21, [x10, #68]!
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0x3cf56a81 // ldr q1, [x20, x21]
+	BLE LBB0_31
+	WORD $0x29406afb // ldp w27, w26, [x23]
+
+LBB0_29:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7f61 // ubfiz x1, x27, #2, #32
+	WORD $0xd37e7f42 // ubfiz x2, x26, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f5 // cset w21, hi
+	WORD $0x8b354ee0 // add x0, x23, w21, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x2940681b // ldp w27, w26, [x0]
+	WORD $0x3ce16969 // ldr q9, [x11, x1]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0x3ce1698a // ldr q10, [x12, x1]
+	WORD $0x3ce2698b // ldr q11, [x12, x2]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0x3ce169a9 // ldr q9, [x13, x1]
+	WORD $0x4f881142 // fmla v2.4s, v10.4s, v8.s[0]
+	WORD $0x3ce16a2a // ldr q10, [x17, x1]
+	WORD $0x4fa81162 // fmla v2.4s, v11.4s, v8.s[1]
+	WORD $0x4f881125 // fmla v5.4s, v9.4s, v8.s[0]
+	WORD $0x3ce169c9 // ldr q9, [x14, x1]
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x3ce2696a // ldr q10, [x11, x2]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0x3ce169e9 // ldr q9, [x15, x1]
+	WORD $0x4fa81143 // fmla v3.4s, v10.4s, v8.s[1]
+	WORD $0x3ce26a2a // ldr q10, [x17, x2]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0x3ce16a09 // ldr q9, [x16, x1]
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0x3ce16a69 // ldr q9, [x19, x1]
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+	WORD $0x3ce269a9 // ldr q9, [x13, x2]
+	WORD $0x4fa81125 // fmla v5.4s, v9.4s, v8.s[1]
+	WORD $0x3ce269c9 // ldr q9, [x14, x2]
+	WORD $0x4fa81124 // fmla v4.4s, v9.4s, v8.s[1]
+	WORD $0x3ce269e9 // ldr q9, [x15, x2]
+	WORD $0x4fa81127 // fmla v7.4s, v9.4s, v8.s[1]
+	WORD $0x3ce26a09 // ldr q9, [x16, x2]
+	WORD $0x4fa81126 // fmla v6.4s, v9.4s, v8.s[1]
+	WORD $0x3ce26a69 // ldr q9, [x19, x2]
+	WORD $0x4fa81121 // fmla v1.4s, v9.4s, v8.s[1]
+	BHI LBB0_29
+	WORD $0xd37f7eb5 // ubfiz x21, x21, #1, #32
+	WORD $0x8b150af7 // add x23, x23, x21, lsl #2
+
+LBB0_31:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB0_33
+	WORD $0xb94002f5 // ldr w21, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0x3cf56969 // ldr q9, [x11, x21]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0x3cf56989 // ldr q9, [x12, x21]
+	WORD $0x3cf56a0a // ldr q10, [x16, x21]
+	WORD $0x4f881146 // fmla v6.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0x3cf569a9 // ldr q9, [x13, x21]
+	WORD $0x4f881125 // fmla v5.4s, v9.4s, v8.s[0]
+	WORD $0x3cf569c9 // ldr q9, [x14, x21]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0x3cf569e9 // ldr q9, [x15, x21]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0x3cf56a29 // ldr q9, [x17, x21]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0x3cf56a69 // ldr q9, [x19, x21]
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+
+LBB0_33:
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00109 // ldr q9, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c988 // ld1r { v8.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x3ceb6a8a // ldr q10, [x20, x11]
+	WORD $0x4ea93508 // cmgt v8.4s, v8.4s, v9.4s
+	WORD $0x6ea81d43 // bit v3.16b, v10.16b, v8.16b
+	WORD $0x3cab6a83 // str q3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a88 // ldr q8, [x20, x11]
+	WORD $0x4ea93463 // cmgt v3.4s, v3.4s, v9.4s
+	WORD $0x6ea31d02 // bit v2.16b, v8.16b, v3.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e671c62 // bsl v2.16b, v3.16b, v7.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800d0c // mov w12, #104
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x3ceb6a83 // ldr q3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0x3cab6a82 // str q2, [x20, x11]
+	WORD $0x52800d8b // mov w11, #108
+	B LBB0_41
+
+LBB0_34:
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8828d2c // ldrsw x12, [x9, #40]!
+	WORD $0xd37ef58c // lsl x12, x12, #2
+	WORD $0x3cec6a80 // ldr q0, [x20, x12]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb882cd4d // ldrsw x13, [x10, #44]!
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0x3ced6a81 // ldr q1, [x20, x13]
+	BLE LBB0_38
+	WORD $0x29403aef // ldp w15, w14, [x23]
+
+LBB0_36:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7def // ubfiz x15, x15, #2, #32
+	WORD $0xd37e7dce // ubfiz x14, x14, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b2d4ef0 // add x16, x23, w13, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404211 // ldp w17, w16, [x16]
+	WORD $0x3cef6963 // ldr q3, [x11, x15]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0x3cef6983 // ldr q3, [x12, x15]
+	WORD $0x2a1103ef // mov w15, w17
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+	WORD $0x3cee6963 // ldr q3, [x11, x14]
+	WORD $0x4fa21060 // fmla v0.4s, v3.4s, v2.s[1]
+	WORD $0x3cee6983 // ldr q3, [x12, x14]
+	WORD $0x2a1003ee // mov w14, w16
+	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
+	BHI LBB0_36
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0af7 // add x23, x23, x13, lsl #2
+
+LBB0_38:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB0_40
+	WORD $0xb94002ed // ldr w13, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0x3ced6963 // ldr q3, [x11, x13]
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0x3ced6983 // ldr q3, [x12, x13]
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+
+LBB0_40:
+	WORD $0x52800a8b // mov w11, #84
+	WORD $0x52800a0c // mov w12, #80
+
+LBB0_41:
+	WORD $0xb9800129 // ldrsw x9, [x9]
+	WORD $0x8b0c02cc // add x12, x22, x12
+	WORD $0x3dc00103 // ldr q3, [x8]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x4ea33442 // cmgt v2.4s, v2.4s, v3.4s
+	WORD $0x3ce96a84 // ldr q4, [x20, x9]
+	WORD $0x6ea21c80 // bit v0.16b, v4.16b, v2.16b
 	WORD $0x3ca96a80 // str q0, [x20, x9]
+	WORD $0x8b0b02c9 // add x9, x22, x11
+	WORD $0xb9800148 // ldrsw x8, [x10]
+	WORD $0x4d40c920 // ld1r { v0.4s }, [x9]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86a82 // ldr q2, [x20, x8]
+	WORD $0x4ea33400 // cmgt v0.4s, v0.4s, v3.4s
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0x3ca86a80 // str q0, [x20, x8]
+
+LBB0_42:
 	RET
 
-// func sparseDot2NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+// func sparseDot2NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 TEXT ·sparseDot2NEON(SB), NOSPLIT, $0-56
 	MOVD dw+0(FP), R20
 	MOVD x+8(FP), R21
@@ -489,468 +694,681 @@ TEXT ·sparseDot2NEON(SB), NOSPLIT, $0-56
 	MOVD pos+24(FP), R23
 	MOVD grad+32(FP), R24
 	MOVD n+40(FP), R25
-	MOVD number+48(FP), R26
-	WORD $0x694026c8 // ldpsw x8, x9, [x22]
-	WORD $0x8b090aab // add x11, x21, x9, lsl #2
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0xf1001f5f // cmp x26, #7
-	WORD $0x8b080aaa // add x10, x21, x8, lsl #2
-	WORD $0xb9802ac8 // ldrsw x8, [x22, #40]
-	WORD $0x8b080a8c // add x12, x20, x8, lsl #2
-	WORD $0xb882cd28 // ldrsw x8, [x9, #44]!
-	WORD $0xfd400182 // ldr d2, [x12]
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0xfc686a81 // ldr d1, [x20, x8]
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
 	MOVD $LCPI1_0<>(SB), R8
-	BGT LBB1_6
-	WORD $0xf100135f // cmp x26, #4
-	BEQ LBB1_15
+	BLE LBB1_11
 	WORD $0xf1001b5f // cmp x26, #6
-	BNE LBB1_12
-	WORD $0xaa1603e9 // mov x9, x22
+	BEQ LBB1_20
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB1_27
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB1_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x694536cc // ldpsw x12, x13, [x22, #40]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0xd37ef5aa // lsl x10, x13, #2
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb883cd2d // ldrsw x13, [x9, #60]!
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6d6a80 // ldr d0, [x20, x13]
-	WORD $0xfc6e6a85 // ldr d5, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0xfc6e6a84 // ldr d4, [x20, x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6e6a83 // ldr d3, [x20, x14]
-	BLT LBB1_21
-	WORD $0x6979b92d // ldpsw x13, x14, [x9, #-52]
-	WORD $0x697ac12f // ldpsw x15, x16, [x9, #-44]
-	WORD $0x4ea21c46 // mov v6.16b, v2.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-
-LBB1_5:
-	WORD $0xb88046f1 // ldrsw x17, [x23], #4
-	WORD $0xbc404707 // ldr s7, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef631 // lsl x17, x17, #2
-	WORD $0xfc716948 // ldr d8, [x10, x17]
-	WORD $0x4f871106 // fmla v6.4s, v8.4s, v7.s[0]
-	WORD $0xfc716968 // ldr d8, [x11, x17]
-	WORD $0x4f871101 // fmla v1.4s, v8.4s, v7.s[0]
-	WORD $0xfc7169a8 // ldr d8, [x13, x17]
-	WORD $0x4f871105 // fmla v5.4s, v8.4s, v7.s[0]
-	WORD $0xfc7169c8 // ldr d8, [x14, x17]
-	WORD $0x4f871104 // fmla v4.4s, v8.4s, v7.s[0]
-	WORD $0xfc7169e8 // ldr d8, [x15, x17]
-	WORD $0x4f871103 // fmla v3.4s, v8.4s, v7.s[0]
-	WORD $0xfc716a08 // ldr d8, [x16, x17]
-	WORD $0x4f871100 // fmla v0.4s, v8.4s, v7.s[0]
-	BNE LBB1_5
-	B LBB1_22
+	WORD $0x694142cf // ldpsw x15, x16, [x22, #8]
+	WORD $0xfc6a6a83 // ldr d3, [x20, x10]
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694646c9 // ldpsw x9, x17, [x22, #48]
+	WORD $0x8b0f0aad // add x13, x21, x15, lsl #2
+	WORD $0xd37ef63a // lsl x26, x17, #2
+	WORD $0xd37ef593 // lsl x19, x12, #2
+	WORD $0x8b100aac // add x12, x21, x16, lsl #2
+	WORD $0xfc7a6a88 // ldr d8, [x20, x26]
+	WORD $0x69486eda // ldpsw x26, x27, [x22, #64]
+	WORD $0xfc736a84 // ldr d4, [x20, x19]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc696a82 // ldr d2, [x20, x9]
+	WORD $0xd37ef740 // lsl x0, x26, #2
+	WORD $0x69422ac9 // ldpsw x9, x10, [x22, #16]
+	WORD $0x8b0a0ab0 // add x16, x21, x10, lsl #2
+	WORD $0xfc606a87 // ldr d7, [x20, x0]
+	WORD $0x8b090aaf // add x15, x21, x9, lsl #2
+	WORD $0x694746c9 // ldpsw x9, x17, [x22, #56]
+	WORD $0xd37ef62a // lsl x10, x17, #2
+	WORD $0x69434ed1 // ldpsw x17, x19, [x22, #24]
+	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc6a6a85 // ldr d5, [x20, x10]
+	WORD $0xd37ef76a // lsl x10, x27, #2
+	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
+	WORD $0xfc6a6a86 // ldr d6, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xfc696a89 // ldr d9, [x20, x9]
+	WORD $0x69446ec9 // ldpsw x9, x27, [x22, #32]
+	WORD $0x8b090aba // add x26, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0x8b1b0ab5 // add x21, x21, x27, lsl #2
+	WORD $0xb8848d3b // ldrsw x27, [x9, #72]!
+	WORD $0xd37ef77b // lsl x27, x27, #2
+	WORD $0xfc7b6a80 // ldr d0, [x20, x27]
+	WORD $0xb884cd5b // ldrsw x27, [x10, #76]!
+	WORD $0xd37ef77b // lsl x27, x27, #2
+	WORD $0xfc7b6a81 // ldr d1, [x20, x27]
+	BLE LBB1_8
+	WORD $0x294002e1 // ldp w1, w0, [x23]
 
 LBB1_6:
-	WORD $0xf100235f // cmp x26, #8
-	BEQ LBB1_18
-	WORD $0xf1002b5f // cmp x26, #10
-	BNE LBB1_12
-	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7c22 // ubfiz x2, x1, #2, #32
+	WORD $0xd37e7c03 // ubfiz x3, x0, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97fb // cset w27, hi
+	WORD $0x8b3b4ee4 // add x4, x23, w27, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29400081 // ldp w1, w0, [x4]
+	WORD $0xfc62696b // ldr d11, [x11, x2]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0xfc6269ac // ldr d12, [x13, x2]
+	WORD $0xfc626a0d // ldr d13, [x16, x2]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0xfc6269cb // ldr d11, [x14, x2]
+	WORD $0x4f8a1182 // fmla v2.4s, v12.4s, v10.s[0]
+	WORD $0xfc6269ec // ldr d12, [x15, x2]
+	WORD $0x4f8a11a5 // fmla v5.4s, v13.4s, v10.s[0]
+	WORD $0xfc63698d // ldr d13, [x12, x3]
+	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
+	WORD $0xfc62698b // ldr d11, [x12, x2]
+	WORD $0x4f8a1189 // fmla v9.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+	WORD $0xfc626a2b // ldr d11, [x17, x2]
+	WORD $0xfc63696c // ldr d12, [x11, x3]
+	WORD $0x4faa1184 // fmla v4.4s, v12.4s, v10.s[1]
+	WORD $0xfc6369ac // ldr d12, [x13, x3]
+	WORD $0x4faa11a8 // fmla v8.4s, v13.4s, v10.s[1]
+	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
+	WORD $0xfc626a6b // ldr d11, [x19, x2]
+	WORD $0x4faa1182 // fmla v2.4s, v12.4s, v10.s[1]
+	WORD $0xfc636b4c // ldr d12, [x26, x3]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0xfc626b4b // ldr d11, [x26, x2]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xfc626aab // ldr d11, [x21, x2]
+	WORD $0x4faa1180 // fmla v0.4s, v12.4s, v10.s[1]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
+	WORD $0xfc6369cb // ldr d11, [x14, x3]
+	WORD $0x4faa1163 // fmla v3.4s, v11.4s, v10.s[1]
+	WORD $0xfc6369eb // ldr d11, [x15, x3]
+	WORD $0x4faa1169 // fmla v9.4s, v11.4s, v10.s[1]
+	WORD $0xfc636a0b // ldr d11, [x16, x3]
+	WORD $0x4faa1165 // fmla v5.4s, v11.4s, v10.s[1]
+	WORD $0xfc636a2b // ldr d11, [x17, x3]
+	WORD $0x4faa1167 // fmla v7.4s, v11.4s, v10.s[1]
+	WORD $0xfc636a6b // ldr d11, [x19, x3]
+	WORD $0x4faa1166 // fmla v6.4s, v11.4s, v10.s[1]
+	WORD $0xfc636aab // ldr d11, [x21, x3]
+	WORD $0x4faa1161 // fmla v1.4s, v11.4s, v10.s[1]
+	BHI LBB1_6
+	WORD $0xd37f7f7b // ubfiz x27, x27, #1, #32
+	WORD $0x8b1b0af7 // add x23, x23, x27, lsl #2
+
+LBB1_8:
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb884cd2c // ldrsw x12, [x9, #76]!
-	WORD $0x697cb92d // ldpsw x13, x14, [x9, #-28]
-	WORD $0xd37ef58c // lsl x12, x12, #2
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xfc6c6a80 // ldr d0, [x20, x12]
-	WORD $0xfc6d6a89 // ldr d9, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0xfc6d6a88 // ldr d8, [x20, x13]
-	WORD $0x697db92d // ldpsw x13, x14, [x9, #-20]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xfc6d6a87 // ldr d7, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0xfc6d6a86 // ldr d6, [x20, x13]
-	WORD $0x697eb92d // ldpsw x13, x14, [x9, #-12]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xfc6d6a85 // ldr d5, [x20, x13]
-	WORD $0xd37ef5cd // lsl x13, x14, #2
-	WORD $0xfc6d6a84 // ldr d4, [x20, x13]
-	WORD $0xb89fc12d // ldursw x13, [x9, #-4]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xfc6d6a83 // ldr d3, [x20, x13]
-	BLT LBB1_11
-	WORD $0x6977b52c // ldpsw x12, x13, [x9, #-68]
-	WORD $0x6978bd2e // ldpsw x14, x15, [x9, #-60]
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x6979c530 // ldpsw x16, x17, [x9, #-52]
-	WORD $0x697ae933 // ldpsw x19, x26, [x9, #-44]
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
-	WORD $0x8b0c0aac // add x12, x21, x12, lsl #2
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b1a0ab5 // add x21, x21, x26, lsl #2
+	BLT LBB1_10
+	WORD $0xb94002f7 // ldr w23, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xd37ef6f7 // lsl x23, x23, #2
+	WORD $0xfc77696b // ldr d11, [x11, x23]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0xfc7769cb // ldr d11, [x14, x23]
+	WORD $0xfc776a6c // ldr d12, [x19, x23]
+	WORD $0x4f8a1186 // fmla v6.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
+	WORD $0xfc7769ab // ldr d11, [x13, x23]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0xfc77698b // ldr d11, [x12, x23]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+	WORD $0xfc7769eb // ldr d11, [x15, x23]
+	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
+	WORD $0xfc776a0b // ldr d11, [x16, x23]
+	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
+	WORD $0xfc776a2b // ldr d11, [x17, x23]
+	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
+	WORD $0xfc776b4b // ldr d11, [x26, x23]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xfc776aab // ldr d11, [x21, x23]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
 
 LBB1_10:
-	WORD $0xb88046fa // ldrsw x26, [x23], #4
-	WORD $0xbc40470a // ldr s10, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef75a // lsl x26, x26, #2
-	WORD $0xfc7a694b // ldr d11, [x10, x26]
-	WORD $0xfc7a698c // ldr d12, [x12, x26]
-	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a696b // ldr d11, [x11, x26]
-	WORD $0x4f8a1189 // fmla v9.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a69ab // ldr d11, [x13, x26]
-	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a69cb // ldr d11, [x14, x26]
-	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a69eb // ldr d11, [x15, x26]
-	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a6a0b // ldr d11, [x16, x26]
-	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a6a2b // ldr d11, [x17, x26]
-	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a6a6b // ldr d11, [x19, x26]
-	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
-	WORD $0xfc7a6aab // ldr d11, [x21, x26]
-	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
-	BNE LBB1_10
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc0010a // ldr q10, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c98b // ld1r { v11.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0xfc6b6a8c // ldr d12, [x20, x11]
+	WORD $0x4eaa356b // cmgt v11.4s, v11.4s, v10.4s
+	WORD $0x6eab1d84 // bit v4.16b, v12.16b, v11.16b
+	WORD $0xfc2b6a84 // str d4, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xfc6b6a8b // ldr d11, [x20, x11]
+	WORD $0x4eaa3484 // cmgt v4.4s, v4.4s, v10.4s
+	WORD $0x6ea41d63 // bit v3.16b, v11.16b, v4.16b
+	WORD $0xfc2b6a83 // str d3, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4eaa3463 // cmgt v3.4s, v3.4s, v10.4s
+	WORD $0xfc6b6a84 // ldr d4, [x20, x11]
+	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e681c62 // bsl v2.16b, v3.16b, v8.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e691c62 // bsl v2.16b, v3.16b, v9.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101a2cc // add x12, x22, #104
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98042cb // ldrsw x11, [x22, #64]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101b2cc // add x12, x22, #108
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e671c62 // bsl v2.16b, v3.16b, v7.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98046cb // ldrsw x11, [x22, #68]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800e0c // mov w12, #112
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0x52800e8b // mov w11, #116
+	B LBB1_41
 
 LBB1_11:
-	WORD $0xb9802aca // ldrsw x10, [x22, #40]
-	WORD $0x910142cb // add x11, x22, #80
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4d40c96b // ld1r { v11.4s }, [x11]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0xfc6a6a8c // ldr d12, [x20, x10]
-	WORD $0x4eaa356b // cmgt v11.4s, v11.4s, v10.4s
-	WORD $0x6eab1d82 // bit v2.16b, v12.16b, v11.16b
-	WORD $0xfc2a6a82 // str d2, [x20, x10]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xfc6a6a8b // ldr d11, [x20, x10]
-	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
-	WORD $0x6ea21d61 // bit v1.16b, v11.16b, v2.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x6e691c41 // bsl v1.16b, v2.16b, v9.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e681c41 // bsl v1.16b, v2.16b, v8.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e671c41 // bsl v1.16b, v2.16b, v7.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101a2cb // add x11, x22, #104
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661c41 // bsl v1.16b, v2.16b, v6.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101b2cb // add x11, x22, #108
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98046ca // ldrsw x10, [x22, #68]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e641c41 // bsl v1.16b, v2.16b, v4.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9804aca // ldrsw x10, [x22, #72]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x9101c2ca // add x10, x22, #112
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xfd400182 // ldr d2, [x12]
-	WORD $0x52800e8a // mov w10, #116
-	B LBB1_27
-
-LBB1_12:
-	WORD $0x4ea21c40 // mov v0.16b, v2.16b
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB1_34
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB1_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
 	WORD $0xf100073f // cmp x25, #1
-	BLT LBB1_14
-
-LBB1_13:
-	WORD $0xb88046ed // ldrsw x13, [x23], #4
-	WORD $0xbc404703 // ldr s3, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xfc6d6944 // ldr d4, [x10, x13]
-	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
-	WORD $0xfc6d6964 // ldr d4, [x11, x13]
-	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
-	BNE LBB1_13
-
-LBB1_14:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00104 // ldr q4, [x8]
-	WORD $0x4d40c943 // ld1r { v3.4s }, [x10]
-	WORD $0x52800a8a // mov w10, #84
-	WORD $0x4ea43463 // cmgt v3.4s, v3.4s, v4.4s
-	WORD $0x6ee31c02 // bif v2.16b, v0.16b, v3.16b
-	WORD $0x4ea11c20 // mov v0.16b, v1.16b
-	B LBB1_29
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc696a83 // ldr d3, [x20, x9]
+	WORD $0xd37ef5a9 // lsl x9, x13, #2
+	WORD $0xfc696a82 // ldr d2, [x20, x9]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8830d2e // ldrsw x14, [x9, #48]!
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0xfc6e6a80 // ldr d0, [x20, x14]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb8834d4f // ldrsw x15, [x10, #52]!
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0xfc6f6a81 // ldr d1, [x20, x15]
+	BLE LBB1_17
+	WORD $0x294042f1 // ldp w17, w16, [x23]
 
 LBB1_15:
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8834d2d // ldrsw x13, [x9, #52]!
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6d6a80 // ldr d0, [x20, x13]
-	WORD $0xfc6e6a83 // ldr d3, [x20, x14]
-	BLT LBB1_23
-	WORD $0x697ab92d // ldpsw x13, x14, [x9, #-44]
-	WORD $0x4ea21c44 // mov v4.16b, v2.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e31 // ubfiz x17, x17, #2, #32
+	WORD $0xd37e7e10 // ubfiz x16, x16, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ef // cset w15, hi
+	WORD $0x8b2f4ef3 // add x19, x23, w15, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404e75 // ldp w21, w19, [x19]
+	WORD $0xfc716965 // ldr d5, [x11, x17]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0xfc716985 // ldr d5, [x12, x17]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+	WORD $0xfc7169a5 // ldr d5, [x13, x17]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xfc7169c5 // ldr d5, [x14, x17]
+	WORD $0x2a1503f1 // mov w17, w21
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
+	WORD $0xfc706965 // ldr d5, [x11, x16]
+	WORD $0x4fa410a3 // fmla v3.4s, v5.4s, v4.s[1]
+	WORD $0xfc706985 // ldr d5, [x12, x16]
+	WORD $0x4fa410a2 // fmla v2.4s, v5.4s, v4.s[1]
+	WORD $0xfc7069a5 // ldr d5, [x13, x16]
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0xfc7069c5 // ldr d5, [x14, x16]
+	WORD $0x2a1303f0 // mov w16, w19
+	WORD $0x4fa410a1 // fmla v1.4s, v5.4s, v4.s[1]
+	BHI LBB1_15
+	WORD $0xd37f7def // ubfiz x15, x15, #1, #32
+	WORD $0x8b0f0af7 // add x23, x23, x15, lsl #2
 
 LBB1_17:
-	WORD $0xb88046ef // ldrsw x15, [x23], #4
-	WORD $0xbc404705 // ldr s5, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef5ef // lsl x15, x15, #2
-	WORD $0xfc6f6946 // ldr d6, [x10, x15]
-	WORD $0x4f8510c4 // fmla v4.4s, v6.4s, v5.s[0]
-	WORD $0xfc6f6966 // ldr d6, [x11, x15]
-	WORD $0x4f8510c1 // fmla v1.4s, v6.4s, v5.s[0]
-	WORD $0xfc6f69a6 // ldr d6, [x13, x15]
-	WORD $0x4f8510c3 // fmla v3.4s, v6.4s, v5.s[0]
-	WORD $0xfc6f69c6 // ldr d6, [x14, x15]
-	WORD $0x4f8510c0 // fmla v0.4s, v6.4s, v5.s[0]
-	BNE LBB1_17
-	B LBB1_24
-
-LBB1_18:
-	WORD $0xaa1603e9 // mov x9, x22
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8844d2d // ldrsw x13, [x9, #68]!
-	WORD $0x697dbd2e // ldpsw x14, x15, [x9, #-20]
-	WORD $0xd37ef5ad // lsl x13, x13, #2
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6d6a80 // ldr d0, [x20, x13]
-	WORD $0xfc6e6a87 // ldr d7, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0xfc6e6a86 // ldr d6, [x20, x14]
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6e6a85 // ldr d5, [x20, x14]
-	WORD $0xd37ef5ee // lsl x14, x15, #2
-	WORD $0xfc6e6a84 // ldr d4, [x20, x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6e6a83 // ldr d3, [x20, x14]
-	BLT LBB1_25
-	WORD $0x6978b92d // ldpsw x13, x14, [x9, #-60]
-	WORD $0x6979c12f // ldpsw x15, x16, [x9, #-52]
-	WORD $0x4ea21c48 // mov v8.16b, v2.16b
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x697acd31 // ldpsw x17, x19, [x9, #-44]
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
+	BLT LBB1_19
+	WORD $0xb94002ef // ldr w15, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0xfc6f6965 // ldr d5, [x11, x15]
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0xfc6f69a5 // ldr d5, [x13, x15]
+	WORD $0xfc6f6986 // ldr d6, [x12, x15]
+	WORD $0x4f8410c2 // fmla v2.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xfc6f69c5 // ldr d5, [x14, x15]
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
+
+LBB1_19:
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00105 // ldr q5, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0xfc6b6a86 // ldr d6, [x20, x11]
+	WORD $0x4ea53484 // cmgt v4.4s, v4.4s, v5.4s
+	WORD $0x6ea41cc3 // bit v3.16b, v6.16b, v4.16b
+	WORD $0xfc2b6a83 // str d3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x52800b0c // mov w12, #88
+	WORD $0xfc6b6a84 // ldr d4, [x20, x11]
+	WORD $0x4ea53463 // cmgt v3.4s, v3.4s, v5.4s
+	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0x52800b8b // mov w11, #92
+	B LBB1_41
 
 LBB1_20:
-	WORD $0xb88046f5 // ldrsw x21, [x23], #4
-	WORD $0xbc404709 // ldr s9, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0xd37ef6b5 // lsl x21, x21, #2
-	WORD $0xfc75694a // ldr d10, [x10, x21]
-	WORD $0x4f891148 // fmla v8.4s, v10.4s, v9.s[0]
-	WORD $0xfc75696a // ldr d10, [x11, x21]
-	WORD $0x4f891141 // fmla v1.4s, v10.4s, v9.s[0]
-	WORD $0xfc7569aa // ldr d10, [x13, x21]
-	WORD $0x4f891147 // fmla v7.4s, v10.4s, v9.s[0]
-	WORD $0xfc7569ca // ldr d10, [x14, x21]
-	WORD $0x4f891146 // fmla v6.4s, v10.4s, v9.s[0]
-	WORD $0xfc7569ea // ldr d10, [x15, x21]
-	WORD $0x4f891145 // fmla v5.4s, v10.4s, v9.s[0]
-	WORD $0xfc756a0a // ldr d10, [x16, x21]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	WORD $0xfc756a2a // ldr d10, [x17, x21]
-	WORD $0x4f891143 // fmla v3.4s, v10.4s, v9.s[0]
-	WORD $0xfc756a6a // ldr d10, [x19, x21]
-	WORD $0x4f891140 // fmla v0.4s, v10.4s, v9.s[0]
-	BNE LBB1_20
-	B LBB1_26
-
-LBB1_21:
-	WORD $0x4ea21c46 // mov v6.16b, v2.16b
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc696a83 // ldr d3, [x20, x9]
+	WORD $0xd37ef5a9 // lsl x9, x13, #2
+	WORD $0xfc696a82 // ldr d2, [x20, x9]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0x69463ec9 // ldpsw x9, x15, [x22, #48]
+	WORD $0xd37ef5ea // lsl x10, x15, #2
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	WORD $0xfc6a6a84 // ldr d4, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
+	WORD $0xfc696a85 // ldr d5, [x20, x9]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8838d31 // ldrsw x17, [x9, #56]!
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0xfc716a80 // ldr d0, [x20, x17]
+	WORD $0xb883cd51 // ldrsw x17, [x10, #60]!
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0xfc716a81 // ldr d1, [x20, x17]
+	BLE LBB1_24
+	WORD $0x29404ef5 // ldp w21, w19, [x23]
 
 LBB1_22:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00108 // ldr q8, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c947 // ld1r { v7.4s }, [x10]
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	WORD $0x6ee71cc2 // bif v2.16b, v6.16b, v7.16b
-	WORD $0xfd000182 // str d2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4ea83442 // cmgt v2.4s, v2.4s, v8.4s
-	WORD $0xfc6a6a86 // ldr d6, [x20, x10]
-	WORD $0x6ea21cc1 // bit v1.16b, v6.16b, v2.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e641c41 // bsl v1.16b, v2.16b, v4.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x910182ca // add x10, x22, #96
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0x52800c8a // mov w10, #100
-	WORD $0xfd400182 // ldr d2, [x12]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	B LBB1_28
-
-LBB1_23:
-	WORD $0x4ea21c44 // mov v4.16b, v2.16b
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7eb5 // ubfiz x21, x21, #2, #32
+	WORD $0xd37e7e73 // ubfiz x19, x19, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f1 // cset w17, hi
+	WORD $0x8b314efa // add x26, x23, w17, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29406b5b // ldp w27, w26, [x26]
+	WORD $0xfc756967 // ldr d7, [x11, x21]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0xfc756987 // ldr d7, [x12, x21]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0xfc7569a7 // ldr d7, [x13, x21]
+	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0xfc7569c7 // ldr d7, [x14, x21]
+	WORD $0x4f8610e4 // fmla v4.4s, v7.4s, v6.s[0]
+	WORD $0xfc7569e7 // ldr d7, [x15, x21]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0xfc756a07 // ldr d7, [x16, x21]
+	WORD $0x2a1b03f5 // mov w21, w27
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0xfc736967 // ldr d7, [x11, x19]
+	WORD $0x4fa610e3 // fmla v3.4s, v7.4s, v6.s[1]
+	WORD $0xfc736987 // ldr d7, [x12, x19]
+	WORD $0x4fa610e2 // fmla v2.4s, v7.4s, v6.s[1]
+	WORD $0xfc7369a7 // ldr d7, [x13, x19]
+	WORD $0x4fa610e5 // fmla v5.4s, v7.4s, v6.s[1]
+	WORD $0xfc7369c7 // ldr d7, [x14, x19]
+	WORD $0x4fa610e4 // fmla v4.4s, v7.4s, v6.s[1]
+	WORD $0xfc7369e7 // ldr d7, [x15, x19]
+	WORD $0x4fa610e0 // fmla v0.4s, v7.4s, v6.s[1]
+	WORD $0xfc736a07 // ldr d7, [x16, x19]
+	WORD $0x2a1a03f3 // mov w19, w26
+	WORD $0x4fa610e1 // fmla v1.4s, v7.4s, v6.s[1]
+	BHI LBB1_22
+	WORD $0xd37f7e31 // ubfiz x17, x17, #1, #32
+	WORD $0x8b110af7 // add x23, x23, x17, lsl #2
 
 LBB1_24:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00106 // ldr q6, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c945 // ld1r { v5.4s }, [x10]
-	WORD $0x4ea634a5 // cmgt v5.4s, v5.4s, v6.4s
-	WORD $0x6ee51c82 // bif v2.16b, v4.16b, v5.16b
-	WORD $0xfd000182 // str d2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a84 // ldr d4, [x20, x10]
-	WORD $0x4ea63442 // cmgt v2.4s, v2.4s, v6.4s
-	WORD $0x6ea21c81 // bit v1.16b, v4.16b, v2.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x910162ca // add x10, x22, #88
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xfd400182 // ldr d2, [x12]
-	WORD $0x52800b8a // mov w10, #92
-	WORD $0x4ea63421 // cmgt v1.4s, v1.4s, v6.4s
-	B LBB1_28
-
-LBB1_25:
-	WORD $0x4ea21c48 // mov v8.16b, v2.16b
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB1_26
+	WORD $0xb94002f1 // ldr w17, [x23]
+	WORD $0xbd400306 // ldr s6, [x24]
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0xfc716967 // ldr d7, [x11, x17]
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0xfc716987 // ldr d7, [x12, x17]
+	WORD $0xfc7169c8 // ldr d8, [x14, x17]
+	WORD $0x4f861104 // fmla v4.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0xfc7169a7 // ldr d7, [x13, x17]
+	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0xfc7169e7 // ldr d7, [x15, x17]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0xfc716a07 // ldr d7, [x16, x17]
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
 
 LBB1_26:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c949 // ld1r { v9.4s }, [x10]
-	WORD $0x4eaa3529 // cmgt v9.4s, v9.4s, v10.4s
-	WORD $0x6ee91d02 // bif v2.16b, v8.16b, v9.16b
-	WORD $0xfd000182 // str d2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
-	WORD $0xfc6a6a88 // ldr d8, [x20, x10]
-	WORD $0x6ea21d01 // bit v1.16b, v8.16b, v2.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e671c41 // bsl v1.16b, v2.16b, v7.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661c41 // bsl v1.16b, v2.16b, v6.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e641c41 // bsl v1.16b, v2.16b, v4.16b
-	WORD $0xfc2a6a81 // str d1, [x20, x10]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x9101a2ca // add x10, x22, #104
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xfd400182 // ldr d2, [x12]
-	WORD $0x52800d8a // mov w10, #108
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00107 // ldr q7, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0xfc6b6a88 // ldr d8, [x20, x11]
+	WORD $0x4ea734c6 // cmgt v6.4s, v6.4s, v7.4s
+	WORD $0x6ea61d03 // bit v3.16b, v8.16b, v6.16b
+	WORD $0xfc2b6a83 // str d3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xfc6b6a86 // ldr d6, [x20, x11]
+	WORD $0x4ea73463 // cmgt v3.4s, v3.4s, v7.4s
+	WORD $0x6ea31cc2 // bit v2.16b, v6.16b, v3.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800c0c // mov w12, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0x52800c8b // mov w11, #100
+	B LBB1_41
 
 LBB1_27:
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-
-LBB1_28:
-	WORD $0x6ee11c62 // bif v2.16b, v3.16b, v1.16b
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x694536cb // ldpsw x11, x13, [x22, #40]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aac // add x12, x21, x9, lsl #2
+	WORD $0xd37ef569 // lsl x9, x11, #2
+	WORD $0x8b0a0aab // add x11, x21, x10, lsl #2
+	WORD $0xd37ef5aa // lsl x10, x13, #2
+	WORD $0x69474ed1 // ldpsw x17, x19, [x22, #56]
+	WORD $0xd37ef63a // lsl x26, x17, #2
+	WORD $0xfc696a83 // ldr d3, [x20, x9]
+	WORD $0xfc6a6a82 // ldr d2, [x20, x10]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0xfc7a6a86 // ldr d6, [x20, x26]
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0x69463ec9 // ldpsw x9, x15, [x22, #48]
+	WORD $0xd37ef5ea // lsl x10, x15, #2
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
+	WORD $0xfc6a6a84 // ldr d4, [x20, x10]
+	WORD $0xd37ef66a // lsl x10, x19, #2
+	WORD $0xfc6a6a85 // ldr d5, [x20, x10]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
+	WORD $0xfc696a87 // ldr d7, [x20, x9]
+	WORD $0x69434ec9 // ldpsw x9, x19, [x22, #24]
+	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
+	WORD $0x8b090ab1 // add x17, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8840d35 // ldrsw x21, [x9, #64]!
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0xfc756a80 // ldr d0, [x20, x21]
+	WORD $0xb8844d55 // ldrsw x21, [x10, #68]!
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0xfc756a81 // ldr d1, [x20, x21]
+	BLE LBB1_31
+	WORD $0x29406afb // ldp w27, w26, [x23]
 
 LBB1_29:
-	WORD $0xfd000182 // str d2, [x12]
-	WORD $0x8b0a02ca // add x10, x22, x10
-	WORD $0x3dc00102 // ldr q2, [x8]
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7f61 // ubfiz x1, x27, #2, #32
+	WORD $0xd37e7f42 // ubfiz x2, x26, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f5 // cset w21, hi
+	WORD $0x8b354ee0 // add x0, x23, w21, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x2940681b // ldp w27, w26, [x0]
+	WORD $0xfc616989 // ldr d9, [x12, x1]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0xfc61696a // ldr d10, [x11, x1]
+	WORD $0xfc62696b // ldr d11, [x11, x2]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0xfc6169a9 // ldr d9, [x13, x1]
+	WORD $0x4f881142 // fmla v2.4s, v10.4s, v8.s[0]
+	WORD $0xfc616a2a // ldr d10, [x17, x1]
+	WORD $0x4fa81162 // fmla v2.4s, v11.4s, v8.s[1]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0xfc6169c9 // ldr d9, [x14, x1]
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0xfc62698a // ldr d10, [x12, x2]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xfc6169e9 // ldr d9, [x15, x1]
+	WORD $0x4fa81143 // fmla v3.4s, v10.4s, v8.s[1]
+	WORD $0xfc626a2a // ldr d10, [x17, x2]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0xfc616a09 // ldr d9, [x16, x1]
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4f881125 // fmla v5.4s, v9.4s, v8.s[0]
+	WORD $0xfc616a69 // ldr d9, [x19, x1]
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+	WORD $0xfc6269a9 // ldr d9, [x13, x2]
+	WORD $0x4fa81127 // fmla v7.4s, v9.4s, v8.s[1]
+	WORD $0xfc6269c9 // ldr d9, [x14, x2]
+	WORD $0x4fa81124 // fmla v4.4s, v9.4s, v8.s[1]
+	WORD $0xfc6269e9 // ldr d9, [x15, x2]
+	WORD $0x4fa81126 // fmla v6.4s, v9.4s, v8.s[1]
+	WORD $0xfc626a09 // ldr d9, [x16, x2]
+	WORD $0x4fa81125 // fmla v5.4s, v9.4s, v8.s[1]
+	WORD $0xfc626a69 // ldr d9, [x19, x2]
+	WORD $0x4fa81121 // fmla v1.4s, v9.4s, v8.s[1]
+	BHI LBB1_29
+	WORD $0xd37f7eb5 // ubfiz x21, x21, #1, #32
+	WORD $0x8b150af7 // add x23, x23, x21, lsl #2
+
+LBB1_31:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB1_33
+	WORD $0xb94002f5 // ldr w21, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xd37ef6b5 // lsl x21, x21, #2
+	WORD $0xfc756989 // ldr d9, [x12, x21]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0xfc756969 // ldr d9, [x11, x21]
+	WORD $0xfc756a0a // ldr d10, [x16, x21]
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xfc7569a9 // ldr d9, [x13, x21]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0xfc7569c9 // ldr d9, [x14, x21]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xfc7569e9 // ldr d9, [x15, x21]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0xfc756a29 // ldr d9, [x17, x21]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xfc756a69 // ldr d9, [x19, x21]
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+
+LBB1_33:
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x3dc00109 // ldr q9, [x8]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c988 // ld1r { v8.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0xfc6b6a8a // ldr d10, [x20, x11]
+	WORD $0x4ea93508 // cmgt v8.4s, v8.4s, v9.4s
+	WORD $0x6ea81d43 // bit v3.16b, v10.16b, v8.16b
+	WORD $0xfc2b6a83 // str d3, [x20, x11]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xfc6b6a88 // ldr d8, [x20, x11]
+	WORD $0x4ea93463 // cmgt v3.4s, v3.4s, v9.4s
+	WORD $0x6ea31d02 // bit v2.16b, v8.16b, v3.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x6e671c62 // bsl v2.16b, v3.16b, v7.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800d0c // mov w12, #104
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0xfc6b6a83 // ldr d3, [x20, x11]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0xfc2b6a82 // str d2, [x20, x11]
+	WORD $0x52800d8b // mov w11, #108
+	B LBB1_41
+
+LBB1_34:
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8828d2c // ldrsw x12, [x9, #40]!
+	WORD $0xd37ef58c // lsl x12, x12, #2
+	WORD $0xfc6c6a80 // ldr d0, [x20, x12]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb882cd4d // ldrsw x13, [x10, #44]!
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0xfc6d6a81 // ldr d1, [x20, x13]
+	BLE LBB1_38
+	WORD $0x29403aef // ldp w15, w14, [x23]
+
+LBB1_36:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7def // ubfiz x15, x15, #2, #32
+	WORD $0xd37e7dce // ubfiz x14, x14, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b2d4ef0 // add x16, x23, w13, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404211 // ldp w17, w16, [x16]
+	WORD $0xfc6f6963 // ldr d3, [x11, x15]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0xfc6f6983 // ldr d3, [x12, x15]
+	WORD $0x2a1103ef // mov w15, w17
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+	WORD $0xfc6e6963 // ldr d3, [x11, x14]
+	WORD $0x4fa21060 // fmla v0.4s, v3.4s, v2.s[1]
+	WORD $0xfc6e6983 // ldr d3, [x12, x14]
+	WORD $0x2a1003ee // mov w14, w16
+	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
+	BHI LBB1_36
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0af7 // add x23, x23, x13, lsl #2
+
+LBB1_38:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB1_40
+	WORD $0xb94002ed // ldr w13, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0xfc6d6963 // ldr d3, [x11, x13]
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0xfc6d6983 // ldr d3, [x12, x13]
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+
+LBB1_40:
+	WORD $0x52800a8b // mov w11, #84
+	WORD $0x52800a0c // mov w12, #80
+
+LBB1_41:
 	WORD $0xb9800129 // ldrsw x9, [x9]
+	WORD $0x8b0c02cc // add x12, x22, x12
+	WORD $0x3dc00103 // ldr q3, [x8]
 	WORD $0xd37ef529 // lsl x9, x9, #2
-	WORD $0x4ea23421 // cmgt v1.4s, v1.4s, v2.4s
-	WORD $0xfc696a82 // ldr d2, [x20, x9]
-	WORD $0x6ea11c40 // bit v0.16b, v2.16b, v1.16b
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x4ea33442 // cmgt v2.4s, v2.4s, v3.4s
+	WORD $0xfc696a84 // ldr d4, [x20, x9]
+	WORD $0x6ea21c80 // bit v0.16b, v4.16b, v2.16b
 	WORD $0xfc296a80 // str d0, [x20, x9]
+	WORD $0x8b0b02c9 // add x9, x22, x11
+	WORD $0xb9800148 // ldrsw x8, [x10]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x4d40c920 // ld1r { v0.4s }, [x9]
+	WORD $0xfc686a82 // ldr d2, [x20, x8]
+	WORD $0x4ea33400 // cmgt v0.4s, v0.4s, v3.4s
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0xfc286a80 // str d0, [x20, x8]
+
+LBB1_42:
 	RET
 
-// func sparseDot1NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+// func sparseDot1NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 TEXT ·sparseDot1NEON(SB), NOSPLIT, $0-56
 	MOVD dw+0(FP), R20
 	MOVD x+8(FP), R21
@@ -958,1401 +1376,6175 @@ TEXT ·sparseDot1NEON(SB), NOSPLIT, $0-56
 	MOVD pos+24(FP), R23
 	MOVD grad+32(FP), R24
 	MOVD n+40(FP), R25
-	MOVD number+48(FP), R26
-	WORD $0x694026c8 // ldpsw x8, x9, [x22]
-	WORD $0x8b090aab // add x11, x21, x9, lsl #2
-	WORD $0xaa1603e9 // mov x9, x22
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0xf1001f5f // cmp x26, #7
-	WORD $0x8b080aaa // add x10, x21, x8, lsl #2
-	WORD $0xb9802ac8 // ldrsw x8, [x22, #40]
-	WORD $0x8b080a8c // add x12, x20, x8, lsl #2
-	WORD $0xb882cd28 // ldrsw x8, [x9, #44]!
-	WORD $0xbd400183 // ldr s3, [x12]
-	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
-	WORD $0xbd400101 // ldr s1, [x8]
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
 	MOVD $LCPI2_0<>(SB), R8
-	WORD $0x6e040462 // mov v2.s[0], v3.s[0]
-	BGT LBB2_7
-	WORD $0xf100135f // cmp x26, #4
-	BEQ LBB2_16
+	BLE LBB2_11
 	WORD $0xf1001b5f // cmp x26, #6
-	BNE LBB2_13
-	WORD $0xaa1603e9 // mov x9, x22
+	BEQ LBB2_20
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB2_27
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB2_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x694142cf // ldpsw x15, x16, [x22, #8]
+	WORD $0x8b0a0aad // add x13, x21, x10, lsl #2
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb883cd2d // ldrsw x13, [x9, #60]!
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001a0 // ldr s0, [x13]
-	WORD $0xbd4001c6 // ldr s6, [x14]
-	WORD $0x8b0f0a8e // add x14, x20, x15, lsl #2
-	WORD $0xbd4001c5 // ldr s5, [x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001c4 // ldr s4, [x14]
-	BLT LBB2_6
-	WORD $0x6979b92d // ldpsw x13, x14, [x9, #-52]
-	WORD $0x697ac12f // ldpsw x15, x16, [x9, #-44]
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-
-LBB2_5:
-	WORD $0xb88046f1 // ldrsw x17, [x23], #4
-	WORD $0xbc404707 // ldr s7, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0x8b110953 // add x19, x10, x17, lsl #2
-	WORD $0xbd400268 // ldr s8, [x19]
-	WORD $0x8b110973 // add x19, x11, x17, lsl #2
-	WORD $0x4f871102 // fmla v2.4s, v8.4s, v7.s[0]
-	WORD $0xbd400268 // ldr s8, [x19]
-	WORD $0x8b1109b3 // add x19, x13, x17, lsl #2
-	WORD $0x4f871101 // fmla v1.4s, v8.4s, v7.s[0]
-	WORD $0xbd400268 // ldr s8, [x19]
-	WORD $0x8b1109d3 // add x19, x14, x17, lsl #2
-	WORD $0x4f871106 // fmla v6.4s, v8.4s, v7.s[0]
-	WORD $0xbd400268 // ldr s8, [x19]
-	WORD $0x8b1109f3 // add x19, x15, x17, lsl #2
-	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
-	WORD $0x4f871105 // fmla v5.4s, v8.4s, v7.s[0]
-	WORD $0xbd400268 // ldr s8, [x19]
-	WORD $0x4f871104 // fmla v4.4s, v8.4s, v7.s[0]
-	WORD $0xbd400228 // ldr s8, [x17]
-	WORD $0x4f871100 // fmla v0.4s, v8.4s, v7.s[0]
-	BNE LBB2_5
+	WORD $0x8b090aae // add x14, x21, x9, lsl #2
+	WORD $0x69464ed1 // ldpsw x17, x19, [x22, #48]
+	WORD $0x69422ac9 // ldpsw x9, x10, [x22, #16]
+	WORD $0x694532cb // ldpsw x11, x12, [x22, #40]
+	WORD $0xbc6c7a85 // ldr s5, [x20, x12, lsl #2]
+	WORD $0x8b0f0aac // add x12, x21, x15, lsl #2
+	WORD $0xbc717a83 // ldr s3, [x20, x17, lsl #2]
+	WORD $0xbc6b7a87 // ldr s7, [x20, x11, lsl #2]
+	WORD $0x8b100aab // add x11, x21, x16, lsl #2
+	WORD $0x8b0a0ab0 // add x16, x21, x10, lsl #2
+	WORD $0xbc737a82 // ldr s2, [x20, x19, lsl #2]
+	WORD $0x8b090aaf // add x15, x21, x9, lsl #2
+	WORD $0x694746c9 // ldpsw x9, x17, [x22, #56]
+	WORD $0xbc717a84 // ldr s4, [x20, x17, lsl #2]
+	WORD $0xbc697a86 // ldr s6, [x20, x9, lsl #2]
+	WORD $0x69432ac9 // ldpsw x9, x10, [x22, #24]
+	WORD $0x8b0a0ab1 // add x17, x21, x10, lsl #2
+	WORD $0x8b090ab3 // add x19, x21, x9, lsl #2
+	WORD $0x69442ac9 // ldpsw x9, x10, [x22, #32]
+	WORD $0x8b090aba // add x26, x21, x9, lsl #2
+	WORD $0x69486ec9 // ldpsw x9, x27, [x22, #64]
+	WORD $0xbc7b7a88 // ldr s8, [x20, x27, lsl #2]
+	WORD $0x8b0a0ab5 // add x21, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xbc697a89 // ldr s9, [x20, x9, lsl #2]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8848d3b // ldrsw x27, [x9, #72]!
+	WORD $0xbc7b7a80 // ldr s0, [x20, x27, lsl #2]
+	WORD $0xb884cd5b // ldrsw x27, [x10, #76]!
+	WORD $0xbc7b7a81 // ldr s1, [x20, x27, lsl #2]
+	BLE LBB2_8
+	WORD $0x29406ee3 // ldp w3, w27, [x23]
 
 LBB2_6:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00108 // ldr q8, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c947 // ld1r { v7.4s }, [x10]
-	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
-	WORD $0x6ea71c62 // bit v2.16b, v3.16b, v7.16b
-	WORD $0xbd000182 // str s2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xbc6a7a83 // ldr s3, [x20, x10, lsl #2]
-	WORD $0x4ea83442 // cmgt v2.4s, v2.4s, v8.4s
-	WORD $0x6ea21c61 // bit v1.16b, v3.16b, v2.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e661c41 // bsl v1.16b, v2.16b, v6.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x910182ca // add x10, x22, #96
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xbd400182 // ldr s2, [x12]
-	WORD $0x52800c8a // mov w10, #100
-	WORD $0x4ea83421 // cmgt v1.4s, v1.4s, v8.4s
-	B LBB2_24
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97e0 // cset w0, hi
+	WORD $0x8b204ee2 // add x2, x23, w0, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29400841 // ldp w1, w2, [x2]
+	WORD $0xbc6359cb // ldr s11, [x14, w3, uxtw #2]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0xbc63598c // ldr s12, [x12, w3, uxtw #2]
+	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
+	WORD $0xbc6359ab // ldr s11, [x13, w3, uxtw #2]
+	WORD $0x4f8a1183 // fmla v3.4s, v12.4s, v10.s[0]
+	WORD $0xbc6359ec // ldr s12, [x15, w3, uxtw #2]
+	WORD $0xbc635a0d // ldr s13, [x16, w3, uxtw #2]
+	WORD $0x4f8a11a4 // fmla v4.4s, v13.4s, v10.s[0]
+	WORD $0xbc7b596d // ldr s13, [x11, w27, uxtw #2]
+	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
+	WORD $0xbc63596b // ldr s11, [x11, w3, uxtw #2]
+	WORD $0x4f8a1186 // fmla v6.4s, v12.4s, v10.s[0]
+	WORD $0xbc7b59cc // ldr s12, [x14, w27, uxtw #2]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0xbc635a6b // ldr s11, [x19, w3, uxtw #2]
+	WORD $0x4faa1187 // fmla v7.4s, v12.4s, v10.s[1]
+	WORD $0xbc7b598c // ldr s12, [x12, w27, uxtw #2]
+	WORD $0x4faa11a2 // fmla v2.4s, v13.4s, v10.s[1]
+	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
+	WORD $0xbc635a2b // ldr s11, [x17, w3, uxtw #2]
+	WORD $0x4faa1183 // fmla v3.4s, v12.4s, v10.s[1]
+	WORD $0xbc7b5b4c // ldr s12, [x26, w27, uxtw #2]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+	WORD $0xbc635b4b // ldr s11, [x26, w3, uxtw #2]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xbc635aab // ldr s11, [x21, w3, uxtw #2]
+	WORD $0x2a0103e3 // mov w3, w1
+	WORD $0x4faa1180 // fmla v0.4s, v12.4s, v10.s[1]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
+	WORD $0xbc7b59ab // ldr s11, [x13, w27, uxtw #2]
+	WORD $0x4faa1165 // fmla v5.4s, v11.4s, v10.s[1]
+	WORD $0xbc7b59eb // ldr s11, [x15, w27, uxtw #2]
+	WORD $0x4faa1166 // fmla v6.4s, v11.4s, v10.s[1]
+	WORD $0xbc7b5a0b // ldr s11, [x16, w27, uxtw #2]
+	WORD $0x4faa1164 // fmla v4.4s, v11.4s, v10.s[1]
+	WORD $0xbc7b5a6b // ldr s11, [x19, w27, uxtw #2]
+	WORD $0x4faa1169 // fmla v9.4s, v11.4s, v10.s[1]
+	WORD $0xbc7b5a2b // ldr s11, [x17, w27, uxtw #2]
+	WORD $0x4faa1168 // fmla v8.4s, v11.4s, v10.s[1]
+	WORD $0xbc7b5aab // ldr s11, [x21, w27, uxtw #2]
+	WORD $0x2a0203fb // mov w27, w2
+	WORD $0x4faa1161 // fmla v1.4s, v11.4s, v10.s[1]
+	BHI LBB2_6
+	WORD $0xd37f7c1b // ubfiz x27, x0, #1, #32
+	WORD $0x8b1b0af7 // add x23, x23, x27, lsl #2
 
-LBB2_7:
-	WORD $0xf100235f // cmp x26, #8
-	BEQ LBB2_20
-	WORD $0xf1002b5f // cmp x26, #10
-	BNE LBB2_13
-	WORD $0xaa1603e9 // mov x9, x22
+LBB2_8:
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb884cd2c // ldrsw x12, [x9, #76]!
-	WORD $0x697cb92d // ldpsw x13, x14, [x9, #-28]
-	WORD $0x8b0c0a8c // add x12, x20, x12, lsl #2
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0xbd400180 // ldr s0, [x12]
-	WORD $0xbd4001a9 // ldr s9, [x13]
-	WORD $0x8b0e0a8d // add x13, x20, x14, lsl #2
-	WORD $0xbd4001a8 // ldr s8, [x13]
-	WORD $0x697db92d // ldpsw x13, x14, [x9, #-20]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0xbd4001a7 // ldr s7, [x13]
-	WORD $0x8b0e0a8d // add x13, x20, x14, lsl #2
-	WORD $0xbd4001a6 // ldr s6, [x13]
-	WORD $0x697eb92d // ldpsw x13, x14, [x9, #-12]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0xbd4001a5 // ldr s5, [x13]
-	WORD $0x8b0e0a8d // add x13, x20, x14, lsl #2
-	WORD $0xbd4001a4 // ldr s4, [x13]
-	WORD $0xb89fc12d // ldursw x13, [x9, #-4]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0xbd4001a3 // ldr s3, [x13]
-	BLT LBB2_12
-	WORD $0x6977b52c // ldpsw x12, x13, [x9, #-68]
-	WORD $0x6978bd2e // ldpsw x14, x15, [x9, #-60]
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x6979c530 // ldpsw x16, x17, [x9, #-52]
-	WORD $0x697ae933 // ldpsw x19, x26, [x9, #-44]
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
-	WORD $0x8b0c0aac // add x12, x21, x12, lsl #2
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b1a0ab5 // add x21, x21, x26, lsl #2
+	BLT LBB2_10
+	WORD $0xb94002f7 // ldr w23, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xbc7779cb // ldr s11, [x14, x23, lsl #2]
+	WORD $0xbc777a2c // ldr s12, [x17, x23, lsl #2]
+	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
+	WORD $0xbc7779ab // ldr s11, [x13, x23, lsl #2]
+	WORD $0x4f8a1188 // fmla v8.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
+	WORD $0xbc77798b // ldr s11, [x12, x23, lsl #2]
+	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
+	WORD $0xbc77796b // ldr s11, [x11, x23, lsl #2]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0xbc7779eb // ldr s11, [x15, x23, lsl #2]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0xbc777a0b // ldr s11, [x16, x23, lsl #2]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0xbc777a6b // ldr s11, [x19, x23, lsl #2]
+	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
+	WORD $0xbc777b4b // ldr s11, [x26, x23, lsl #2]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xbc777aab // ldr s11, [x21, x23, lsl #2]
+	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
+
+LBB2_10:
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x3dc0010a // ldr q10, [x8]
+	WORD $0x4d40c98b // ld1r { v11.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4eaa356b // cmgt v11.4s, v11.4s, v10.4s
+	WORD $0xbc6b7a8c // ldr s12, [x20, x11, lsl #2]
+	WORD $0x6eab1d87 // bit v7.16b, v12.16b, v11.16b
+	WORD $0xbc2b7a87 // str s7, [x20, x11, lsl #2]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c987 // ld1r { v7.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xbc6b7a8b // ldr s11, [x20, x11, lsl #2]
+	WORD $0x4eaa34e7 // cmgt v7.4s, v7.4s, v10.4s
+	WORD $0x6ea71d65 // bit v5.16b, v11.16b, v7.16b
+	WORD $0xbc2b7a85 // str s5, [x20, x11, lsl #2]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c985 // ld1r { v5.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xbc6b7a87 // ldr s7, [x20, x11, lsl #2]
+	WORD $0x4eaa34a5 // cmgt v5.4s, v5.4s, v10.4s
+	WORD $0x6ea51ce3 // bit v3.16b, v7.16b, v5.16b
+	WORD $0xbc2b7a83 // str s3, [x20, x11, lsl #2]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xbc6b7a85 // ldr s5, [x20, x11, lsl #2]
+	WORD $0x4eaa3463 // cmgt v3.4s, v3.4s, v10.4s
+	WORD $0x6ea31ca2 // bit v2.16b, v5.16b, v3.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101a2cc // add x12, x22, #104
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98042cb // ldrsw x11, [x22, #64]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x9101b2cc // add x12, x22, #108
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e691c62 // bsl v2.16b, v3.16b, v9.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98046cb // ldrsw x11, [x22, #68]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800e0c // mov w12, #112
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
+	WORD $0x6e681c62 // bsl v2.16b, v3.16b, v8.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0x52800e8b // mov w11, #116
+	B LBB2_41
 
 LBB2_11:
-	WORD $0xb88046fa // ldrsw x26, [x23], #4
-	WORD $0xbc40470a // ldr s10, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0x8b1a095b // add x27, x10, x26, lsl #2
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a097b // add x27, x11, x26, lsl #2
-	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a099b // add x27, x12, x26, lsl #2
-	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a09bb // add x27, x13, x26, lsl #2
-	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a09db // add x27, x14, x26, lsl #2
-	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a09fb // add x27, x15, x26, lsl #2
-	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a0a1b // add x27, x16, x26, lsl #2
-	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a0a3b // add x27, x17, x26, lsl #2
-	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x8b1a0a7b // add x27, x19, x26, lsl #2
-	WORD $0x8b1a0aba // add x26, x21, x26, lsl #2
-	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
-	WORD $0xbd40036b // ldr s11, [x27]
-	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
-	WORD $0xbd40034b // ldr s11, [x26]
-	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
-	BNE LBB2_11
-
-LBB2_12:
-	WORD $0x910142cb // add x11, x22, #80
-	WORD $0xb9802aca // ldrsw x10, [x22, #40]
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0x4d40c96b // ld1r { v11.4s }, [x11]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4eaa356b // cmgt v11.4s, v11.4s, v10.4s
-	WORD $0xbc6a7a8c // ldr s12, [x20, x10, lsl #2]
-	WORD $0x6eab1d82 // bit v2.16b, v12.16b, v11.16b
-	WORD $0xbc2a7a82 // str s2, [x20, x10, lsl #2]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xbc6a7a8b // ldr s11, [x20, x10, lsl #2]
-	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
-	WORD $0x6ea21d61 // bit v1.16b, v11.16b, v2.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e691c41 // bsl v1.16b, v2.16b, v9.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e681c41 // bsl v1.16b, v2.16b, v8.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e671c41 // bsl v1.16b, v2.16b, v7.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101a2cb // add x11, x22, #104
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661c41 // bsl v1.16b, v2.16b, v6.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x9101b2cb // add x11, x22, #108
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98046ca // ldrsw x10, [x22, #68]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x6e641c41 // bsl v1.16b, v2.16b, v4.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9804aca // ldrsw x10, [x22, #72]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x9101c2ca // add x10, x22, #112
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xbd400182 // ldr s2, [x12]
-	WORD $0x52800e8a // mov w10, #116
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6ee11c62 // bif v2.16b, v3.16b, v1.16b
-	B LBB2_25
-
-LBB2_13:
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB2_34
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB2_42
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
 	WORD $0xf100073f // cmp x25, #1
-	BLT LBB2_15
-
-LBB2_14:
-	WORD $0xb88046ed // ldrsw x13, [x23], #4
-	WORD $0xbc404700 // ldr s0, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0x8b0d094e // add x14, x10, x13, lsl #2
-	WORD $0x8b0d096d // add x13, x11, x13, lsl #2
-	WORD $0xbd4001c4 // ldr s4, [x14]
-	WORD $0x4f801082 // fmla v2.4s, v4.4s, v0.s[0]
-	WORD $0xbd4001a4 // ldr s4, [x13]
-	WORD $0x4f801081 // fmla v1.4s, v4.4s, v0.s[0]
-	BNE LBB2_14
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xbc6d7a82 // ldr s2, [x20, x13, lsl #2]
+	WORD $0xbc697a83 // ldr s3, [x20, x9, lsl #2]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8830d2e // ldrsw x14, [x9, #48]!
+	WORD $0xbc6e7a80 // ldr s0, [x20, x14, lsl #2]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb8834d4f // ldrsw x15, [x10, #52]!
+	WORD $0xbc6f7a81 // ldr s1, [x20, x15, lsl #2]
+	BLE LBB2_17
+	WORD $0x29403ef1 // ldp w17, w15, [x23]
 
 LBB2_15:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00104 // ldr q4, [x8]
-	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
-	WORD $0x52800a8a // mov w10, #84
-	WORD $0x4ea43400 // cmgt v0.4s, v0.4s, v4.4s
-	WORD $0x6ea01c62 // bit v2.16b, v3.16b, v0.16b
-	WORD $0x4ea11c20 // mov v0.16b, v1.16b
-	B LBB2_25
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f0 // cset w16, hi
+	WORD $0x8b304ef3 // add x19, x23, w16, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404e75 // ldp w21, w19, [x19]
+	WORD $0xbc715965 // ldr s5, [x11, w17, uxtw #2]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0xbc715985 // ldr s5, [x12, w17, uxtw #2]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+	WORD $0xbc7159a5 // ldr s5, [x13, w17, uxtw #2]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xbc7159c5 // ldr s5, [x14, w17, uxtw #2]
+	WORD $0x2a1503f1 // mov w17, w21
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
+	WORD $0xbc6f5965 // ldr s5, [x11, w15, uxtw #2]
+	WORD $0x4fa410a3 // fmla v3.4s, v5.4s, v4.s[1]
+	WORD $0xbc6f5985 // ldr s5, [x12, w15, uxtw #2]
+	WORD $0x4fa410a2 // fmla v2.4s, v5.4s, v4.s[1]
+	WORD $0xbc6f59a5 // ldr s5, [x13, w15, uxtw #2]
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0xbc6f59c5 // ldr s5, [x14, w15, uxtw #2]
+	WORD $0x2a1303ef // mov w15, w19
+	WORD $0x4fa410a1 // fmla v1.4s, v5.4s, v4.s[1]
+	BHI LBB2_15
+	WORD $0xd37f7e0f // ubfiz x15, x16, #1, #32
+	WORD $0x8b0f0af7 // add x23, x23, x15, lsl #2
 
-LBB2_16:
-	WORD $0xaa1603e9 // mov x9, x22
+LBB2_17:
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8834d2d // ldrsw x13, [x9, #52]!
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001a0 // ldr s0, [x13]
-	WORD $0xbd4001c4 // ldr s4, [x14]
 	BLT LBB2_19
-	WORD $0x697ab92d // ldpsw x13, x14, [x9, #-44]
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
-
-LBB2_18:
-	WORD $0xb88046ef // ldrsw x15, [x23], #4
-	WORD $0xbc404705 // ldr s5, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0x8b0f0950 // add x16, x10, x15, lsl #2
-	WORD $0xbd400206 // ldr s6, [x16]
-	WORD $0x8b0f0970 // add x16, x11, x15, lsl #2
-	WORD $0x4f8510c2 // fmla v2.4s, v6.4s, v5.s[0]
-	WORD $0xbd400206 // ldr s6, [x16]
-	WORD $0x8b0f09b0 // add x16, x13, x15, lsl #2
-	WORD $0x8b0f09cf // add x15, x14, x15, lsl #2
-	WORD $0x4f8510c1 // fmla v1.4s, v6.4s, v5.s[0]
-	WORD $0xbd400206 // ldr s6, [x16]
-	WORD $0x4f8510c4 // fmla v4.4s, v6.4s, v5.s[0]
-	WORD $0xbd4001e6 // ldr s6, [x15]
-	WORD $0x4f8510c0 // fmla v0.4s, v6.4s, v5.s[0]
-	BNE LBB2_18
+	WORD $0xb94002ef // ldr w15, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0xbc6f7965 // ldr s5, [x11, x15, lsl #2]
+	WORD $0xbc6f7986 // ldr s6, [x12, x15, lsl #2]
+	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
+	WORD $0xbc6f79a5 // ldr s5, [x13, x15, lsl #2]
+	WORD $0x4f8410c2 // fmla v2.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xbc6f79c5 // ldr s5, [x14, x15, lsl #2]
+	WORD $0x4f8410a1 // fmla v1.4s, v5.4s, v4.s[0]
 
 LBB2_19:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc00106 // ldr q6, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c945 // ld1r { v5.4s }, [x10]
-	WORD $0x4ea634a5 // cmgt v5.4s, v5.4s, v6.4s
-	WORD $0x6ea51c62 // bit v2.16b, v3.16b, v5.16b
-	WORD $0xbd000182 // str s2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0xbc6a7a83 // ldr s3, [x20, x10, lsl #2]
-	WORD $0x4ea63442 // cmgt v2.4s, v2.4s, v6.4s
-	WORD $0x6ea21c61 // bit v1.16b, v3.16b, v2.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x910162ca // add x10, x22, #88
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xbd400182 // ldr s2, [x12]
-	WORD $0x52800b8a // mov w10, #92
-	WORD $0x4ea63421 // cmgt v1.4s, v1.4s, v6.4s
-	B LBB2_24
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x3dc00105 // ldr q5, [x8]
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4ea53484 // cmgt v4.4s, v4.4s, v5.4s
+	WORD $0xbc6b7a86 // ldr s6, [x20, x11, lsl #2]
+	WORD $0x6ea41cc3 // bit v3.16b, v6.16b, v4.16b
+	WORD $0xbc2b7a83 // str s3, [x20, x11, lsl #2]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x52800b0c // mov w12, #88
+	WORD $0xbc6b7a84 // ldr s4, [x20, x11, lsl #2]
+	WORD $0x4ea53463 // cmgt v3.4s, v3.4s, v5.4s
+	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0x52800b8b // mov w11, #92
+	B LBB2_41
 
 LBB2_20:
-	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
 	WORD $0xf100073f // cmp x25, #1
-	WORD $0xb8844d2d // ldrsw x13, [x9, #68]!
-	WORD $0x697dbd2e // ldpsw x14, x15, [x9, #-20]
-	WORD $0x8b0d0a8d // add x13, x20, x13, lsl #2
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001a0 // ldr s0, [x13]
-	WORD $0xbd4001c8 // ldr s8, [x14]
-	WORD $0x8b0f0a8e // add x14, x20, x15, lsl #2
-	WORD $0xbd4001c7 // ldr s7, [x14]
-	WORD $0x697ebd2e // ldpsw x14, x15, [x9, #-12]
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001c6 // ldr s6, [x14]
-	WORD $0x8b0f0a8e // add x14, x20, x15, lsl #2
-	WORD $0xbd4001c5 // ldr s5, [x14]
-	WORD $0xb89fc12e // ldursw x14, [x9, #-4]
-	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
-	WORD $0xbd4001c4 // ldr s4, [x14]
-	BLT LBB2_23
-	WORD $0x6978b92d // ldpsw x13, x14, [x9, #-60]
-	WORD $0x6979c12f // ldpsw x15, x16, [x9, #-52]
-	WORD $0x8b0e0aae // add x14, x21, x14, lsl #2
 	WORD $0x8b100ab0 // add x16, x21, x16, lsl #2
-	WORD $0x697acd31 // ldpsw x17, x19, [x9, #-44]
-	WORD $0x8b130ab3 // add x19, x21, x19, lsl #2
-	WORD $0x8b0d0aad // add x13, x21, x13, lsl #2
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0x694536c9 // ldpsw x9, x13, [x22, #40]
+	WORD $0xbc6d7a82 // ldr s2, [x20, x13, lsl #2]
 	WORD $0x8b0f0aaf // add x15, x21, x15, lsl #2
-	WORD $0x8b110ab1 // add x17, x21, x17, lsl #2
+	WORD $0xbc697a83 // ldr s3, [x20, x9, lsl #2]
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0x8b0a0aad // add x13, x21, x10, lsl #2
+	WORD $0x8b090aae // add x14, x21, x9, lsl #2
+	WORD $0x69462ac9 // ldpsw x9, x10, [x22, #48]
+	WORD $0xbc6a7a84 // ldr s4, [x20, x10, lsl #2]
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xbc697a85 // ldr s5, [x20, x9, lsl #2]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8838d31 // ldrsw x17, [x9, #56]!
+	WORD $0xbc717a80 // ldr s0, [x20, x17, lsl #2]
+	WORD $0xb883cd51 // ldrsw x17, [x10, #60]!
+	WORD $0xbc717a81 // ldr s1, [x20, x17, lsl #2]
+	BLE LBB2_24
+	WORD $0x294046fb // ldp w27, w17, [x23]
 
 LBB2_22:
-	WORD $0xb88046f5 // ldrsw x21, [x23], #4
-	WORD $0xbc404709 // ldr s9, [x24], #4
-	WORD $0xf1000739 // subs x25, x25, #1
-	WORD $0x8b15095a // add x26, x10, x21, lsl #2
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b15097a // add x26, x11, x21, lsl #2
-	WORD $0x4f891142 // fmla v2.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b1509ba // add x26, x13, x21, lsl #2
-	WORD $0x4f891141 // fmla v1.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b1509da // add x26, x14, x21, lsl #2
-	WORD $0x4f891148 // fmla v8.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b1509fa // add x26, x15, x21, lsl #2
-	WORD $0x4f891147 // fmla v7.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b150a1a // add x26, x16, x21, lsl #2
-	WORD $0x4f891146 // fmla v6.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x8b150a3a // add x26, x17, x21, lsl #2
-	WORD $0x8b150a75 // add x21, x19, x21, lsl #2
-	WORD $0x4f891145 // fmla v5.4s, v10.4s, v9.s[0]
-	WORD $0xbd40034a // ldr s10, [x26]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	WORD $0xbd4002aa // ldr s10, [x21]
-	WORD $0x4f891140 // fmla v0.4s, v10.4s, v9.s[0]
-	BNE LBB2_22
-
-LBB2_23:
-	WORD $0x910142ca // add x10, x22, #80
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0x910152cb // add x11, x22, #84
-	WORD $0x4d40c949 // ld1r { v9.4s }, [x10]
-	WORD $0x4eaa3529 // cmgt v9.4s, v9.4s, v10.4s
-	WORD $0x6ea91c62 // bit v2.16b, v3.16b, v9.16b
-	WORD $0xbd000182 // str s2, [x12]
-	WORD $0xb9802eca // ldrsw x10, [x22, #44]
-	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
-	WORD $0x910162cb // add x11, x22, #88
-	WORD $0xbc6a7a83 // ldr s3, [x20, x10, lsl #2]
-	WORD $0x4eaa3442 // cmgt v2.4s, v2.4s, v10.4s
-	WORD $0x6ea21c61 // bit v1.16b, v3.16b, v2.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98032ca // ldrsw x10, [x22, #48]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910172cb // add x11, x22, #92
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e681c41 // bsl v1.16b, v2.16b, v8.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98036ca // ldrsw x10, [x22, #52]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910182cb // add x11, x22, #96
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e671c41 // bsl v1.16b, v2.16b, v7.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9803aca // ldrsw x10, [x22, #56]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x910192cb // add x11, x22, #100
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0x6e661c41 // bsl v1.16b, v2.16b, v6.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb9803eca // ldrsw x10, [x22, #60]
-	WORD $0x4d40c961 // ld1r { v1.4s }, [x11]
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
-	WORD $0xbc6a7a82 // ldr s2, [x20, x10, lsl #2]
-	WORD $0x6e651c41 // bsl v1.16b, v2.16b, v5.16b
-	WORD $0xbc2a7a81 // str s1, [x20, x10, lsl #2]
-	WORD $0xb98042ca // ldrsw x10, [x22, #64]
-	WORD $0x8b0a0a8c // add x12, x20, x10, lsl #2
-	WORD $0x9101a2ca // add x10, x22, #104
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
-	WORD $0xbd400182 // ldr s2, [x12]
-	WORD $0x52800d8a // mov w10, #108
-	WORD $0x4eaa3421 // cmgt v1.4s, v1.4s, v10.4s
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f3 // cset w19, hi
+	WORD $0x8b334efa // add x26, x23, w19, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29406b55 // ldp w21, w26, [x26]
+	WORD $0xbc7b5967 // ldr s7, [x11, w27, uxtw #2]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0xbc7b59c8 // ldr s8, [x14, w27, uxtw #2]
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0xbc7b5987 // ldr s7, [x12, w27, uxtw #2]
+	WORD $0x4f861105 // fmla v5.4s, v8.4s, v6.s[0]
+	WORD $0xbc7b59e8 // ldr s8, [x15, w27, uxtw #2]
+	WORD $0xbc7b5a09 // ldr s9, [x16, w27, uxtw #2]
+	WORD $0x4f861121 // fmla v1.4s, v9.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0xbc7b59a7 // ldr s7, [x13, w27, uxtw #2]
+	WORD $0x4f861100 // fmla v0.4s, v8.4s, v6.s[0]
+	WORD $0xbc7159e8 // ldr s8, [x15, w17, uxtw #2]
+	WORD $0x2a1503fb // mov w27, w21
+	WORD $0x4f8610e4 // fmla v4.4s, v7.4s, v6.s[0]
+	WORD $0xbc715967 // ldr s7, [x11, w17, uxtw #2]
+	WORD $0x4fa61100 // fmla v0.4s, v8.4s, v6.s[1]
+	WORD $0x4fa610e3 // fmla v3.4s, v7.4s, v6.s[1]
+	WORD $0xbc715987 // ldr s7, [x12, w17, uxtw #2]
+	WORD $0x4fa610e2 // fmla v2.4s, v7.4s, v6.s[1]
+	WORD $0xbc7159c7 // ldr s7, [x14, w17, uxtw #2]
+	WORD $0x4fa610e5 // fmla v5.4s, v7.4s, v6.s[1]
+	WORD $0xbc7159a7 // ldr s7, [x13, w17, uxtw #2]
+	WORD $0x4fa610e4 // fmla v4.4s, v7.4s, v6.s[1]
+	WORD $0xbc715a07 // ldr s7, [x16, w17, uxtw #2]
+	WORD $0x2a1a03f1 // mov w17, w26
+	WORD $0x4fa610e1 // fmla v1.4s, v7.4s, v6.s[1]
+	BHI LBB2_22
+	WORD $0xd37f7e71 // ubfiz x17, x19, #1, #32
+	WORD $0x8b110af7 // add x23, x23, x17, lsl #2
 
 LBB2_24:
-	WORD $0x6ee11c82 // bif v2.16b, v4.16b, v1.16b
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB2_26
+	WORD $0xb94002f1 // ldr w17, [x23]
+	WORD $0xbd400306 // ldr s6, [x24]
+	WORD $0xbc717967 // ldr s7, [x11, x17, lsl #2]
+	WORD $0xbc7179a8 // ldr s8, [x13, x17, lsl #2]
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0xbc717987 // ldr s7, [x12, x17, lsl #2]
+	WORD $0x4f861104 // fmla v4.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0xbc7179c7 // ldr s7, [x14, x17, lsl #2]
+	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0xbc7179e7 // ldr s7, [x15, x17, lsl #2]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0xbc717a07 // ldr s7, [x16, x17, lsl #2]
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
 
-LBB2_25:
-	WORD $0xbd000182 // str s2, [x12]
-	WORD $0x8b0a02ca // add x10, x22, x10
-	WORD $0x3dc00102 // ldr q2, [x8]
-	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
+LBB2_26:
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x3dc00107 // ldr q7, [x8]
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4ea734c6 // cmgt v6.4s, v6.4s, v7.4s
+	WORD $0xbc6b7a88 // ldr s8, [x20, x11, lsl #2]
+	WORD $0x6ea61d03 // bit v3.16b, v8.16b, v6.16b
+	WORD $0xbc2b7a83 // str s3, [x20, x11, lsl #2]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xbc6b7a86 // ldr s6, [x20, x11, lsl #2]
+	WORD $0x4ea73463 // cmgt v3.4s, v3.4s, v7.4s
+	WORD $0x6ea31cc2 // bit v2.16b, v6.16b, v3.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800c0c // mov w12, #96
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea73442 // cmgt v2.4s, v2.4s, v7.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0x52800c8b // mov w11, #100
+	B LBB2_41
+
+LBB2_27:
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x694536cb // ldpsw x11, x13, [x22, #40]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aac // add x12, x21, x9, lsl #2
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x8b0a0aab // add x11, x21, x10, lsl #2
+	WORD $0x69412ac9 // ldpsw x9, x10, [x22, #8]
+	WORD $0xbc6d7a82 // ldr s2, [x20, x13, lsl #2]
+	WORD $0x8b0a0aae // add x14, x21, x10, lsl #2
+	WORD $0x8b090aad // add x13, x21, x9, lsl #2
+	WORD $0x69463ec9 // ldpsw x9, x15, [x22, #48]
+	WORD $0xbc6f7a84 // ldr s4, [x20, x15, lsl #2]
+	WORD $0xbc697a85 // ldr s5, [x20, x9, lsl #2]
+	WORD $0x69422ac9 // ldpsw x9, x10, [x22, #16]
+	WORD $0x8b0a0aaf // add x15, x21, x10, lsl #2
+	WORD $0x8b090ab0 // add x16, x21, x9, lsl #2
+	WORD $0x69432ac9 // ldpsw x9, x10, [x22, #24]
+	WORD $0x8b0a0ab3 // add x19, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0x8b090ab1 // add x17, x21, x9, lsl #2
+	WORD $0x69476ac9 // ldpsw x9, x26, [x22, #56]
+	WORD $0xbc7a7a86 // ldr s6, [x20, x26, lsl #2]
+	WORD $0xbc697a87 // ldr s7, [x20, x9, lsl #2]
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8840d35 // ldrsw x21, [x9, #64]!
+	WORD $0xbc757a80 // ldr s0, [x20, x21, lsl #2]
+	WORD $0xb8844d55 // ldrsw x21, [x10, #68]!
+	WORD $0xbc757a81 // ldr s1, [x20, x21, lsl #2]
+	BLE LBB2_31
+	WORD $0x294056e1 // ldp w1, w21, [x23]
+
+LBB2_29:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97fa // cset w26, hi
+	WORD $0x8b3a4ee0 // add x0, x23, w26, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x2940001b // ldp w27, w0, [x0]
+	WORD $0xbc615989 // ldr s9, [x12, w1, uxtw #2]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0xbc61596a // ldr s10, [x11, w1, uxtw #2]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0xbc6159a9 // ldr s9, [x13, w1, uxtw #2]
+	WORD $0x4f881142 // fmla v2.4s, v10.4s, v8.s[0]
+	WORD $0xbc615a2a // ldr s10, [x17, w1, uxtw #2]
+	WORD $0xbc75596b // ldr s11, [x11, w21, uxtw #2]
+	WORD $0x4fa81162 // fmla v2.4s, v11.4s, v8.s[1]
+	WORD $0x4f881125 // fmla v5.4s, v9.4s, v8.s[0]
+	WORD $0xbc6159c9 // ldr s9, [x14, w1, uxtw #2]
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0xbc75598a // ldr s10, [x12, w21, uxtw #2]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0x4fa81143 // fmla v3.4s, v10.4s, v8.s[1]
+	WORD $0xbc615a09 // ldr s9, [x16, w1, uxtw #2]
+	WORD $0xbc755a2a // ldr s10, [x17, w21, uxtw #2]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0xbc6159e9 // ldr s9, [x15, w1, uxtw #2]
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0xbc615a69 // ldr s9, [x19, w1, uxtw #2]
+	WORD $0x2a1b03e1 // mov w1, w27
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+	WORD $0xbc7559a9 // ldr s9, [x13, w21, uxtw #2]
+	WORD $0x4fa81125 // fmla v5.4s, v9.4s, v8.s[1]
+	WORD $0xbc7559c9 // ldr s9, [x14, w21, uxtw #2]
+	WORD $0x4fa81124 // fmla v4.4s, v9.4s, v8.s[1]
+	WORD $0xbc755a09 // ldr s9, [x16, w21, uxtw #2]
+	WORD $0x4fa81127 // fmla v7.4s, v9.4s, v8.s[1]
+	WORD $0xbc7559e9 // ldr s9, [x15, w21, uxtw #2]
+	WORD $0x4fa81126 // fmla v6.4s, v9.4s, v8.s[1]
+	WORD $0xbc755a69 // ldr s9, [x19, w21, uxtw #2]
+	WORD $0x2a0003f5 // mov w21, w0
+	WORD $0x4fa81121 // fmla v1.4s, v9.4s, v8.s[1]
+	BHI LBB2_29
+	WORD $0xd37f7f55 // ubfiz x21, x26, #1, #32
+	WORD $0x8b150af7 // add x23, x23, x21, lsl #2
+
+LBB2_31:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB2_33
+	WORD $0xb94002f5 // ldr w21, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xbc757989 // ldr s9, [x12, x21, lsl #2]
+	WORD $0xbc7579ea // ldr s10, [x15, x21, lsl #2]
+	WORD $0x4f881123 // fmla v3.4s, v9.4s, v8.s[0]
+	WORD $0xbc757969 // ldr s9, [x11, x21, lsl #2]
+	WORD $0x4f881146 // fmla v6.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xbc7579a9 // ldr s9, [x13, x21, lsl #2]
+	WORD $0x4f881125 // fmla v5.4s, v9.4s, v8.s[0]
+	WORD $0xbc7579c9 // ldr s9, [x14, x21, lsl #2]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xbc757a09 // ldr s9, [x16, x21, lsl #2]
+	WORD $0x4f881127 // fmla v7.4s, v9.4s, v8.s[0]
+	WORD $0xbc757a29 // ldr s9, [x17, x21, lsl #2]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xbc757a69 // ldr s9, [x19, x21, lsl #2]
+	WORD $0x4f881121 // fmla v1.4s, v9.4s, v8.s[0]
+
+LBB2_33:
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0xb9802acb // ldrsw x11, [x22, #40]
+	WORD $0x3dc00109 // ldr q9, [x8]
+	WORD $0x4d40c988 // ld1r { v8.4s }, [x12]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4ea93508 // cmgt v8.4s, v8.4s, v9.4s
+	WORD $0xbc6b7a8a // ldr s10, [x20, x11, lsl #2]
+	WORD $0x6ea81d43 // bit v3.16b, v10.16b, v8.16b
+	WORD $0xbc2b7a83 // str s3, [x20, x11, lsl #2]
+	WORD $0xb9802ecb // ldrsw x11, [x22, #44]
+	WORD $0x4d40c983 // ld1r { v3.4s }, [x12]
+	WORD $0x910162cc // add x12, x22, #88
+	WORD $0xbc6b7a88 // ldr s8, [x20, x11, lsl #2]
+	WORD $0x4ea93463 // cmgt v3.4s, v3.4s, v9.4s
+	WORD $0x6ea31d02 // bit v2.16b, v8.16b, v3.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98032cb // ldrsw x11, [x22, #48]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e651c62 // bsl v2.16b, v3.16b, v5.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb98036cb // ldrsw x11, [x22, #52]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e641c62 // bsl v2.16b, v3.16b, v4.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb9803acb // ldrsw x11, [x22, #56]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910192cc // add x12, x22, #100
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e671c62 // bsl v2.16b, v3.16b, v7.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0xb9803ecb // ldrsw x11, [x22, #60]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x52800d0c // mov w12, #104
+	WORD $0xbc6b7a83 // ldr s3, [x20, x11, lsl #2]
+	WORD $0x4ea93442 // cmgt v2.4s, v2.4s, v9.4s
+	WORD $0x6e661c62 // bsl v2.16b, v3.16b, v6.16b
+	WORD $0xbc2b7a82 // str s2, [x20, x11, lsl #2]
+	WORD $0x52800d8b // mov w11, #108
+	B LBB2_41
+
+LBB2_34:
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b090aab // add x11, x21, x9, lsl #2
+	WORD $0xaa1603e9 // mov x9, x22
+	WORD $0xb8828d2c // ldrsw x12, [x9, #40]!
+	WORD $0xbc6c7a80 // ldr s0, [x20, x12, lsl #2]
+	WORD $0x8b0a0aac // add x12, x21, x10, lsl #2
+	WORD $0xaa1603ea // mov x10, x22
+	WORD $0xb882cd4d // ldrsw x13, [x10, #44]!
+	WORD $0xbc6d7a81 // ldr s1, [x20, x13, lsl #2]
+	BLE LBB2_38
+	WORD $0x294036ef // ldp w15, w13, [x23]
+
+LBB2_36:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b2e4ef0 // add x16, x23, w14, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404211 // ldp w17, w16, [x16]
+	WORD $0xbc6f5963 // ldr s3, [x11, w15, uxtw #2]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0xbc6f5983 // ldr s3, [x12, w15, uxtw #2]
+	WORD $0x2a1103ef // mov w15, w17
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+	WORD $0xbc6d5963 // ldr s3, [x11, w13, uxtw #2]
+	WORD $0x4fa21060 // fmla v0.4s, v3.4s, v2.s[1]
+	WORD $0xbc6d5983 // ldr s3, [x12, w13, uxtw #2]
+	WORD $0x2a1003ed // mov w13, w16
+	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
+	BHI LBB2_36
+	WORD $0xd37f7dcd // ubfiz x13, x14, #1, #32
+	WORD $0x8b0d0af7 // add x23, x23, x13, lsl #2
+
+LBB2_38:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB2_40
+	WORD $0xb94002ed // ldr w13, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0xbc6d7963 // ldr s3, [x11, x13, lsl #2]
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0xbc6d7983 // ldr s3, [x12, x13, lsl #2]
+	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
+
+LBB2_40:
+	WORD $0x52800a8b // mov w11, #84
+	WORD $0x52800a0c // mov w12, #80
+
+LBB2_41:
+	WORD $0x8b0c02cc // add x12, x22, x12
 	WORD $0xb9800129 // ldrsw x9, [x9]
-	WORD $0x4ea23421 // cmgt v1.4s, v1.4s, v2.4s
-	WORD $0xbc697a82 // ldr s2, [x20, x9, lsl #2]
-	WORD $0x6ea11c40 // bit v0.16b, v2.16b, v1.16b
+	WORD $0x3dc00103 // ldr q3, [x8]
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0xbc697a84 // ldr s4, [x20, x9, lsl #2]
+	WORD $0x4ea33442 // cmgt v2.4s, v2.4s, v3.4s
+	WORD $0x6ea21c80 // bit v0.16b, v4.16b, v2.16b
 	WORD $0xbc297a80 // str s0, [x20, x9, lsl #2]
+	WORD $0x8b0b02c9 // add x9, x22, x11
+	WORD $0xb9800148 // ldrsw x8, [x10]
+	WORD $0x4d40c920 // ld1r { v0.4s }, [x9]
+	WORD $0xbc687a82 // ldr s2, [x20, x8, lsl #2]
+	WORD $0x4ea33400 // cmgt v0.4s, v0.4s, v3.4s
+	WORD $0x6e611c40 // bsl v0.16b, v2.16b, v1.16b
+	WORD $0xbc287a80 // str s0, [x20, x8, lsl #2]
+
+LBB2_42:
 	RET
 
-// func sparseAdd4NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
-TEXT ·sparseAdd4NEON(SB), NOSPLIT, $0-64
+// func sparseAdd4NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
+TEXT ·sparseAdd4NEON(SB), NOSPLIT, $0-56
 	MOVD dx+0(FP), R20
 	MOVD w+8(FP), R21
-	MOVD rows+16(FP), R22
-	MOVD nr+24(FP), R23
-	MOVD kw+32(FP), R24
-	MOVD pos+40(FP), R25
-	MOVD grad+48(FP), R26
-	MOVD n+56(FP), R27
-	WORD $0xf100077f // cmp x27, #1
-	BLT LBB3_18
-	MOVD $LCPI3_0<>(SB), R16
-	WORD $0xd1001309 // sub x9, x24, #4
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x9100828c // add x12, x20, #32
-	WORD $0x910082ad // add x13, x21, #32
-	WORD $0xd37ef70e // lsl x14, x24, #2
-	WORD $0x3dc00200 // ldr q0, [x16]
-	WORD $0xd342fd2a // lsr x10, x9, #2
-	WORD $0xd37ef52f // lsl x15, x9, #2
-	WORD $0x9100054b // add x11, x10, #1
-	WORD $0x9240056a // and x10, x11, #0x3
-	WORD $0x927ef16b // and x11, x11, #0x7ffffffffffffffc
-	B LBB3_3
-
-LBB3_2:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb1b011f // cmp x8, x27
+	MOVD table+16(FP), R22
+	MOVD pos+24(FP), R23
+	MOVD grad+32(FP), R24
+	MOVD n+40(FP), R25
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
+	BLE LBB3_10
+	WORD $0xf1001b5f // cmp x26, #6
 	BEQ LBB3_18
-
-LBB3_3:
-	WORD $0xf10006ff // cmp x23, #1
-	BLT LBB3_2
-	WORD $0xb8a87b31 // ldrsw x17, [x25, x8, lsl #2]
-	WORD $0xaa0d03f3 // mov x19, x13
-	WORD $0xaa1503e0 // mov x0, x21
-	WORD $0xaa1603e1 // mov x1, x22
-	WORD $0xaa1703e2 // mov x2, x23
-	WORD $0xbc687b41 // ldr s1, [x26, x8, lsl #2]
-	WORD $0x8b110a90 // add x16, x20, x17, lsl #2
-	WORD $0x8b110991 // add x17, x12, x17, lsl #2
-	B LBB3_6
-
-LBB3_5:
-	WORD $0xf1000442 // subs x2, x2, #1
-	WORD $0x91001021 // add x1, x1, #4
-	WORD $0x8b180800 // add x0, x0, x24, lsl #2
-	WORD $0x8b0e0273 // add x19, x19, x14
-	BLE LBB3_2
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB3_24
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB3_37
+	WORD $0x910152ce // add x14, x22, #84
+	MOVD $LCPI3_0<>(SB), R13
+	WORD $0x69452eca // ldpsw x10, x11, [x22, #40]
+	WORD $0x4d40c9c2 // ld1r { v2.4s }, [x14]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x910182cd // add x13, x22, #96
+	WORD $0x694146d0 // ldpsw x16, x17, [x22, #8]
+	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
+	WORD $0x69466ad3 // ldpsw x19, x26, [x22, #48]
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x910162cf // add x15, x22, #88
+	WORD $0x910142cc // add x12, x22, #80
+	WORD $0x4d40c9e3 // ld1r { v3.4s }, [x15]
+	WORD $0x910192db // add x27, x22, #100
+	WORD $0x4d40c981 // ld1r { v1.4s }, [x12]
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c985 // ld1r { v5.4s }, [x12]
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0x3ceb6aa7 // ldr q7, [x21, x11]
+	WORD $0x8b100a8b // add x11, x20, x16, lsl #2
+	WORD $0xd37ef670 // lsl x16, x19, #2
+	WORD $0x69423ece // ldpsw x14, x15, [x22, #16]
+	WORD $0x4d40cb6a // ld1r { v10.4s }, [x27]
+	WORD $0x4ea23402 // cmgt v2.4s, v0.4s, v2.4s
+	WORD $0x3cea6aa4 // ldr q4, [x21, x10]
+	WORD $0x8b110a8a // add x10, x20, x17, lsl #2
+	WORD $0xd37ef751 // lsl x17, x26, #2
+	WORD $0x3cf06aa8 // ldr q8, [x21, x16]
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0x3cf16aa9 // ldr q9, [x21, x17]
+	WORD $0x4ea33403 // cmgt v3.4s, v0.4s, v3.4s
+	WORD $0x694706c0 // ldpsw x0, x1, [x22, #56]
+	WORD $0x4ea13401 // cmgt v1.4s, v0.4s, v1.4s
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x4eaa340a // cmgt v10.4s, v0.4s, v10.4s
+	WORD $0x4ea6340c // cmgt v12.4s, v0.4s, v6.4s
+	WORD $0x4ea5340b // cmgt v11.4s, v0.4s, v5.4s
+	WORD $0x8b0e0a89 // add x9, x20, x14, lsl #2
+	WORD $0xd37ef40e // lsl x14, x0, #2
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x4e221ce6 // and v6.16b, v7.16b, v2.16b
+	WORD $0x4d40ca07 // ld1r { v7.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0x8b0f0a88 // add x8, x20, x15, lsl #2
+	WORD $0xd37ef42f // lsl x15, x1, #2
+	WORD $0x4e231d05 // and v5.16b, v8.16b, v3.16b
+	WORD $0x4e211c84 // and v4.16b, v4.16b, v1.16b
+	WORD $0x3cee6aa1 // ldr q1, [x21, x14]
+	WORD $0x9101c2d3 // add x19, x22, #112
+	WORD $0x4e2b1d23 // and v3.16b, v9.16b, v11.16b
+	WORD $0xd37ef610 // lsl x16, x16, #2
+	WORD $0x4ea73407 // cmgt v7.4s, v0.4s, v7.4s
+	WORD $0x3cf06aa8 // ldr q8, [x21, x16]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4e2c1c22 // and v2.16b, v1.16b, v12.16b
+	WORD $0x3cef6aa1 // ldr q1, [x21, x15]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4e271d07 // and v7.16b, v8.16b, v7.16b
+	WORD $0x4d40ca08 // ld1r { v8.4s }, [x16]
+	WORD $0xd37ef630 // lsl x16, x17, #2
+	WORD $0x3cf06aa9 // ldr q9, [x21, x16]
+	WORD $0x694446d0 // ldpsw x16, x17, [x22, #32]
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x8b110a91 // add x17, x20, x17, lsl #2
+	WORD $0x4e2a1c21 // and v1.16b, v1.16b, v10.16b
+	WORD $0x8b100a90 // add x16, x20, x16, lsl #2
+	WORD $0x4ea83408 // cmgt v8.4s, v0.4s, v8.4s
+	WORD $0x4e281d28 // and v8.16b, v9.16b, v8.16b
+	WORD $0x4d40ca69 // ld1r { v9.4s }, [x19]
+	WORD $0x694952d3 // ldpsw x19, x20, [x22, #72]
+	WORD $0xd37ef673 // lsl x19, x19, #2
+	WORD $0x3cf36aaa // ldr q10, [x21, x19]
+	WORD $0x9101d2d3 // add x19, x22, #116
+	WORD $0x4ea93409 // cmgt v9.4s, v0.4s, v9.4s
+	WORD $0x4e291d49 // and v9.16b, v10.16b, v9.16b
+	WORD $0x4d40ca6a // ld1r { v10.4s }, [x19]
+	WORD $0xd37ef693 // lsl x19, x20, #2
+	WORD $0x4eaa3400 // cmgt v0.4s, v0.4s, v10.4s
+	WORD $0x3cf36aaa // ldr q10, [x21, x19]
+	WORD $0x4e201d40 // and v0.16b, v10.16b, v0.16b
+	BLE LBB3_8
+	WORD $0x29405af4 // ldp w20, w22, [x23]
 
 LBB3_6:
-	WORD $0xb9800024 // ldrsw x4, [x1]
-	WORD $0xf100131f // cmp x24, #4
-	WORD $0x8b040a03 // add x3, x16, x4, lsl #2
-	BGE LBB3_8
-	WORD $0xaa1f03e5 // mov x5, xzr
-	B LBB3_16
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e9a // ubfiz x26, x20, #2, #32
+	WORD $0xd37e7edb // ubfiz x27, x22, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f3 // cset w19, hi
+	WORD $0x8b334ef5 // add x21, x23, w19, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x294056b4 // ldp w20, w21, [x21]
+	WORD $0x3cfa69ab // ldr q11, [x13, x26]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0x2a1503f6 // mov w22, w21
+	WORD $0x4f8a108b // fmla v11.4s, v4.4s, v10.s[0]
+	WORD $0x3cba69ab // str q11, [x13, x26]
+	WORD $0x3cfa698b // ldr q11, [x12, x26]
+	WORD $0x4f8a10cb // fmla v11.4s, v6.4s, v10.s[0]
+	WORD $0x3cba698b // str q11, [x12, x26]
+	WORD $0x3cfa696b // ldr q11, [x11, x26]
+	WORD $0x4f8a10ab // fmla v11.4s, v5.4s, v10.s[0]
+	WORD $0x3cba696b // str q11, [x11, x26]
+	WORD $0x3cfa694b // ldr q11, [x10, x26]
+	WORD $0x4f8a106b // fmla v11.4s, v3.4s, v10.s[0]
+	WORD $0x3cba694b // str q11, [x10, x26]
+	WORD $0x3cfa692b // ldr q11, [x9, x26]
+	WORD $0x4f8a104b // fmla v11.4s, v2.4s, v10.s[0]
+	WORD $0x3cba692b // str q11, [x9, x26]
+	WORD $0x3cfa690b // ldr q11, [x8, x26]
+	WORD $0x4f8a102b // fmla v11.4s, v1.4s, v10.s[0]
+	WORD $0x3cba690b // str q11, [x8, x26]
+	WORD $0x3cfa69cb // ldr q11, [x14, x26]
+	WORD $0x4f8a10eb // fmla v11.4s, v7.4s, v10.s[0]
+	WORD $0x3cba69cb // str q11, [x14, x26]
+	WORD $0x3cfa69eb // ldr q11, [x15, x26]
+	WORD $0x4f8a110b // fmla v11.4s, v8.4s, v10.s[0]
+	WORD $0x3cba69eb // str q11, [x15, x26]
+	WORD $0x3cfa6a0b // ldr q11, [x16, x26]
+	WORD $0x4f8a112b // fmla v11.4s, v9.4s, v10.s[0]
+	WORD $0x3cba6a0b // str q11, [x16, x26]
+	WORD $0x3cfa6a2b // ldr q11, [x17, x26]
+	WORD $0x4f8a100b // fmla v11.4s, v0.4s, v10.s[0]
+	WORD $0x3cba6a2b // str q11, [x17, x26]
+	WORD $0x3cfb69ab // ldr q11, [x13, x27]
+	WORD $0x4faa108b // fmla v11.4s, v4.4s, v10.s[1]
+	WORD $0x3cbb69ab // str q11, [x13, x27]
+	WORD $0x3cfb698b // ldr q11, [x12, x27]
+	WORD $0x4faa10cb // fmla v11.4s, v6.4s, v10.s[1]
+	WORD $0x3cbb698b // str q11, [x12, x27]
+	WORD $0x3cfb696b // ldr q11, [x11, x27]
+	WORD $0x4faa10ab // fmla v11.4s, v5.4s, v10.s[1]
+	WORD $0x3cbb696b // str q11, [x11, x27]
+	WORD $0x3cfb694b // ldr q11, [x10, x27]
+	WORD $0x4faa106b // fmla v11.4s, v3.4s, v10.s[1]
+	WORD $0x3cbb694b // str q11, [x10, x27]
+	WORD $0x3cfb692b // ldr q11, [x9, x27]
+	WORD $0x4faa104b // fmla v11.4s, v2.4s, v10.s[1]
+	WORD $0x3cbb692b // str q11, [x9, x27]
+	WORD $0x3cfb690b // ldr q11, [x8, x27]
+	WORD $0x4faa102b // fmla v11.4s, v1.4s, v10.s[1]
+	WORD $0x3cbb690b // str q11, [x8, x27]
+	WORD $0x3cfb69cb // ldr q11, [x14, x27]
+	WORD $0x4faa10eb // fmla v11.4s, v7.4s, v10.s[1]
+	WORD $0x3cbb69cb // str q11, [x14, x27]
+	WORD $0x3cfb69eb // ldr q11, [x15, x27]
+	WORD $0x4faa110b // fmla v11.4s, v8.4s, v10.s[1]
+	WORD $0x3cbb69eb // str q11, [x15, x27]
+	WORD $0x3cfb6a0b // ldr q11, [x16, x27]
+	WORD $0x4faa112b // fmla v11.4s, v9.4s, v10.s[1]
+	WORD $0x3cbb6a0b // str q11, [x16, x27]
+	WORD $0x3cfb6a2b // ldr q11, [x17, x27]
+	WORD $0x4faa100b // fmla v11.4s, v0.4s, v10.s[1]
+	WORD $0x3cbb6a2b // str q11, [x17, x27]
+	BHI LBB3_6
+	WORD $0xd37f7e73 // ubfiz x19, x19, #1, #32
+	WORD $0x8b130af7 // add x23, x23, x19, lsl #2
 
 LBB3_8:
-	WORD $0xf100313f // cmp x9, #12
-	BHS LBB3_10
-	WORD $0xaa1f03e5 // mov x5, xzr
-	WORD $0x52800084 // mov w4, #4
-	CBNZ R10, LBB3_13
-	B LBB3_16
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB3_37
+	WORD $0xb94002f3 // ldr w19, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xd37ef674 // lsl x20, x19, #2
+	WORD $0x3cf469ab // ldr q11, [x13, x20]
+	WORD $0x4f8a108b // fmla v11.4s, v4.4s, v10.s[0]
+	WORD $0x3cb469ab // str q11, [x13, x20]
+	WORD $0x3cf46984 // ldr q4, [x12, x20]
+	WORD $0x4f8a10c4 // fmla v4.4s, v6.4s, v10.s[0]
+	WORD $0x4e040546 // dup v6.4s, v10.s[0]
+	WORD $0x3cb46984 // str q4, [x12, x20]
+	WORD $0x3cf46964 // ldr q4, [x11, x20]
+	WORD $0x4f8a10a4 // fmla v4.4s, v5.4s, v10.s[0]
+	WORD $0x3cb46964 // str q4, [x11, x20]
+	WORD $0x3cf46944 // ldr q4, [x10, x20]
+	WORD $0x4f8a1064 // fmla v4.4s, v3.4s, v10.s[0]
+	WORD $0x3cb46944 // str q4, [x10, x20]
+	WORD $0x3cf46923 // ldr q3, [x9, x20]
+	WORD $0x4f8a1043 // fmla v3.4s, v2.4s, v10.s[0]
+	WORD $0x3cb46923 // str q3, [x9, x20]
+	WORD $0x3cf46902 // ldr q2, [x8, x20]
+	WORD $0x4f8a1022 // fmla v2.4s, v1.4s, v10.s[0]
+	WORD $0x3cb46902 // str q2, [x8, x20]
+	WORD $0x8b130a28 // add x8, x17, x19, lsl #2
+	WORD $0x3cf469c1 // ldr q1, [x14, x20]
+	WORD $0x4f8a10e1 // fmla v1.4s, v7.4s, v10.s[0]
+	WORD $0x3cb469c1 // str q1, [x14, x20]
+	WORD $0x3cf469e1 // ldr q1, [x15, x20]
+	WORD $0x4f8a1101 // fmla v1.4s, v8.4s, v10.s[0]
+	WORD $0x3cb469e1 // str q1, [x15, x20]
+	WORD $0x3cf46a01 // ldr q1, [x16, x20]
+	WORD $0x4f8a1121 // fmla v1.4s, v9.4s, v10.s[0]
+	WORD $0x3cb46a01 // str q1, [x16, x20]
+	B LBB3_36
 
 LBB3_10:
-	WORD $0x8b040a25 // add x5, x17, x4, lsl #2
-	WORD $0xaa1303e6 // mov x6, x19
-	WORD $0xaa0b03e7 // mov x7, x11
-	WORD $0x52800084 // mov w4, #4
-
-LBB3_11:
-	WORD $0xad7f10a3 // ldp q3, q4, [x5, #-32]
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0xf10010e7 // subs x7, x7, #4
-	WORD $0x3cde00c2 // ldur q2, [x6, #-32]
-	WORD $0x4f811043 // fmla v3.4s, v2.4s, v1.s[0]
-	WORD $0x3c9e00a3 // stur q3, [x5, #-32]
-	WORD $0x3cdf00c2 // ldur q2, [x6, #-16]
-	WORD $0x4f811044 // fmla v4.4s, v2.4s, v1.s[0]
-	WORD $0x3c9f00a4 // stur q4, [x5, #-16]
-	WORD $0xad4010a3 // ldp q3, q4, [x5]
-	WORD $0x3dc000c2 // ldr q2, [x6]
-	WORD $0x4f811043 // fmla v3.4s, v2.4s, v1.s[0]
-	WORD $0x3d8000a3 // str q3, [x5]
-	WORD $0x3dc004c2 // ldr q2, [x6, #16]
-	WORD $0x910100c6 // add x6, x6, #64
-	WORD $0x4f811044 // fmla v4.4s, v2.4s, v1.s[0]
-	WORD $0x3d8004a4 // str q4, [x5, #16]
-	WORD $0x910100a5 // add x5, x5, #64
-	BNE LBB3_11
-	WORD $0xd1001085 // sub x5, x4, #4
-	CBZ R10, LBB3_16
-
-LBB3_13:
-	WORD $0xaa0a03e6 // mov x6, x10
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB3_30
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB3_37
+	WORD $0x694532cb // ldpsw x11, x12, [x22, #40]
+	WORD $0x910142c8 // add x8, x22, #80
+	MOVD $LCPI3_0<>(SB), R9
+	WORD $0x4d40c900 // ld1r { v0.4s }, [x8]
+	WORD $0x3dc00124 // ldr q4, [x9]
+	WORD $0x910162c9 // add x9, x22, #88
+	WORD $0x910152ca // add x10, x22, #84
+	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
+	WORD $0x4d40c923 // ld1r { v3.4s }, [x9]
+	WORD $0x694636c8 // ldpsw x8, x13, [x22, #48]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0xd37ef569 // lsl x9, x11, #2
+	WORD $0xd37ef58b // lsl x11, x12, #2
+	WORD $0x3ce96aa2 // ldr q2, [x21, x9]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
+	WORD $0x8b0a0a8a // add x10, x20, x10, lsl #2
+	WORD $0x4ea03480 // cmgt v0.4s, v4.4s, v0.4s
+	WORD $0x4ea13481 // cmgt v1.4s, v4.4s, v1.4s
+	WORD $0x4ea33483 // cmgt v3.4s, v4.4s, v3.4s
+	WORD $0x4e201c42 // and v2.16b, v2.16b, v0.16b
+	WORD $0x3ceb6aa0 // ldr q0, [x21, x11]
+	WORD $0x8b090a8b // add x11, x20, x9, lsl #2
+	WORD $0x4e211c01 // and v1.16b, v0.16b, v1.16b
+	WORD $0x3ce86aa0 // ldr q0, [x21, x8]
+	WORD $0x694132c8 // ldpsw x8, x12, [x22, #8]
+	WORD $0x8b0c0a89 // add x9, x20, x12, lsl #2
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
+	WORD $0x4e231c03 // and v3.16b, v0.16b, v3.16b
+	WORD $0x4d40c980 // ld1r { v0.4s }, [x12]
+	WORD $0xd37ef5ac // lsl x12, x13, #2
+	WORD $0x4ea03480 // cmgt v0.4s, v4.4s, v0.4s
+	WORD $0x3cec6aa4 // ldr q4, [x21, x12]
+	WORD $0x4e201c80 // and v0.16b, v4.16b, v0.16b
+	BLE LBB3_16
+	WORD $0x294036ee // ldp w14, w13, [x23]
 
 LBB3_14:
-	WORD $0xd37ef4a5 // lsl x5, x5, #2
-	WORD $0xf10004c6 // subs x6, x6, #1
-	WORD $0x3ce56862 // ldr q2, [x3, x5]
-	WORD $0x3ce56803 // ldr q3, [x0, x5]
-	WORD $0x4f811062 // fmla v2.4s, v3.4s, v1.s[0]
-	WORD $0x3ca56862 // str q2, [x3, x5]
-	WORD $0xaa0403e5 // mov x5, x4
-	WORD $0x91001084 // add x4, x4, #4
-	BNE LBB3_14
-	WORD $0xd1001085 // sub x5, x4, #4
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7dce // ubfiz x14, x14, #2, #32
+	WORD $0xd37e7db1 // ubfiz x17, x13, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b2c4eef // add x15, x23, w12, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29403df0 // ldp w16, w15, [x15]
+	WORD $0x3cee6965 // ldr q5, [x11, x14]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x2a0f03ed // mov w13, w15
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0x3cae6965 // str q5, [x11, x14]
+	WORD $0x3cee6945 // ldr q5, [x10, x14]
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0x3cae6945 // str q5, [x10, x14]
+	WORD $0x3cee6905 // ldr q5, [x8, x14]
+	WORD $0x4f841065 // fmla v5.4s, v3.4s, v4.s[0]
+	WORD $0x3cae6905 // str q5, [x8, x14]
+	WORD $0x3cee6925 // ldr q5, [x9, x14]
+	WORD $0x4f841005 // fmla v5.4s, v0.4s, v4.s[0]
+	WORD $0x3cae6925 // str q5, [x9, x14]
+	WORD $0x2a1003ee // mov w14, w16
+	WORD $0x3cf16965 // ldr q5, [x11, x17]
+	WORD $0x4fa41045 // fmla v5.4s, v2.4s, v4.s[1]
+	WORD $0x3cb16965 // str q5, [x11, x17]
+	WORD $0x3cf16945 // ldr q5, [x10, x17]
+	WORD $0x4fa41025 // fmla v5.4s, v1.4s, v4.s[1]
+	WORD $0x3cb16945 // str q5, [x10, x17]
+	WORD $0x3cf16905 // ldr q5, [x8, x17]
+	WORD $0x4fa41065 // fmla v5.4s, v3.4s, v4.s[1]
+	WORD $0x3cb16905 // str q5, [x8, x17]
+	WORD $0x3cf16925 // ldr q5, [x9, x17]
+	WORD $0x4fa41005 // fmla v5.4s, v0.4s, v4.s[1]
+	WORD $0x3cb16925 // str q5, [x9, x17]
+	BHI LBB3_14
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0af7 // add x23, x23, x12, lsl #2
 
 LBB3_16:
-	WORD $0xeb1800bf // cmp x5, x24
-	BGE LBB3_5
-	WORD $0x3cef6862 // ldr q2, [x3, x15]
-	WORD $0x3cef6803 // ldr q3, [x0, x15]
-	WORD $0x4b0900a4 // sub w4, w5, w9
-	WORD $0x4ea21c44 // mov v4.16b, v2.16b
-	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
-	WORD $0x4e040c83 // dup v3.4s, w4
-	WORD $0x4ea03463 // cmgt v3.4s, v3.4s, v0.4s
-	WORD $0x6ee31c82 // bif v2.16b, v4.16b, v3.16b
-	WORD $0x3caf6862 // str q2, [x3, x15]
-	B LBB3_5
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB3_37
+	WORD $0xb94002ec // ldr w12, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0x4e040486 // dup v6.4s, v4.s[0]
+	WORD $0xd37ef58d // lsl x13, x12, #2
+	WORD $0x3ced6965 // ldr q5, [x11, x13]
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0x3cad6965 // str q5, [x11, x13]
+	WORD $0x3ced6942 // ldr q2, [x10, x13]
+	WORD $0x4f841022 // fmla v2.4s, v1.4s, v4.s[0]
+	WORD $0x3cad6942 // str q2, [x10, x13]
+	WORD $0x3ced6901 // ldr q1, [x8, x13]
+	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
+	WORD $0x3cad6901 // str q1, [x8, x13]
+	WORD $0x8b0c0928 // add x8, x9, x12, lsl #2
+	B LBB3_36
 
 LBB3_18:
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x4d40c941 // ld1r { v1.4s }, [x10]
+	MOVD $LCPI3_0<>(SB), R11
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0x910162cd // add x13, x22, #88
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x3dc00160 // ldr q0, [x11]
+	WORD $0x910172cb // add x11, x22, #92
+	WORD $0x4d40c965 // ld1r { v5.4s }, [x11]
+	WORD $0x8b0f0a88 // add x8, x20, x15, lsl #2
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x8b100a89 // add x9, x20, x16, lsl #2
+	WORD $0x8b0a0a8b // add x11, x20, x10, lsl #2
+	WORD $0x8b0e0a8a // add x10, x20, x14, lsl #2
+	WORD $0x69453ece // ldpsw x14, x15, [x22, #40]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0x4ea13401 // cmgt v1.4s, v0.4s, v1.4s
+	WORD $0x4ea23402 // cmgt v2.4s, v0.4s, v2.4s
+	WORD $0x4ea43404 // cmgt v4.4s, v0.4s, v4.4s
+	WORD $0x4ea53405 // cmgt v5.4s, v0.4s, v5.4s
+	WORD $0x4ea63406 // cmgt v6.4s, v0.4s, v6.4s
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x3cee6aa3 // ldr q3, [x21, x14]
+	WORD $0x4e211c61 // and v1.16b, v3.16b, v1.16b
+	WORD $0x3cef6aa3 // ldr q3, [x21, x15]
+	WORD $0x69463ece // ldpsw x14, x15, [x22, #48]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4e221c63 // and v3.16b, v3.16b, v2.16b
+	WORD $0x3cee6aa2 // ldr q2, [x21, x14]
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0x3cef6aa4 // ldr q4, [x21, x15]
+	WORD $0x69473ece // ldpsw x14, x15, [x22, #56]
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4e251c84 // and v4.16b, v4.16b, v5.16b
+	WORD $0x3cee6aa5 // ldr q5, [x21, x14]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
+	WORD $0x4d40c9c6 // ld1r { v6.4s }, [x14]
+	WORD $0xd37ef5ee // lsl x14, x15, #2
+	WORD $0x4ea63400 // cmgt v0.4s, v0.4s, v6.4s
+	WORD $0x3cee6aa6 // ldr q6, [x21, x14]
+	WORD $0x4e201cc0 // and v0.16b, v6.16b, v0.16b
+	BLE LBB3_22
+	WORD $0x29403ef0 // ldp w16, w15, [x23]
+
+LBB3_20:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e13 // ubfiz x19, x16, #2, #32
+	WORD $0xd37e7df4 // ubfiz x20, x15, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b2e4ef1 // add x17, x23, w14, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404630 // ldp w16, w17, [x17]
+	WORD $0x3cf369a7 // ldr q7, [x13, x19]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0x2a1103ef // mov w15, w17
+	WORD $0x4f861027 // fmla v7.4s, v1.4s, v6.s[0]
+	WORD $0x3cb369a7 // str q7, [x13, x19]
+	WORD $0x3cf36987 // ldr q7, [x12, x19]
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0x3cb36987 // str q7, [x12, x19]
+	WORD $0x3cf36967 // ldr q7, [x11, x19]
+	WORD $0x4f861047 // fmla v7.4s, v2.4s, v6.s[0]
+	WORD $0x3cb36967 // str q7, [x11, x19]
+	WORD $0x3cf36947 // ldr q7, [x10, x19]
+	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
+	WORD $0x3cb36947 // str q7, [x10, x19]
+	WORD $0x3cf36907 // ldr q7, [x8, x19]
+	WORD $0x4f8610a7 // fmla v7.4s, v5.4s, v6.s[0]
+	WORD $0x3cb36907 // str q7, [x8, x19]
+	WORD $0x3cf36927 // ldr q7, [x9, x19]
+	WORD $0x4f861007 // fmla v7.4s, v0.4s, v6.s[0]
+	WORD $0x3cb36927 // str q7, [x9, x19]
+	WORD $0x3cf469a7 // ldr q7, [x13, x20]
+	WORD $0x4fa61027 // fmla v7.4s, v1.4s, v6.s[1]
+	WORD $0x3cb469a7 // str q7, [x13, x20]
+	WORD $0x3cf46987 // ldr q7, [x12, x20]
+	WORD $0x4fa61067 // fmla v7.4s, v3.4s, v6.s[1]
+	WORD $0x3cb46987 // str q7, [x12, x20]
+	WORD $0x3cf46967 // ldr q7, [x11, x20]
+	WORD $0x4fa61047 // fmla v7.4s, v2.4s, v6.s[1]
+	WORD $0x3cb46967 // str q7, [x11, x20]
+	WORD $0x3cf46947 // ldr q7, [x10, x20]
+	WORD $0x4fa61087 // fmla v7.4s, v4.4s, v6.s[1]
+	WORD $0x3cb46947 // str q7, [x10, x20]
+	WORD $0x3cf46907 // ldr q7, [x8, x20]
+	WORD $0x4fa610a7 // fmla v7.4s, v5.4s, v6.s[1]
+	WORD $0x3cb46907 // str q7, [x8, x20]
+	WORD $0x3cf46927 // ldr q7, [x9, x20]
+	WORD $0x4fa61007 // fmla v7.4s, v0.4s, v6.s[1]
+	WORD $0x3cb46927 // str q7, [x9, x20]
+	BHI LBB3_20
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0af7 // add x23, x23, x14, lsl #2
+
+LBB3_22:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB3_37
+	WORD $0xb94002ee // ldr w14, [x23]
+	WORD $0xbd400307 // ldr s7, [x24]
+	WORD $0xd37ef5cf // lsl x15, x14, #2
+	WORD $0x3cef69a6 // ldr q6, [x13, x15]
+	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
+	WORD $0x3caf69a6 // str q6, [x13, x15]
+	WORD $0x4e0404e6 // dup v6.4s, v7.s[0]
+	WORD $0x3cef6981 // ldr q1, [x12, x15]
+	WORD $0x4f871061 // fmla v1.4s, v3.4s, v7.s[0]
+	WORD $0x3caf6981 // str q1, [x12, x15]
+	WORD $0x3cef6961 // ldr q1, [x11, x15]
+	WORD $0x4f871041 // fmla v1.4s, v2.4s, v7.s[0]
+	WORD $0x3caf6961 // str q1, [x11, x15]
+	WORD $0x3cef6941 // ldr q1, [x10, x15]
+	WORD $0x4f871081 // fmla v1.4s, v4.4s, v7.s[0]
+	WORD $0x3caf6941 // str q1, [x10, x15]
+	WORD $0x3cef6901 // ldr q1, [x8, x15]
+	WORD $0x4f8710a1 // fmla v1.4s, v5.4s, v7.s[0]
+	WORD $0x3caf6901 // str q1, [x8, x15]
+	WORD $0x8b0e0928 // add x8, x9, x14, lsl #2
+	B LBB3_36
+
+LBB3_24:
+	WORD $0x69452acb // ldpsw x11, x10, [x22, #40]
+	WORD $0x910142cc // add x12, x22, #80
+	MOVD $LCPI3_0<>(SB), R13
+	WORD $0x4d40c981 // ld1r { v1.4s }, [x12]
+	WORD $0x910152cf // add x15, x22, #84
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x4d40c9e2 // ld1r { v2.4s }, [x15]
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x910192cf // add x15, x22, #100
+	WORD $0x910162d0 // add x16, x22, #88
+	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0x910182cd // add x13, x22, #96
+	WORD $0x4d40ca03 // ld1r { v3.4s }, [x16]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4ea13401 // cmgt v1.4s, v0.4s, v1.4s
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x69463ecc // ldpsw x12, x15, [x22, #48]
+	WORD $0x3ceb6aa4 // ldr q4, [x21, x11]
+	WORD $0xd37ef58b // lsl x11, x12, #2
+	WORD $0x694146ce // ldpsw x14, x17, [x22, #8]
+	WORD $0x3cea6aa5 // ldr q5, [x21, x10]
+	WORD $0x69476eda // ldpsw x26, x27, [x22, #56]
+	WORD $0x4d40c9a7 // ld1r { v7.4s }, [x13]
+	WORD $0x4ea23402 // cmgt v2.4s, v0.4s, v2.4s
+	WORD $0x4ea33403 // cmgt v3.4s, v0.4s, v3.4s
+	WORD $0x69424ed0 // ldpsw x16, x19, [x22, #16]
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x8b100a89 // add x9, x20, x16, lsl #2
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0x8b110a8a // add x10, x20, x17, lsl #2
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x8b130a88 // add x8, x20, x19, lsl #2
+	WORD $0x4ea63406 // cmgt v6.4s, v0.4s, v6.4s
+	WORD $0x4ea73407 // cmgt v7.4s, v0.4s, v7.4s
+	WORD $0x4ea83408 // cmgt v8.4s, v0.4s, v8.4s
+	WORD $0x4e221ca5 // and v5.16b, v5.16b, v2.16b
+	WORD $0x4e211c81 // and v1.16b, v4.16b, v1.16b
+	WORD $0x3ceb6aa4 // ldr q4, [x21, x11]
+	WORD $0x8b0e0a8b // add x11, x20, x14, lsl #2
+	WORD $0xd37ef5ee // lsl x14, x15, #2
+	WORD $0xd37ef74f // lsl x15, x26, #2
+	WORD $0x3cee6aa2 // ldr q2, [x21, x14]
+	WORD $0xd37ef76e // lsl x14, x27, #2
+	WORD $0x4e231c84 // and v4.16b, v4.16b, v3.16b
+	WORD $0x3cef6aa3 // ldr q3, [x21, x15]
+	WORD $0x4e261c46 // and v6.16b, v2.16b, v6.16b
+	WORD $0x3cee6aa2 // ldr q2, [x21, x14]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4e271c63 // and v3.16b, v3.16b, v7.16b
+	WORD $0x4d40ca07 // ld1r { v7.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x4e281c42 // and v2.16b, v2.16b, v8.16b
+	WORD $0xd37ef610 // lsl x16, x16, #2
+	WORD $0x3cf06aa8 // ldr q8, [x21, x16]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4ea73407 // cmgt v7.4s, v0.4s, v7.4s
+	WORD $0x4e271d07 // and v7.16b, v8.16b, v7.16b
+	WORD $0x4d40ca08 // ld1r { v8.4s }, [x16]
+	WORD $0xd37ef630 // lsl x16, x17, #2
+	WORD $0x4ea83400 // cmgt v0.4s, v0.4s, v8.4s
+	WORD $0x3cf06aa8 // ldr q8, [x21, x16]
+	WORD $0x4e201d00 // and v0.16b, v8.16b, v0.16b
+	BLE LBB3_28
+	WORD $0x294052f1 // ldp w17, w20, [x23]
+
+LBB3_26:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e35 // ubfiz x21, x17, #2, #32
+	WORD $0xd37e7e96 // ubfiz x22, x20, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f0 // cset w16, hi
+	WORD $0x8b304ef3 // add x19, x23, w16, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404e71 // ldp w17, w19, [x19]
+	WORD $0x3cf569a9 // ldr q9, [x13, x21]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0x2a1303f4 // mov w20, w19
+	WORD $0x4f881029 // fmla v9.4s, v1.4s, v8.s[0]
+	WORD $0x3cb569a9 // str q9, [x13, x21]
+	WORD $0x3cf56989 // ldr q9, [x12, x21]
+	WORD $0x4f8810a9 // fmla v9.4s, v5.4s, v8.s[0]
+	WORD $0x3cb56989 // str q9, [x12, x21]
+	WORD $0x3cf56969 // ldr q9, [x11, x21]
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0x3cb56969 // str q9, [x11, x21]
+	WORD $0x3cf56949 // ldr q9, [x10, x21]
+	WORD $0x4f8810c9 // fmla v9.4s, v6.4s, v8.s[0]
+	WORD $0x3cb56949 // str q9, [x10, x21]
+	WORD $0x3cf56929 // ldr q9, [x9, x21]
+	WORD $0x4f881069 // fmla v9.4s, v3.4s, v8.s[0]
+	WORD $0x3cb56929 // str q9, [x9, x21]
+	WORD $0x3cf56909 // ldr q9, [x8, x21]
+	WORD $0x4f881049 // fmla v9.4s, v2.4s, v8.s[0]
+	WORD $0x3cb56909 // str q9, [x8, x21]
+	WORD $0x3cf569c9 // ldr q9, [x14, x21]
+	WORD $0x4f8810e9 // fmla v9.4s, v7.4s, v8.s[0]
+	WORD $0x3cb569c9 // str q9, [x14, x21]
+	WORD $0x3cf569e9 // ldr q9, [x15, x21]
+	WORD $0x4f881009 // fmla v9.4s, v0.4s, v8.s[0]
+	WORD $0x3cb569e9 // str q9, [x15, x21]
+	WORD $0x3cf669a9 // ldr q9, [x13, x22]
+	WORD $0x4fa81029 // fmla v9.4s, v1.4s, v8.s[1]
+	WORD $0x3cb669a9 // str q9, [x13, x22]
+	WORD $0x3cf66989 // ldr q9, [x12, x22]
+	WORD $0x4fa810a9 // fmla v9.4s, v5.4s, v8.s[1]
+	WORD $0x3cb66989 // str q9, [x12, x22]
+	WORD $0x3cf66969 // ldr q9, [x11, x22]
+	WORD $0x4fa81089 // fmla v9.4s, v4.4s, v8.s[1]
+	WORD $0x3cb66969 // str q9, [x11, x22]
+	WORD $0x3cf66949 // ldr q9, [x10, x22]
+	WORD $0x4fa810c9 // fmla v9.4s, v6.4s, v8.s[1]
+	WORD $0x3cb66949 // str q9, [x10, x22]
+	WORD $0x3cf66929 // ldr q9, [x9, x22]
+	WORD $0x4fa81069 // fmla v9.4s, v3.4s, v8.s[1]
+	WORD $0x3cb66929 // str q9, [x9, x22]
+	WORD $0x3cf66909 // ldr q9, [x8, x22]
+	WORD $0x4fa81049 // fmla v9.4s, v2.4s, v8.s[1]
+	WORD $0x3cb66909 // str q9, [x8, x22]
+	WORD $0x3cf669c9 // ldr q9, [x14, x22]
+	WORD $0x4fa810e9 // fmla v9.4s, v7.4s, v8.s[1]
+	WORD $0x3cb669c9 // str q9, [x14, x22]
+	WORD $0x3cf669e9 // ldr q9, [x15, x22]
+	WORD $0x4fa81009 // fmla v9.4s, v0.4s, v8.s[1]
+	WORD $0x3cb669e9 // str q9, [x15, x22]
+	BHI LBB3_26
+	WORD $0xd37f7e10 // ubfiz x16, x16, #1, #32
+	WORD $0x8b100af7 // add x23, x23, x16, lsl #2
+
+LBB3_28:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB3_37
+	WORD $0xb94002f0 // ldr w16, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xd37ef611 // lsl x17, x16, #2
+	WORD $0x3cf169a9 // ldr q9, [x13, x17]
+	WORD $0x4f881029 // fmla v9.4s, v1.4s, v8.s[0]
+	WORD $0x3cb169a9 // str q9, [x13, x17]
+	WORD $0x3cf16981 // ldr q1, [x12, x17]
+	WORD $0x4f8810a1 // fmla v1.4s, v5.4s, v8.s[0]
+	WORD $0x3cb16981 // str q1, [x12, x17]
+	WORD $0x3cf16961 // ldr q1, [x11, x17]
+	WORD $0x4f881081 // fmla v1.4s, v4.4s, v8.s[0]
+	WORD $0x3cb16961 // str q1, [x11, x17]
+	WORD $0x3cf16941 // ldr q1, [x10, x17]
+	WORD $0x4f8810c1 // fmla v1.4s, v6.4s, v8.s[0]
+	WORD $0x4e040506 // dup v6.4s, v8.s[0]
+	WORD $0x3cb16941 // str q1, [x10, x17]
+	WORD $0x3cf16921 // ldr q1, [x9, x17]
+	WORD $0x4f881061 // fmla v1.4s, v3.4s, v8.s[0]
+	WORD $0x3cb16921 // str q1, [x9, x17]
+	WORD $0x3cf16901 // ldr q1, [x8, x17]
+	WORD $0x4f881041 // fmla v1.4s, v2.4s, v8.s[0]
+	WORD $0x3cb16901 // str q1, [x8, x17]
+	WORD $0x8b1009e8 // add x8, x15, x16, lsl #2
+	WORD $0x3cf169c1 // ldr q1, [x14, x17]
+	WORD $0x4f8810e1 // fmla v1.4s, v7.4s, v8.s[0]
+	WORD $0x3cb169c1 // str q1, [x14, x17]
+	B LBB3_36
+
+LBB3_30:
+	WORD $0x910142c8 // add x8, x22, #80
+	WORD $0x910152cb // add x11, x22, #84
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c900 // ld1r { v0.4s }, [x8]
+	MOVD $LCPI3_0<>(SB), R8
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x69452ac8 // ldpsw x8, x10, [x22, #40]
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86aa1 // ldr q1, [x21, x8]
+	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0x4d40c960 // ld1r { v0.4s }, [x11]
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
+	WORD $0x8b090a89 // add x9, x20, x9, lsl #2
+	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
+	WORD $0x3cea6aa2 // ldr q2, [x21, x10]
+	WORD $0x4e201c40 // and v0.16b, v2.16b, v0.16b
+	BLE LBB3_34
+	WORD $0x29402eec // ldp w12, w11, [x23]
+
+LBB3_32:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7d8c // ubfiz x12, x12, #2, #32
+	WORD $0xd37e7d6e // ubfiz x14, x11, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b2a4eed // add x13, x23, w10, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29402daf // ldp w15, w11, [x13]
+	WORD $0x3cec6903 // ldr q3, [x8, x12]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0x3cac6903 // str q3, [x8, x12]
+	WORD $0x3cec6923 // ldr q3, [x9, x12]
+	WORD $0x4f821003 // fmla v3.4s, v0.4s, v2.s[0]
+	WORD $0x3cac6923 // str q3, [x9, x12]
+	WORD $0x2a0f03ec // mov w12, w15
+	WORD $0x3cee6903 // ldr q3, [x8, x14]
+	WORD $0x4fa21023 // fmla v3.4s, v1.4s, v2.s[1]
+	WORD $0x3cae6903 // str q3, [x8, x14]
+	WORD $0x3cee6923 // ldr q3, [x9, x14]
+	WORD $0x4fa21003 // fmla v3.4s, v0.4s, v2.s[1]
+	WORD $0x3cae6923 // str q3, [x9, x14]
+	BHI LBB3_32
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0af7 // add x23, x23, x10, lsl #2
+
+LBB3_34:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB3_37
+	WORD $0xb94002ea // ldr w10, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0x4e040446 // dup v6.4s, v2.s[0]
+	WORD $0xd37ef54b // lsl x11, x10, #2
+	WORD $0x3ceb6903 // ldr q3, [x8, x11]
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0x3cab6903 // str q3, [x8, x11]
+	WORD $0x8b0a0928 // add x8, x9, x10, lsl #2
+
+LBB3_36:
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x4e20ccc1 // fmla v1.4s, v6.4s, v0.4s
+	WORD $0x3d800101 // str q1, [x8]
+
+LBB3_37:
 	RET
 
-// func sparseAdd2NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
-TEXT ·sparseAdd2NEON(SB), NOSPLIT, $0-64
+// func sparseAdd2NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
+TEXT ·sparseAdd2NEON(SB), NOSPLIT, $0-56
 	MOVD dx+0(FP), R20
 	MOVD w+8(FP), R21
-	MOVD rows+16(FP), R22
-	MOVD nr+24(FP), R23
-	MOVD kw+32(FP), R24
-	MOVD pos+40(FP), R25
-	MOVD grad+48(FP), R26
-	MOVD n+56(FP), R27
-	WORD $0xf100077f // cmp x27, #1
-	BLT LBB4_18
-	MOVD $LCPI4_0<>(SB), R16
-	WORD $0xd1000b09 // sub x9, x24, #2
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x9100428c // add x12, x20, #16
-	WORD $0x910042ad // add x13, x21, #16
-	WORD $0xd37ef70e // lsl x14, x24, #2
-	WORD $0x3dc00200 // ldr q0, [x16]
-	WORD $0xd341fd2a // lsr x10, x9, #1
-	WORD $0xd37ef52f // lsl x15, x9, #2
-	WORD $0x9100054b // add x11, x10, #1
-	WORD $0x9240056a // and x10, x11, #0x3
-	WORD $0x927ef56b // and x11, x11, #0xfffffffffffffffc
-	B LBB4_3
-
-LBB4_2:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb1b011f // cmp x8, x27
+	MOVD table+16(FP), R22
+	MOVD pos+24(FP), R23
+	MOVD grad+32(FP), R24
+	MOVD n+40(FP), R25
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
+	BLE LBB4_10
+	WORD $0xf1001b5f // cmp x26, #6
 	BEQ LBB4_18
-
-LBB4_3:
-	WORD $0xf10006ff // cmp x23, #1
-	BLT LBB4_2
-	WORD $0xb8a87b31 // ldrsw x17, [x25, x8, lsl #2]
-	WORD $0xaa0d03f3 // mov x19, x13
-	WORD $0xaa1503e0 // mov x0, x21
-	WORD $0xaa1603e1 // mov x1, x22
-	WORD $0xaa1703e2 // mov x2, x23
-	WORD $0xbc687b41 // ldr s1, [x26, x8, lsl #2]
-	WORD $0x8b110a90 // add x16, x20, x17, lsl #2
-	WORD $0x8b110991 // add x17, x12, x17, lsl #2
-	B LBB4_6
-
-LBB4_5:
-	WORD $0xf1000442 // subs x2, x2, #1
-	WORD $0x91001021 // add x1, x1, #4
-	WORD $0x8b180800 // add x0, x0, x24, lsl #2
-	WORD $0x8b0e0273 // add x19, x19, x14
-	BLE LBB4_2
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB4_24
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB4_37
+	WORD $0x69452ece // ldpsw x14, x11, [x22, #40]
+	WORD $0x910162cf // add x15, x22, #88
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x4d40c9e2 // ld1r { v2.4s }, [x15]
+	WORD $0x69426ecf // ldpsw x15, x27, [x22, #16]
+	WORD $0x910152cd // add x13, x22, #84
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	MOVD $LCPI4_0<>(SB), R12
+	WORD $0xd37ef560 // lsl x0, x11, #2
+	WORD $0x4d40c9a1 // ld1r { v1.4s }, [x13]
+	WORD $0x910172ca // add x10, x22, #92
+	WORD $0x3dc00189 // ldr q9, [x12]
+	WORD $0x4d40c943 // ld1r { v3.4s }, [x10]
+	WORD $0x910182cd // add x13, x22, #96
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4ea03520 // cmgt v0.4s, v9.4s, v0.4s
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x694022c9 // ldpsw x9, x8, [x22]
+	WORD $0x8b080a8c // add x12, x20, x8, lsl #2
+	WORD $0xfc6e6aa4 // ldr d4, [x21, x14]
+	WORD $0x8b0f0a88 // add x8, x20, x15, lsl #2
+	WORD $0x69473ece // ldpsw x14, x15, [x22, #56]
+	WORD $0xfc606aa6 // ldr d6, [x21, x0]
+	WORD $0x4ea13521 // cmgt v1.4s, v9.4s, v1.4s
+	WORD $0x694146d0 // ldpsw x16, x17, [x22, #8]
+	WORD $0x69466ad3 // ldpsw x19, x26, [x22, #48]
+	WORD $0x8b100a8b // add x11, x20, x16, lsl #2
+	WORD $0xd37ef670 // lsl x16, x19, #2
+	WORD $0x8b090a8a // add x10, x20, x9, lsl #2
+	WORD $0x8b110a89 // add x9, x20, x17, lsl #2
+	WORD $0xd37ef751 // lsl x17, x26, #2
+	WORD $0xfc706aa7 // ldr d7, [x21, x16]
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0x4ea23522 // cmgt v2.4s, v9.4s, v2.4s
+	WORD $0x4ea33528 // cmgt v8.4s, v9.4s, v3.4s
+	WORD $0x4d40c9a3 // ld1r { v3.4s }, [x13]
+	WORD $0xfc716aaa // ldr d10, [x21, x17]
+	WORD $0x9101c2d3 // add x19, x22, #112
+	WORD $0x8b1b0a8d // add x13, x20, x27, lsl #2
+	WORD $0x4e201c85 // and v5.16b, v4.16b, v0.16b
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4e211cc4 // and v4.16b, v6.16b, v1.16b
+	WORD $0xfc6e6aa0 // ldr d0, [x21, x14]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0x4d40c9c1 // ld1r { v1.4s }, [x14]
+	WORD $0xd37ef5ee // lsl x14, x15, #2
+	WORD $0xfc6e6aa6 // ldr d6, [x21, x14]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4ea3352b // cmgt v11.4s, v9.4s, v3.4s
+	WORD $0x4e221ce3 // and v3.16b, v7.16b, v2.16b
+	WORD $0x4e281d42 // and v2.16b, v10.16b, v8.16b
+	WORD $0x4e2b1c00 // and v0.16b, v0.16b, v11.16b
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x4ea13521 // cmgt v1.4s, v9.4s, v1.4s
+	WORD $0x4e211cc1 // and v1.16b, v6.16b, v1.16b
+	WORD $0x4d40ca06 // ld1r { v6.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0xd37ef610 // lsl x16, x16, #2
+	WORD $0xfc706aa7 // ldr d7, [x21, x16]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4ea63526 // cmgt v6.4s, v9.4s, v6.4s
+	WORD $0x4e261ce6 // and v6.16b, v7.16b, v6.16b
+	WORD $0x4d40ca07 // ld1r { v7.4s }, [x16]
+	WORD $0xd37ef630 // lsl x16, x17, #2
+	WORD $0xfc706aa8 // ldr d8, [x21, x16]
+	WORD $0x694446d0 // ldpsw x16, x17, [x22, #32]
+	WORD $0x8b110a91 // add x17, x20, x17, lsl #2
+	WORD $0x8b100a90 // add x16, x20, x16, lsl #2
+	WORD $0x4ea73527 // cmgt v7.4s, v9.4s, v7.4s
+	WORD $0x4e271d07 // and v7.16b, v8.16b, v7.16b
+	WORD $0x4d40ca68 // ld1r { v8.4s }, [x19]
+	WORD $0x694952d3 // ldpsw x19, x20, [x22, #72]
+	WORD $0xd37ef673 // lsl x19, x19, #2
+	WORD $0xfc736aaa // ldr d10, [x21, x19]
+	WORD $0x9101d2d3 // add x19, x22, #116
+	WORD $0x4ea83528 // cmgt v8.4s, v9.4s, v8.4s
+	WORD $0x4e281d48 // and v8.16b, v10.16b, v8.16b
+	WORD $0x4d40ca6a // ld1r { v10.4s }, [x19]
+	WORD $0xd37ef693 // lsl x19, x20, #2
+	WORD $0x4eaa3529 // cmgt v9.4s, v9.4s, v10.4s
+	WORD $0xfc736aaa // ldr d10, [x21, x19]
+	WORD $0x4e291d49 // and v9.16b, v10.16b, v9.16b
+	BLE LBB4_8
+	WORD $0x29405af4 // ldp w20, w22, [x23]
 
 LBB4_6:
-	WORD $0xb9800024 // ldrsw x4, [x1]
-	WORD $0xf1000b1f // cmp x24, #2
-	WORD $0x8b040a03 // add x3, x16, x4, lsl #2
-	BGE LBB4_8
-	WORD $0xaa1f03e5 // mov x5, xzr
-	B LBB4_16
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e9b // ubfiz x27, x20, #2, #32
+	WORD $0xd37e7eda // ubfiz x26, x22, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f3 // cset w19, hi
+	WORD $0x8b334ef5 // add x21, x23, w19, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x294056b4 // ldp w20, w21, [x21]
+	WORD $0xfc7b694b // ldr d11, [x10, x27]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0x2a1503f6 // mov w22, w21
+	WORD $0x4f8a10ab // fmla v11.4s, v5.4s, v10.s[0]
+	WORD $0xfc3b694b // str d11, [x10, x27]
+	WORD $0xfc7b698b // ldr d11, [x12, x27]
+	WORD $0x4f8a108b // fmla v11.4s, v4.4s, v10.s[0]
+	WORD $0xfc3b698b // str d11, [x12, x27]
+	WORD $0xfc7b696b // ldr d11, [x11, x27]
+	WORD $0x4f8a106b // fmla v11.4s, v3.4s, v10.s[0]
+	WORD $0xfc3b696b // str d11, [x11, x27]
+	WORD $0xfc7b692b // ldr d11, [x9, x27]
+	WORD $0x4f8a104b // fmla v11.4s, v2.4s, v10.s[0]
+	WORD $0xfc3b692b // str d11, [x9, x27]
+	WORD $0xfc7b690b // ldr d11, [x8, x27]
+	WORD $0x4f8a100b // fmla v11.4s, v0.4s, v10.s[0]
+	WORD $0xfc3b690b // str d11, [x8, x27]
+	WORD $0xfc7b69ab // ldr d11, [x13, x27]
+	WORD $0x4f8a102b // fmla v11.4s, v1.4s, v10.s[0]
+	WORD $0xfc3b69ab // str d11, [x13, x27]
+	WORD $0xfc7b69cb // ldr d11, [x14, x27]
+	WORD $0x4f8a10cb // fmla v11.4s, v6.4s, v10.s[0]
+	WORD $0xfc3b69cb // str d11, [x14, x27]
+	WORD $0xfc7b69eb // ldr d11, [x15, x27]
+	WORD $0x4f8a10eb // fmla v11.4s, v7.4s, v10.s[0]
+	WORD $0xfc3b69eb // str d11, [x15, x27]
+	WORD $0xfc7b6a0b // ldr d11, [x16, x27]
+	WORD $0x4f8a110b // fmla v11.4s, v8.4s, v10.s[0]
+	WORD $0xfc3b6a0b // str d11, [x16, x27]
+	WORD $0xfc7b6a2b // ldr d11, [x17, x27]
+	WORD $0x4f8a112b // fmla v11.4s, v9.4s, v10.s[0]
+	WORD $0xfc3b6a2b // str d11, [x17, x27]
+	WORD $0xfc7a694b // ldr d11, [x10, x26]
+	WORD $0x4faa10ab // fmla v11.4s, v5.4s, v10.s[1]
+	WORD $0xfc3a694b // str d11, [x10, x26]
+	WORD $0xfc7a698b // ldr d11, [x12, x26]
+	WORD $0x4faa108b // fmla v11.4s, v4.4s, v10.s[1]
+	WORD $0xfc3a698b // str d11, [x12, x26]
+	WORD $0xfc7a696b // ldr d11, [x11, x26]
+	WORD $0x4faa106b // fmla v11.4s, v3.4s, v10.s[1]
+	WORD $0xfc3a696b // str d11, [x11, x26]
+	WORD $0xfc7a692b // ldr d11, [x9, x26]
+	WORD $0x4faa104b // fmla v11.4s, v2.4s, v10.s[1]
+	WORD $0xfc3a692b // str d11, [x9, x26]
+	WORD $0xfc7a690b // ldr d11, [x8, x26]
+	WORD $0x4faa100b // fmla v11.4s, v0.4s, v10.s[1]
+	WORD $0xfc3a690b // str d11, [x8, x26]
+	WORD $0xfc7a69ab // ldr d11, [x13, x26]
+	WORD $0x4faa102b // fmla v11.4s, v1.4s, v10.s[1]
+	WORD $0xfc3a69ab // str d11, [x13, x26]
+	WORD $0xfc7a69cb // ldr d11, [x14, x26]
+	WORD $0x4faa10cb // fmla v11.4s, v6.4s, v10.s[1]
+	WORD $0xfc3a69cb // str d11, [x14, x26]
+	WORD $0xfc7a69eb // ldr d11, [x15, x26]
+	WORD $0x4faa10eb // fmla v11.4s, v7.4s, v10.s[1]
+	WORD $0xfc3a69eb // str d11, [x15, x26]
+	WORD $0xfc7a6a0b // ldr d11, [x16, x26]
+	WORD $0x4faa110b // fmla v11.4s, v8.4s, v10.s[1]
+	WORD $0xfc3a6a0b // str d11, [x16, x26]
+	WORD $0xfc7a6a2b // ldr d11, [x17, x26]
+	WORD $0x4faa112b // fmla v11.4s, v9.4s, v10.s[1]
+	WORD $0xfc3a6a2b // str d11, [x17, x26]
+	BHI LBB4_6
+	WORD $0xd37f7e73 // ubfiz x19, x19, #1, #32
+	WORD $0x8b130af7 // add x23, x23, x19, lsl #2
 
 LBB4_8:
-	WORD $0xf100193f // cmp x9, #6
-	BHS LBB4_10
-	WORD $0xaa1f03e5 // mov x5, xzr
-	WORD $0x52800044 // mov w4, #2
-	CBNZ R10, LBB4_13
-	B LBB4_16
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB4_37
+	WORD $0xb94002f3 // ldr w19, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xd37ef674 // lsl x20, x19, #2
+	WORD $0xfc74694b // ldr d11, [x10, x20]
+	WORD $0x4f8a10ab // fmla v11.4s, v5.4s, v10.s[0]
+	WORD $0xfc34694b // str d11, [x10, x20]
+	WORD $0xfc746985 // ldr d5, [x12, x20]
+	WORD $0x4f8a1085 // fmla v5.4s, v4.4s, v10.s[0]
+	WORD $0xfc346985 // str d5, [x12, x20]
+	WORD $0xfc746964 // ldr d4, [x11, x20]
+	WORD $0x4f8a1064 // fmla v4.4s, v3.4s, v10.s[0]
+	WORD $0xfc346964 // str d4, [x11, x20]
+	WORD $0xfc746923 // ldr d3, [x9, x20]
+	WORD $0x4f8a1043 // fmla v3.4s, v2.4s, v10.s[0]
+	WORD $0xfc346923 // str d3, [x9, x20]
+	WORD $0xfc746902 // ldr d2, [x8, x20]
+	WORD $0x4f8a1002 // fmla v2.4s, v0.4s, v10.s[0]
+	WORD $0xfc346902 // str d2, [x8, x20]
+	WORD $0x8b130a28 // add x8, x17, x19, lsl #2
+	WORD $0xfc7469a0 // ldr d0, [x13, x20]
+	WORD $0x4f8a1020 // fmla v0.4s, v1.4s, v10.s[0]
+	WORD $0xfc3469a0 // str d0, [x13, x20]
+	WORD $0xfc7469c0 // ldr d0, [x14, x20]
+	WORD $0x4f8a10c0 // fmla v0.4s, v6.4s, v10.s[0]
+	WORD $0xfc3469c0 // str d0, [x14, x20]
+	WORD $0xfc7469e0 // ldr d0, [x15, x20]
+	WORD $0x4f8a10e0 // fmla v0.4s, v7.4s, v10.s[0]
+	WORD $0xfc3469e0 // str d0, [x15, x20]
+	WORD $0xfc746a00 // ldr d0, [x16, x20]
+	WORD $0x4f8a1100 // fmla v0.4s, v8.4s, v10.s[0]
+	WORD $0xfc346a00 // str d0, [x16, x20]
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x4f8a1120 // fmla v0.4s, v9.4s, v10.s[0]
+	B LBB4_36
 
 LBB4_10:
-	WORD $0x8b040a25 // add x5, x17, x4, lsl #2
-	WORD $0xaa1303e6 // mov x6, x19
-	WORD $0xaa0b03e7 // mov x7, x11
-	WORD $0x52800044 // mov w4, #2
-
-LBB4_11:
-	WORD $0xfc5f00c2 // ldur d2, [x6, #-16]
-	WORD $0x6d7f10a3 // ldp d3, d4, [x5, #-16]
-	WORD $0x91002084 // add x4, x4, #8
-	WORD $0xf10010e7 // subs x7, x7, #4
-	WORD $0x0f811043 // fmla v3.2s, v2.2s, v1.s[0]
-	WORD $0xfc1f00a3 // stur d3, [x5, #-16]
-	WORD $0xfc5f80c2 // ldur d2, [x6, #-8]
-	WORD $0x0f811044 // fmla v4.2s, v2.2s, v1.s[0]
-	WORD $0xfc1f80a4 // stur d4, [x5, #-8]
-	WORD $0xfd4000c2 // ldr d2, [x6]
-	WORD $0x6d4010a3 // ldp d3, d4, [x5]
-	WORD $0x0f811043 // fmla v3.2s, v2.2s, v1.s[0]
-	WORD $0xfd0000a3 // str d3, [x5]
-	WORD $0xfd4004c2 // ldr d2, [x6, #8]
-	WORD $0x910080c6 // add x6, x6, #32
-	WORD $0x0f811044 // fmla v4.2s, v2.2s, v1.s[0]
-	WORD $0xfd0004a4 // str d4, [x5, #8]
-	WORD $0x910080a5 // add x5, x5, #32
-	BNE LBB4_11
-	WORD $0xd1000885 // sub x5, x4, #2
-	CBZ R10, LBB4_16
-
-LBB4_13:
-	WORD $0xaa0a03e6 // mov x6, x10
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB4_30
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB4_37
+	WORD $0x910142c9 // add x9, x22, #80
+	MOVD $LCPI4_0<>(SB), R10
+	WORD $0x910152cb // add x11, x22, #84
+	WORD $0x4d40c920 // ld1r { v0.4s }, [x9]
+	WORD $0x3dc00143 // ldr q3, [x10]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x69452ac9 // ldpsw x9, x10, [x22, #40]
+	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
+	WORD $0x4ea03460 // cmgt v0.4s, v3.4s, v0.4s
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc696aa1 // ldr d1, [x21, x9]
+	WORD $0x694636c9 // ldpsw x9, x13, [x22, #48]
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0x910162cb // add x11, x22, #88
+	WORD $0x4d40c964 // ld1r { v4.4s }, [x11]
+	WORD $0x4ea23462 // cmgt v2.4s, v3.4s, v2.4s
+	WORD $0x4ea43464 // cmgt v4.4s, v3.4s, v4.4s
+	WORD $0x694032c8 // ldpsw x8, x12, [x22]
+	WORD $0x8b080a8b // add x11, x20, x8, lsl #2
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0xfc6a6aa0 // ldr d0, [x21, x10]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0x8b0c0a8a // add x10, x20, x12, lsl #2
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0xfc696aa2 // ldr d2, [x21, x9]
+	WORD $0x69413ac9 // ldpsw x9, x14, [x22, #8]
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0xd37ef5ac // lsl x12, x13, #2
+	WORD $0x8b090a88 // add x8, x20, x9, lsl #2
+	WORD $0x8b0e0a89 // add x9, x20, x14, lsl #2
+	WORD $0x4ea43463 // cmgt v3.4s, v3.4s, v4.4s
+	WORD $0xfc6c6aa4 // ldr d4, [x21, x12]
+	WORD $0x4e231c83 // and v3.16b, v4.16b, v3.16b
+	BLE LBB4_16
+	WORD $0x294036ee // ldp w14, w13, [x23]
 
 LBB4_14:
-	WORD $0xd37ef4a5 // lsl x5, x5, #2
-	WORD $0xf10004c6 // subs x6, x6, #1
-	WORD $0xfc656862 // ldr d2, [x3, x5]
-	WORD $0xfc656803 // ldr d3, [x0, x5]
-	WORD $0x0f811062 // fmla v2.2s, v3.2s, v1.s[0]
-	WORD $0xfc256862 // str d2, [x3, x5]
-	WORD $0xaa0403e5 // mov x5, x4
-	WORD $0x91000884 // add x4, x4, #2
-	BNE LBB4_14
-	WORD $0xd1000885 // sub x5, x4, #2
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7dd0 // ubfiz x16, x14, #2, #32
+	WORD $0xd37e7db1 // ubfiz x17, x13, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b2c4eef // add x15, x23, w12, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29403dee // ldp w14, w15, [x15]
+	WORD $0xfc706965 // ldr d5, [x11, x16]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x2a0f03ed // mov w13, w15
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0xfc306965 // str d5, [x11, x16]
+	WORD $0xfc706945 // ldr d5, [x10, x16]
+	WORD $0x4f841005 // fmla v5.4s, v0.4s, v4.s[0]
+	WORD $0xfc306945 // str d5, [x10, x16]
+	WORD $0xfc706905 // ldr d5, [x8, x16]
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0xfc306905 // str d5, [x8, x16]
+	WORD $0xfc706925 // ldr d5, [x9, x16]
+	WORD $0x4f841065 // fmla v5.4s, v3.4s, v4.s[0]
+	WORD $0xfc306925 // str d5, [x9, x16]
+	WORD $0xfc716965 // ldr d5, [x11, x17]
+	WORD $0x4fa41025 // fmla v5.4s, v1.4s, v4.s[1]
+	WORD $0xfc316965 // str d5, [x11, x17]
+	WORD $0xfc716945 // ldr d5, [x10, x17]
+	WORD $0x4fa41005 // fmla v5.4s, v0.4s, v4.s[1]
+	WORD $0xfc316945 // str d5, [x10, x17]
+	WORD $0xfc716905 // ldr d5, [x8, x17]
+	WORD $0x4fa41045 // fmla v5.4s, v2.4s, v4.s[1]
+	WORD $0xfc316905 // str d5, [x8, x17]
+	WORD $0xfc716925 // ldr d5, [x9, x17]
+	WORD $0x4fa41065 // fmla v5.4s, v3.4s, v4.s[1]
+	WORD $0xfc316925 // str d5, [x9, x17]
+	BHI LBB4_14
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0af7 // add x23, x23, x12, lsl #2
 
 LBB4_16:
-	WORD $0xeb1800bf // cmp x5, x24
-	BGE LBB4_5
-	WORD $0xfc6f6862 // ldr d2, [x3, x15]
-	WORD $0xfc6f6803 // ldr d3, [x0, x15]
-	WORD $0x4b0900a4 // sub w4, w5, w9
-	WORD $0x4ea21c44 // mov v4.16b, v2.16b
-	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
-	WORD $0x4e040c83 // dup v3.4s, w4
-	WORD $0x4ea03463 // cmgt v3.4s, v3.4s, v0.4s
-	WORD $0x6ee31c82 // bif v2.16b, v4.16b, v3.16b
-	WORD $0xfc2f6862 // str d2, [x3, x15]
-	B LBB4_5
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB4_37
+	WORD $0xb94002ec // ldr w12, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0xd37ef58d // lsl x13, x12, #2
+	WORD $0xfc6d6965 // ldr d5, [x11, x13]
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0xfc2d6965 // str d5, [x11, x13]
+	WORD $0xfc6d6941 // ldr d1, [x10, x13]
+	WORD $0x4f841001 // fmla v1.4s, v0.4s, v4.s[0]
+	WORD $0xfc2d6941 // str d1, [x10, x13]
+	WORD $0xfc6d6900 // ldr d0, [x8, x13]
+	WORD $0x4f841040 // fmla v0.4s, v2.4s, v4.s[0]
+	WORD $0xfc2d6900 // str d0, [x8, x13]
+	WORD $0x8b0c0928 // add x8, x9, x12, lsl #2
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x4f841060 // fmla v0.4s, v3.4s, v4.s[0]
+	B LBB4_36
 
 LBB4_18:
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x694242cf // ldpsw x15, x16, [x22, #16]
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	MOVD $LCPI4_0<>(SB), R11
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0x910162cd // add x13, x22, #88
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4d40c9a3 // ld1r { v3.4s }, [x13]
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x3dc00165 // ldr q5, [x11]
+	WORD $0x910172cb // add x11, x22, #92
+	WORD $0x4d40c964 // ld1r { v4.4s }, [x11]
+	WORD $0x8b0f0a88 // add x8, x20, x15, lsl #2
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0x4d40c986 // ld1r { v6.4s }, [x12]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x8b100a89 // add x9, x20, x16, lsl #2
+	WORD $0x8b0a0a8b // add x11, x20, x10, lsl #2
+	WORD $0x8b0e0a8a // add x10, x20, x14, lsl #2
+	WORD $0x69453ece // ldpsw x14, x15, [x22, #40]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0x4ea034a0 // cmgt v0.4s, v5.4s, v0.4s
+	WORD $0x4ea234a2 // cmgt v2.4s, v5.4s, v2.4s
+	WORD $0x4ea334a3 // cmgt v3.4s, v5.4s, v3.4s
+	WORD $0x4ea434a4 // cmgt v4.4s, v5.4s, v4.4s
+	WORD $0x4ea634a6 // cmgt v6.4s, v5.4s, v6.4s
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0xfc6e6aa1 // ldr d1, [x21, x14]
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0xfc6f6aa0 // ldr d0, [x21, x15]
+	WORD $0x69463ece // ldpsw x14, x15, [x22, #48]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4e221c02 // and v2.16b, v0.16b, v2.16b
+	WORD $0xfc6e6aa0 // ldr d0, [x21, x14]
+	WORD $0x4e231c00 // and v0.16b, v0.16b, v3.16b
+	WORD $0xfc6f6aa3 // ldr d3, [x21, x15]
+	WORD $0x69473ece // ldpsw x14, x15, [x22, #56]
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0xfc6e6aa4 // ldr d4, [x21, x14]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0x4e261c84 // and v4.16b, v4.16b, v6.16b
+	WORD $0x4d40c9c6 // ld1r { v6.4s }, [x14]
+	WORD $0xd37ef5ee // lsl x14, x15, #2
+	WORD $0x4ea634a5 // cmgt v5.4s, v5.4s, v6.4s
+	WORD $0xfc6e6aa6 // ldr d6, [x21, x14]
+	WORD $0x4e251cc5 // and v5.16b, v6.16b, v5.16b
+	BLE LBB4_22
+	WORD $0x294046ef // ldp w15, w17, [x23]
+
+LBB4_20:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7df3 // ubfiz x19, x15, #2, #32
+	WORD $0xd37e7e34 // ubfiz x20, x17, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b2e4ef0 // add x16, x23, w14, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x2940420f // ldp w15, w16, [x16]
+	WORD $0xfc7369a7 // ldr d7, [x13, x19]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0x2a1003f1 // mov w17, w16
+	WORD $0x4f861027 // fmla v7.4s, v1.4s, v6.s[0]
+	WORD $0xfc3369a7 // str d7, [x13, x19]
+	WORD $0xfc736987 // ldr d7, [x12, x19]
+	WORD $0x4f861047 // fmla v7.4s, v2.4s, v6.s[0]
+	WORD $0xfc336987 // str d7, [x12, x19]
+	WORD $0xfc736967 // ldr d7, [x11, x19]
+	WORD $0x4f861007 // fmla v7.4s, v0.4s, v6.s[0]
+	WORD $0xfc336967 // str d7, [x11, x19]
+	WORD $0xfc736947 // ldr d7, [x10, x19]
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0xfc336947 // str d7, [x10, x19]
+	WORD $0xfc736907 // ldr d7, [x8, x19]
+	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
+	WORD $0xfc336907 // str d7, [x8, x19]
+	WORD $0xfc736927 // ldr d7, [x9, x19]
+	WORD $0x4f8610a7 // fmla v7.4s, v5.4s, v6.s[0]
+	WORD $0xfc336927 // str d7, [x9, x19]
+	WORD $0xfc7469a7 // ldr d7, [x13, x20]
+	WORD $0x4fa61027 // fmla v7.4s, v1.4s, v6.s[1]
+	WORD $0xfc3469a7 // str d7, [x13, x20]
+	WORD $0xfc746987 // ldr d7, [x12, x20]
+	WORD $0x4fa61047 // fmla v7.4s, v2.4s, v6.s[1]
+	WORD $0xfc346987 // str d7, [x12, x20]
+	WORD $0xfc746967 // ldr d7, [x11, x20]
+	WORD $0x4fa61007 // fmla v7.4s, v0.4s, v6.s[1]
+	WORD $0xfc346967 // str d7, [x11, x20]
+	WORD $0xfc746947 // ldr d7, [x10, x20]
+	WORD $0x4fa61067 // fmla v7.4s, v3.4s, v6.s[1]
+	WORD $0xfc346947 // str d7, [x10, x20]
+	WORD $0xfc746907 // ldr d7, [x8, x20]
+	WORD $0x4fa61087 // fmla v7.4s, v4.4s, v6.s[1]
+	WORD $0xfc346907 // str d7, [x8, x20]
+	WORD $0xfc746927 // ldr d7, [x9, x20]
+	WORD $0x4fa610a7 // fmla v7.4s, v5.4s, v6.s[1]
+	WORD $0xfc346927 // str d7, [x9, x20]
+	BHI LBB4_20
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0af7 // add x23, x23, x14, lsl #2
+
+LBB4_22:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB4_37
+	WORD $0xb94002ee // ldr w14, [x23]
+	WORD $0xbd400306 // ldr s6, [x24]
+	WORD $0xd37ef5cf // lsl x15, x14, #2
+	WORD $0xfc6f69a7 // ldr d7, [x13, x15]
+	WORD $0x4f861027 // fmla v7.4s, v1.4s, v6.s[0]
+	WORD $0xfc2f69a7 // str d7, [x13, x15]
+	WORD $0xfc6f6981 // ldr d1, [x12, x15]
+	WORD $0x4f861041 // fmla v1.4s, v2.4s, v6.s[0]
+	WORD $0xfc2f6981 // str d1, [x12, x15]
+	WORD $0xfc6f6961 // ldr d1, [x11, x15]
+	WORD $0x4f861001 // fmla v1.4s, v0.4s, v6.s[0]
+	WORD $0xfc2f6961 // str d1, [x11, x15]
+	WORD $0xfc6f6940 // ldr d0, [x10, x15]
+	WORD $0x4f861060 // fmla v0.4s, v3.4s, v6.s[0]
+	WORD $0xfc2f6940 // str d0, [x10, x15]
+	WORD $0xfc6f6900 // ldr d0, [x8, x15]
+	WORD $0x4f861080 // fmla v0.4s, v4.4s, v6.s[0]
+	WORD $0xfc2f6900 // str d0, [x8, x15]
+	WORD $0x8b0e0928 // add x8, x9, x14, lsl #2
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x4f8610a0 // fmla v0.4s, v5.4s, v6.s[0]
+	B LBB4_36
+
+LBB4_24:
+	WORD $0x69452ece // ldpsw x14, x11, [x22, #40]
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x910152cd // add x13, x22, #84
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	MOVD $LCPI4_0<>(SB), R12
+	WORD $0x910172ca // add x10, x22, #92
+	WORD $0x4d40c9a1 // ld1r { v1.4s }, [x13]
+	WORD $0x3dc00187 // ldr q7, [x12]
+	WORD $0x4d40c943 // ld1r { v3.4s }, [x10]
+	WORD $0x910182cc // add x12, x22, #96
+	WORD $0xd37ef56b // lsl x11, x11, #2
+	WORD $0x4d40c985 // ld1r { v5.4s }, [x12]
+	WORD $0x910162cf // add x15, x22, #88
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c9e2 // ld1r { v2.4s }, [x15]
+	WORD $0xd37ef5ca // lsl x10, x14, #2
+	WORD $0x4ea034e0 // cmgt v0.4s, v7.4s, v0.4s
+	WORD $0xfc6a6aa4 // ldr d4, [x21, x10]
+	WORD $0xfc6b6aa6 // ldr d6, [x21, x11]
+	WORD $0x69463acd // ldpsw x13, x14, [x22, #48]
+	WORD $0x694146d0 // ldpsw x16, x17, [x22, #8]
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x4ea134e1 // cmgt v1.4s, v7.4s, v1.4s
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b090a8a // add x10, x20, x9, lsl #2
+	WORD $0x8b100a89 // add x9, x20, x16, lsl #2
+	WORD $0x8b080a8c // add x12, x20, x8, lsl #2
+	WORD $0x8b110a88 // add x8, x20, x17, lsl #2
+	WORD $0x4ea234e2 // cmgt v2.4s, v7.4s, v2.4s
+	WORD $0x69424ecf // ldpsw x15, x19, [x22, #16]
+	WORD $0x8b0f0a8b // add x11, x20, x15, lsl #2
+	WORD $0x4ea534ea // cmgt v10.4s, v7.4s, v5.4s
+	WORD $0x4ea334e9 // cmgt v9.4s, v7.4s, v3.4s
+	WORD $0x4e211cc5 // and v5.16b, v6.16b, v1.16b
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0x4e201c84 // and v4.16b, v4.16b, v0.16b
+	WORD $0xfc6e6aa0 // ldr d0, [x21, x14]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0xfc6d6aa8 // ldr d8, [x21, x13]
+	WORD $0x694742cd // ldpsw x13, x16, [x22, #56]
+	WORD $0x4d40c9c1 // ld1r { v1.4s }, [x14]
+	WORD $0xd37ef60e // lsl x14, x16, #2
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0xfc6e6aa6 // ldr d6, [x21, x14]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4e221d03 // and v3.16b, v8.16b, v2.16b
+	WORD $0xd37ef5ad // lsl x13, x13, #2
+	WORD $0x4e291c02 // and v2.16b, v0.16b, v9.16b
+	WORD $0xfc6d6aa0 // ldr d0, [x21, x13]
+	WORD $0x8b130a8d // add x13, x20, x19, lsl #2
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x4ea134e1 // cmgt v1.4s, v7.4s, v1.4s
+	WORD $0x4e211cc1 // and v1.16b, v6.16b, v1.16b
+	WORD $0x4d40ca06 // ld1r { v6.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0x4e2a1c00 // and v0.16b, v0.16b, v10.16b
+	WORD $0xd37ef610 // lsl x16, x16, #2
+	WORD $0xfc706aa8 // ldr d8, [x21, x16]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4ea634e6 // cmgt v6.4s, v7.4s, v6.4s
+	WORD $0x4e261d06 // and v6.16b, v8.16b, v6.16b
+	WORD $0x4d40ca08 // ld1r { v8.4s }, [x16]
+	WORD $0xd37ef630 // lsl x16, x17, #2
+	WORD $0x4ea834e7 // cmgt v7.4s, v7.4s, v8.4s
+	WORD $0xfc706aa8 // ldr d8, [x21, x16]
+	WORD $0x4e271d07 // and v7.16b, v8.16b, v7.16b
+	BLE LBB4_28
+	WORD $0x294052f1 // ldp w17, w20, [x23]
+
+LBB4_26:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7e35 // ubfiz x21, x17, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f0 // cset w16, hi
+	WORD $0x8b304ef3 // add x19, x23, w16, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404e71 // ldp w17, w19, [x19]
+	WORD $0xfc756989 // ldr d9, [x12, x21]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0xfc356989 // str d9, [x12, x21]
+	WORD $0xfc756949 // ldr d9, [x10, x21]
+	WORD $0x4f8810a9 // fmla v9.4s, v5.4s, v8.s[0]
+	WORD $0xfc356949 // str d9, [x10, x21]
+	WORD $0xfc756929 // ldr d9, [x9, x21]
+	WORD $0x4f881069 // fmla v9.4s, v3.4s, v8.s[0]
+	WORD $0xfc356929 // str d9, [x9, x21]
+	WORD $0xfc756909 // ldr d9, [x8, x21]
+	WORD $0x4f881049 // fmla v9.4s, v2.4s, v8.s[0]
+	WORD $0xfc356909 // str d9, [x8, x21]
+	WORD $0xfc756969 // ldr d9, [x11, x21]
+	WORD $0x4f881009 // fmla v9.4s, v0.4s, v8.s[0]
+	WORD $0xfc356969 // str d9, [x11, x21]
+	WORD $0xfc7569a9 // ldr d9, [x13, x21]
+	WORD $0x4f881029 // fmla v9.4s, v1.4s, v8.s[0]
+	WORD $0xfc3569a9 // str d9, [x13, x21]
+	WORD $0xfc7569c9 // ldr d9, [x14, x21]
+	WORD $0x4f8810c9 // fmla v9.4s, v6.4s, v8.s[0]
+	WORD $0xfc3569c9 // str d9, [x14, x21]
+	WORD $0xfc7569e9 // ldr d9, [x15, x21]
+	WORD $0x4f8810e9 // fmla v9.4s, v7.4s, v8.s[0]
+	WORD $0xfc3569e9 // str d9, [x15, x21]
+	WORD $0xd37e7e95 // ubfiz x21, x20, #2, #32
+	WORD $0x2a1303f4 // mov w20, w19
+	WORD $0xfc756989 // ldr d9, [x12, x21]
+	WORD $0x4fa81089 // fmla v9.4s, v4.4s, v8.s[1]
+	WORD $0xfc356989 // str d9, [x12, x21]
+	WORD $0xfc756949 // ldr d9, [x10, x21]
+	WORD $0x4fa810a9 // fmla v9.4s, v5.4s, v8.s[1]
+	WORD $0xfc356949 // str d9, [x10, x21]
+	WORD $0xfc756929 // ldr d9, [x9, x21]
+	WORD $0x4fa81069 // fmla v9.4s, v3.4s, v8.s[1]
+	WORD $0xfc356929 // str d9, [x9, x21]
+	WORD $0xfc756909 // ldr d9, [x8, x21]
+	WORD $0x4fa81049 // fmla v9.4s, v2.4s, v8.s[1]
+	WORD $0xfc356909 // str d9, [x8, x21]
+	WORD $0xfc756969 // ldr d9, [x11, x21]
+	WORD $0x4fa81009 // fmla v9.4s, v0.4s, v8.s[1]
+	WORD $0xfc356969 // str d9, [x11, x21]
+	WORD $0xfc7569a9 // ldr d9, [x13, x21]
+	WORD $0x4fa81029 // fmla v9.4s, v1.4s, v8.s[1]
+	WORD $0xfc3569a9 // str d9, [x13, x21]
+	WORD $0xfc7569c9 // ldr d9, [x14, x21]
+	WORD $0x4fa810c9 // fmla v9.4s, v6.4s, v8.s[1]
+	WORD $0xfc3569c9 // str d9, [x14, x21]
+	WORD $0xfc7569e9 // ldr d9, [x15, x21]
+	WORD $0x4fa810e9 // fmla v9.4s, v7.4s, v8.s[1]
+	WORD $0xfc3569e9 // str d9, [x15, x21]
+	BHI LBB4_26
+	WORD $0xd37f7e10 // ubfiz x16, x16, #1, #32
+	WORD $0x8b100af7 // add x23, x23, x16, lsl #2
+
+LBB4_28:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB4_37
+	WORD $0xb94002f0 // ldr w16, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xd37ef611 // lsl x17, x16, #2
+	WORD $0xfc716989 // ldr d9, [x12, x17]
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0xfc316989 // str d9, [x12, x17]
+	WORD $0xfc716944 // ldr d4, [x10, x17]
+	WORD $0x4f8810a4 // fmla v4.4s, v5.4s, v8.s[0]
+	WORD $0xfc316944 // str d4, [x10, x17]
+	WORD $0xfc716924 // ldr d4, [x9, x17]
+	WORD $0x4f881064 // fmla v4.4s, v3.4s, v8.s[0]
+	WORD $0xfc316924 // str d4, [x9, x17]
+	WORD $0xfc716903 // ldr d3, [x8, x17]
+	WORD $0x4f881043 // fmla v3.4s, v2.4s, v8.s[0]
+	WORD $0xfc316903 // str d3, [x8, x17]
+	WORD $0x8b1009e8 // add x8, x15, x16, lsl #2
+	WORD $0xfc716962 // ldr d2, [x11, x17]
+	WORD $0x4f881002 // fmla v2.4s, v0.4s, v8.s[0]
+	WORD $0xfc316962 // str d2, [x11, x17]
+	WORD $0xfc7169a0 // ldr d0, [x13, x17]
+	WORD $0x4f881020 // fmla v0.4s, v1.4s, v8.s[0]
+	WORD $0xfc3169a0 // str d0, [x13, x17]
+	WORD $0xfc7169c0 // ldr d0, [x14, x17]
+	WORD $0x4f8810c0 // fmla v0.4s, v6.4s, v8.s[0]
+	WORD $0xfc3169c0 // str d0, [x14, x17]
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x4f8810e0 // fmla v0.4s, v7.4s, v8.s[0]
+	B LBB4_36
+
+LBB4_30:
+	WORD $0x910142c8 // add x8, x22, #80
+	WORD $0x910152cb // add x11, x22, #84
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c900 // ld1r { v0.4s }, [x8]
+	MOVD $LCPI4_0<>(SB), R8
+	WORD $0x3dc00101 // ldr q1, [x8]
+	WORD $0x69452ac8 // ldpsw x8, x10, [x22, #40]
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0xfc686aa2 // ldr d2, [x21, x8]
+	WORD $0x4ea03420 // cmgt v0.4s, v1.4s, v0.4s
+	WORD $0x4e201c40 // and v0.16b, v2.16b, v0.16b
+	WORD $0x4d40c962 // ld1r { v2.4s }, [x11]
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
+	WORD $0x8b090a89 // add x9, x20, x9, lsl #2
+	WORD $0x4ea23421 // cmgt v1.4s, v1.4s, v2.4s
+	WORD $0xfc6a6aa2 // ldr d2, [x21, x10]
+	WORD $0x4e211c41 // and v1.16b, v2.16b, v1.16b
+	BLE LBB4_34
+	WORD $0x29402eec // ldp w12, w11, [x23]
+
+LBB4_32:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd37e7d8c // ubfiz x12, x12, #2, #32
+	WORD $0xd37e7d6f // ubfiz x15, x11, #2, #32
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b2a4eed // add x13, x23, w10, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x294035ae // ldp w14, w13, [x13]
+	WORD $0xfc6c6903 // ldr d3, [x8, x12]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4f821003 // fmla v3.4s, v0.4s, v2.s[0]
+	WORD $0xfc2c6903 // str d3, [x8, x12]
+	WORD $0xfc6c6923 // ldr d3, [x9, x12]
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0xfc2c6923 // str d3, [x9, x12]
+	WORD $0x2a0e03ec // mov w12, w14
+	WORD $0xfc6f6903 // ldr d3, [x8, x15]
+	WORD $0x4fa21003 // fmla v3.4s, v0.4s, v2.s[1]
+	WORD $0xfc2f6903 // str d3, [x8, x15]
+	WORD $0xfc6f6923 // ldr d3, [x9, x15]
+	WORD $0x4fa21023 // fmla v3.4s, v1.4s, v2.s[1]
+	WORD $0xfc2f6923 // str d3, [x9, x15]
+	BHI LBB4_32
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0af7 // add x23, x23, x10, lsl #2
+
+LBB4_34:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB4_37
+	WORD $0xb94002ea // ldr w10, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0xd37ef54b // lsl x11, x10, #2
+	WORD $0xfc6b6903 // ldr d3, [x8, x11]
+	WORD $0x4f821003 // fmla v3.4s, v0.4s, v2.s[0]
+	WORD $0xfc2b6903 // str d3, [x8, x11]
+	WORD $0x8b0a0928 // add x8, x9, x10, lsl #2
+	WORD $0xfd400100 // ldr d0, [x8]
+	WORD $0x4f821020 // fmla v0.4s, v1.4s, v2.s[0]
+
+LBB4_36:
+	WORD $0xfd000100 // str d0, [x8]
+
+LBB4_37:
 	RET
 
-// func sparseAdd1NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
-TEXT ·sparseAdd1NEON(SB), NOSPLIT, $0-64
+// func sparseAdd1NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
+TEXT ·sparseAdd1NEON(SB), NOSPLIT, $0-56
 	MOVD dx+0(FP), R20
 	MOVD w+8(FP), R21
-	MOVD rows+16(FP), R22
-	MOVD nr+24(FP), R23
-	MOVD kw+32(FP), R24
-	MOVD pos+40(FP), R25
-	MOVD grad+48(FP), R26
-	MOVD n+56(FP), R27
-	WORD $0xf100077f // cmp x27, #1
-	BLT LBB5_14
-	WORD $0x927ef30a // and x10, x24, #0x7ffffffffffffffc
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x92400709 // and x9, x24, #0x3
-	WORD $0x9100228b // add x11, x20, #8
-	WORD $0x910022ac // add x12, x21, #8
-	WORD $0xd37ef70d // lsl x13, x24, #2
-	WORD $0xcb0a03ea // neg x10, x10
-	B LBB5_3
-
-LBB5_2:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb1b011f // cmp x8, x27
-	BEQ LBB5_14
-
-LBB5_3:
-	WORD $0xf10006ff // cmp x23, #1
-	BLT LBB5_2
-	WORD $0xb8a87b2f // ldrsw x15, [x25, x8, lsl #2]
-	WORD $0xaa1503f0 // mov x16, x21
-	WORD $0xaa0c03f1 // mov x17, x12
-	WORD $0xaa1603f3 // mov x19, x22
-	WORD $0xaa1703e0 // mov x0, x23
-	WORD $0xbc687b40 // ldr s0, [x26, x8, lsl #2]
-	WORD $0x8b0f0a8e // add x14, x20, x15, lsl #2
-	WORD $0x8b0f096f // add x15, x11, x15, lsl #2
-	B LBB5_6
-
-LBB5_5:
-	WORD $0xf1000400 // subs x0, x0, #1
-	WORD $0x91001273 // add x19, x19, #4
-	WORD $0x8b0d0231 // add x17, x17, x13
-	WORD $0x8b0d0210 // add x16, x16, x13
-	BLE LBB5_2
+	MOVD table+16(FP), R22
+	MOVD pos+24(FP), R23
+	MOVD grad+32(FP), R24
+	MOVD n+40(FP), R25
+	MOVD count+48(FP), R26
+	WORD $0xf100175f // cmp x26, #5
+	BLE LBB5_10
+	WORD $0xf1001b5f // cmp x26, #6
+	BEQ LBB5_18
+	WORD $0xf100235f // cmp x26, #8
+	BEQ LBB5_24
+	WORD $0xf1002b5f // cmp x26, #10
+	BNE LBB5_37
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x69453acd // ldpsw x13, x14, [x22, #40]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	MOVD $LCPI5_0<>(SB), R11
+	WORD $0x910182ca // add x10, x22, #96
+	WORD $0x4d40c981 // ld1r { v1.4s }, [x12]
+	WORD $0x3dc00168 // ldr q8, [x11]
+	WORD $0x4d40c944 // ld1r { v4.4s }, [x10]
+	WORD $0xbc6e7aa6 // ldr s6, [x21, x14, lsl #2]
+	WORD $0x910162cf // add x15, x22, #88
+	WORD $0x910172d3 // add x19, x22, #92
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c9e2 // ld1r { v2.4s }, [x15]
+	WORD $0x4ea03500 // cmgt v0.4s, v8.4s, v0.4s
+	WORD $0xbc6d7aa5 // ldr s5, [x21, x13, lsl #2]
+	WORD $0x69473acd // ldpsw x13, x14, [x22, #56]
+	WORD $0x4ea13501 // cmgt v1.4s, v8.4s, v1.4s
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x694146d0 // ldpsw x16, x17, [x22, #8]
+	WORD $0x8b080a8b // add x11, x20, x8, lsl #2
+	WORD $0x69466acc // ldpsw x12, x26, [x22, #48]
+	WORD $0x4d40ca63 // ld1r { v3.4s }, [x19]
+	WORD $0x8b100a88 // add x8, x20, x16, lsl #2
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0xbc6c7aa7 // ldr s7, [x21, x12, lsl #2]
+	WORD $0x8b110a8c // add x12, x20, x17, lsl #2
+	WORD $0x4ea23502 // cmgt v2.4s, v8.4s, v2.4s
+	WORD $0x4ea3350a // cmgt v10.4s, v8.4s, v3.4s
+	WORD $0x69424ecf // ldpsw x15, x19, [x22, #16]
+	WORD $0xbc7a7aa9 // ldr s9, [x21, x26, lsl #2]
+	WORD $0x8b090a8a // add x10, x20, x9, lsl #2
+	WORD $0x8b0f0a89 // add x9, x20, x15, lsl #2
+	WORD $0x4ea4350b // cmgt v11.4s, v8.4s, v4.4s
+	WORD $0x4e201ca5 // and v5.16b, v5.16b, v0.16b
+	WORD $0xbc6d7aa0 // ldr s0, [x21, x13, lsl #2]
+	WORD $0x910192cd // add x13, x22, #100
+	WORD $0x4e211cc4 // and v4.16b, v6.16b, v1.16b
+	WORD $0xbc6e7aa6 // ldr s6, [x21, x14, lsl #2]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4d40c9a1 // ld1r { v1.4s }, [x13]
+	WORD $0x4e221ce3 // and v3.16b, v7.16b, v2.16b
+	WORD $0x4e2a1d22 // and v2.16b, v9.16b, v10.16b
+	WORD $0x8b130a8d // add x13, x20, x19, lsl #2
+	WORD $0x9101c2d3 // add x19, x22, #112
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x4e2b1c00 // and v0.16b, v0.16b, v11.16b
+	WORD $0x4ea13501 // cmgt v1.4s, v8.4s, v1.4s
+	WORD $0x4e211cc1 // and v1.16b, v6.16b, v1.16b
+	WORD $0x4d40ca06 // ld1r { v6.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0xbc717aa9 // ldr s9, [x21, x17, lsl #2]
+	WORD $0xbc707aa7 // ldr s7, [x21, x16, lsl #2]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4ea63506 // cmgt v6.4s, v8.4s, v6.4s
+	WORD $0x4e261ce6 // and v6.16b, v7.16b, v6.16b
+	WORD $0x4d40ca07 // ld1r { v7.4s }, [x16]
+	WORD $0x694446d0 // ldpsw x16, x17, [x22, #32]
+	WORD $0x8b110a91 // add x17, x20, x17, lsl #2
+	WORD $0x8b100a90 // add x16, x20, x16, lsl #2
+	WORD $0x4ea73507 // cmgt v7.4s, v8.4s, v7.4s
+	WORD $0x4e271d27 // and v7.16b, v9.16b, v7.16b
+	WORD $0x4d40ca69 // ld1r { v9.4s }, [x19]
+	WORD $0x694952d3 // ldpsw x19, x20, [x22, #72]
+	WORD $0x4ea93509 // cmgt v9.4s, v8.4s, v9.4s
+	WORD $0xbc737aaa // ldr s10, [x21, x19, lsl #2]
+	WORD $0x9101d2d3 // add x19, x22, #116
+	WORD $0x4e291d49 // and v9.16b, v10.16b, v9.16b
+	WORD $0x4d40ca6a // ld1r { v10.4s }, [x19]
+	WORD $0x4eaa3508 // cmgt v8.4s, v8.4s, v10.4s
+	WORD $0xbc747aaa // ldr s10, [x21, x20, lsl #2]
+	WORD $0x4e281d48 // and v8.16b, v10.16b, v8.16b
+	BLE LBB5_8
+	WORD $0x29404efa // ldp w26, w19, [x23]
 
 LBB5_6:
-	WORD $0xf100071f // cmp x24, #1
-	BLT LBB5_5
-	WORD $0xb9800261 // ldrsw x1, [x19]
-	WORD $0xf100131f // cmp x24, #4
-	BHS LBB5_9
-	WORD $0xaa1f03e2 // mov x2, xzr
-	CBNZ R9, LBB5_12
-	B LBB5_5
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f4 // cset w20, hi
+	WORD $0x8b344ef6 // add x22, x23, w20, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29405ad5 // ldp w21, w22, [x22]
+	WORD $0xbc7a596b // ldr s11, [x11, w26, uxtw #2]
+	WORD $0xfc40870a // ldr d10, [x24], #8
+	WORD $0x4f8a10ab // fmla v11.4s, v5.4s, v10.s[0]
+	WORD $0xbc3a596b // str s11, [x11, w26, uxtw #2]
+	WORD $0xbc7a594b // ldr s11, [x10, w26, uxtw #2]
+	WORD $0x4f8a108b // fmla v11.4s, v4.4s, v10.s[0]
+	WORD $0xbc3a594b // str s11, [x10, w26, uxtw #2]
+	WORD $0xbc7a590b // ldr s11, [x8, w26, uxtw #2]
+	WORD $0x4f8a106b // fmla v11.4s, v3.4s, v10.s[0]
+	WORD $0xbc3a590b // str s11, [x8, w26, uxtw #2]
+	WORD $0xbc7a598b // ldr s11, [x12, w26, uxtw #2]
+	WORD $0x4f8a104b // fmla v11.4s, v2.4s, v10.s[0]
+	WORD $0xbc3a598b // str s11, [x12, w26, uxtw #2]
+	WORD $0xbc7a592b // ldr s11, [x9, w26, uxtw #2]
+	WORD $0x4f8a100b // fmla v11.4s, v0.4s, v10.s[0]
+	WORD $0xbc3a592b // str s11, [x9, w26, uxtw #2]
+	WORD $0xbc7a59ab // ldr s11, [x13, w26, uxtw #2]
+	WORD $0x4f8a102b // fmla v11.4s, v1.4s, v10.s[0]
+	WORD $0xbc3a59ab // str s11, [x13, w26, uxtw #2]
+	WORD $0xbc7a59cb // ldr s11, [x14, w26, uxtw #2]
+	WORD $0x4f8a10cb // fmla v11.4s, v6.4s, v10.s[0]
+	WORD $0xbc3a59cb // str s11, [x14, w26, uxtw #2]
+	WORD $0xbc7a59eb // ldr s11, [x15, w26, uxtw #2]
+	WORD $0x4f8a10eb // fmla v11.4s, v7.4s, v10.s[0]
+	WORD $0xbc3a59eb // str s11, [x15, w26, uxtw #2]
+	WORD $0xbc7a5a0b // ldr s11, [x16, w26, uxtw #2]
+	WORD $0x4f8a112b // fmla v11.4s, v9.4s, v10.s[0]
+	WORD $0xbc3a5a0b // str s11, [x16, w26, uxtw #2]
+	WORD $0xbc7a5a2b // ldr s11, [x17, w26, uxtw #2]
+	WORD $0x4f8a110b // fmla v11.4s, v8.4s, v10.s[0]
+	WORD $0xbc3a5a2b // str s11, [x17, w26, uxtw #2]
+	WORD $0x2a1503fa // mov w26, w21
+	WORD $0xbc73596b // ldr s11, [x11, w19, uxtw #2]
+	WORD $0x4faa10ab // fmla v11.4s, v5.4s, v10.s[1]
+	WORD $0xbc33596b // str s11, [x11, w19, uxtw #2]
+	WORD $0xbc73594b // ldr s11, [x10, w19, uxtw #2]
+	WORD $0x4faa108b // fmla v11.4s, v4.4s, v10.s[1]
+	WORD $0xbc33594b // str s11, [x10, w19, uxtw #2]
+	WORD $0xbc73590b // ldr s11, [x8, w19, uxtw #2]
+	WORD $0x4faa106b // fmla v11.4s, v3.4s, v10.s[1]
+	WORD $0xbc33590b // str s11, [x8, w19, uxtw #2]
+	WORD $0xbc73598b // ldr s11, [x12, w19, uxtw #2]
+	WORD $0x4faa104b // fmla v11.4s, v2.4s, v10.s[1]
+	WORD $0xbc33598b // str s11, [x12, w19, uxtw #2]
+	WORD $0xbc73592b // ldr s11, [x9, w19, uxtw #2]
+	WORD $0x4faa100b // fmla v11.4s, v0.4s, v10.s[1]
+	WORD $0xbc33592b // str s11, [x9, w19, uxtw #2]
+	WORD $0xbc7359ab // ldr s11, [x13, w19, uxtw #2]
+	WORD $0x4faa102b // fmla v11.4s, v1.4s, v10.s[1]
+	WORD $0xbc3359ab // str s11, [x13, w19, uxtw #2]
+	WORD $0xbc7359cb // ldr s11, [x14, w19, uxtw #2]
+	WORD $0x4faa10cb // fmla v11.4s, v6.4s, v10.s[1]
+	WORD $0xbc3359cb // str s11, [x14, w19, uxtw #2]
+	WORD $0xbc7359eb // ldr s11, [x15, w19, uxtw #2]
+	WORD $0x4faa10eb // fmla v11.4s, v7.4s, v10.s[1]
+	WORD $0xbc3359eb // str s11, [x15, w19, uxtw #2]
+	WORD $0xbc735a0b // ldr s11, [x16, w19, uxtw #2]
+	WORD $0x4faa112b // fmla v11.4s, v9.4s, v10.s[1]
+	WORD $0xbc335a0b // str s11, [x16, w19, uxtw #2]
+	WORD $0xbc735a2b // ldr s11, [x17, w19, uxtw #2]
+	WORD $0x4faa110b // fmla v11.4s, v8.4s, v10.s[1]
+	WORD $0xbc335a2b // str s11, [x17, w19, uxtw #2]
+	WORD $0x2a1603f3 // mov w19, w22
+	BHI LBB5_6
+	WORD $0xd37f7e93 // ubfiz x19, x20, #1, #32
+	WORD $0x8b130af7 // add x23, x23, x19, lsl #2
 
-LBB5_9:
-	WORD $0xaa1f03e2 // mov x2, xzr
-	WORD $0x8b0109e3 // add x3, x15, x1, lsl #2
-	WORD $0xaa1103e4 // mov x4, x17
+LBB5_8:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB5_37
+	WORD $0xb94002f3 // ldr w19, [x23]
+	WORD $0xbd40030a // ldr s10, [x24]
+	WORD $0xd37ef674 // lsl x20, x19, #2
+	WORD $0xbc74696b // ldr s11, [x11, x20]
+	WORD $0x4f8a10ab // fmla v11.4s, v5.4s, v10.s[0]
+	WORD $0xbc34696b // str s11, [x11, x20]
+	WORD $0xbc746945 // ldr s5, [x10, x20]
+	WORD $0x4f8a1085 // fmla v5.4s, v4.4s, v10.s[0]
+	WORD $0xbc346945 // str s5, [x10, x20]
+	WORD $0xbc746904 // ldr s4, [x8, x20]
+	WORD $0x4f8a1064 // fmla v4.4s, v3.4s, v10.s[0]
+	WORD $0xbc346904 // str s4, [x8, x20]
+	WORD $0x8b130a28 // add x8, x17, x19, lsl #2
+	WORD $0xbc746983 // ldr s3, [x12, x20]
+	WORD $0x4f8a1043 // fmla v3.4s, v2.4s, v10.s[0]
+	WORD $0xbc346983 // str s3, [x12, x20]
+	WORD $0xbc746922 // ldr s2, [x9, x20]
+	WORD $0x4f8a1002 // fmla v2.4s, v0.4s, v10.s[0]
+	WORD $0xbc346922 // str s2, [x9, x20]
+	WORD $0xbc7469a0 // ldr s0, [x13, x20]
+	WORD $0x4f8a1020 // fmla v0.4s, v1.4s, v10.s[0]
+	WORD $0xbc3469a0 // str s0, [x13, x20]
+	WORD $0xbc7469c0 // ldr s0, [x14, x20]
+	WORD $0x4f8a10c0 // fmla v0.4s, v6.4s, v10.s[0]
+	WORD $0xbc3469c0 // str s0, [x14, x20]
+	WORD $0xbc7469e0 // ldr s0, [x15, x20]
+	WORD $0x4f8a10e0 // fmla v0.4s, v7.4s, v10.s[0]
+	WORD $0xbc3469e0 // str s0, [x15, x20]
+	WORD $0xbc746a00 // ldr s0, [x16, x20]
+	WORD $0x4f8a1120 // fmla v0.4s, v9.4s, v10.s[0]
+	WORD $0xbc346a00 // str s0, [x16, x20]
+	WORD $0xbd400101 // ldr s1, [x8]
+	WORD $0x4f8a1101 // fmla v1.4s, v8.4s, v10.s[0]
+	B LBB5_36
 
 LBB5_10:
-	WORD $0xbc5f8081 // ldur s1, [x4, #-8]
-	WORD $0x2d7f0c62 // ldp s2, s3, [x3, #-8]
-	WORD $0xd1001042 // sub x2, x2, #4
-	WORD $0xeb02015f // cmp x10, x2
-	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
-	WORD $0xbc1f8062 // stur s2, [x3, #-8]
-	WORD $0xbc5fc081 // ldur s1, [x4, #-4]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	WORD $0xbc1fc063 // stur s3, [x3, #-4]
-	WORD $0xbd400081 // ldr s1, [x4]
-	WORD $0x2d400c62 // ldp s2, s3, [x3]
-	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
-	WORD $0xbd000062 // str s2, [x3]
-	WORD $0xbd400481 // ldr s1, [x4, #4]
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	WORD $0xbd000463 // str s3, [x3, #4]
-	WORD $0x91004063 // add x3, x3, #16
-	BNE LBB5_10
-	WORD $0xcb0203e2 // neg x2, x2
-	CBZ R9, LBB5_5
-
-LBB5_12:
-	WORD $0x8b0109c1 // add x1, x14, x1, lsl #2
-	WORD $0xd37ef442 // lsl x2, x2, #2
-	WORD $0xaa0903e3 // mov x3, x9
-
-LBB5_13:
-	WORD $0x8b020024 // add x4, x1, x2
-	WORD $0xf1000463 // subs x3, x3, #1
-	WORD $0xbd400081 // ldr s1, [x4]
-	WORD $0x8b020204 // add x4, x16, x2
-	WORD $0xbd400082 // ldr s2, [x4]
-	WORD $0x4f801041 // fmla v1.4s, v2.4s, v0.s[0]
-	WORD $0xbc226821 // str s1, [x1, x2]
-	WORD $0x91001042 // add x2, x2, #4
-	BNE LBB5_13
-	B LBB5_5
+	WORD $0xf1000b5f // cmp x26, #2
+	BEQ LBB5_30
+	WORD $0xf100135f // cmp x26, #4
+	BNE LBB5_37
+	MOVD $LCPI5_0<>(SB), R9
+	WORD $0x910142c8 // add x8, x22, #80
+	WORD $0x694032ca // ldpsw x10, x12, [x22]
+	WORD $0x4d40c900 // ld1r { v0.4s }, [x8]
+	WORD $0x3dc00122 // ldr q2, [x9]
+	WORD $0x69452ec9 // ldpsw x9, x11, [x22, #40]
+	WORD $0x910152c8 // add x8, x22, #84
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c903 // ld1r { v3.4s }, [x8]
+	WORD $0x910162c8 // add x8, x22, #88
+	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
+	WORD $0xbc697aa1 // ldr s1, [x21, x9, lsl #2]
+	WORD $0x4d40c904 // ld1r { v4.4s }, [x8]
+	WORD $0x694636c8 // ldpsw x8, x13, [x22, #48]
+	WORD $0x4ea33443 // cmgt v3.4s, v2.4s, v3.4s
+	WORD $0x4ea43444 // cmgt v4.4s, v2.4s, v4.4s
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0xbc6b7aa0 // ldr s0, [x21, x11, lsl #2]
+	WORD $0x8b0a0a8b // add x11, x20, x10, lsl #2
+	WORD $0x8b0c0a8a // add x10, x20, x12, lsl #2
+	WORD $0x910172cc // add x12, x22, #92
+	WORD $0x4e231c00 // and v0.16b, v0.16b, v3.16b
+	WORD $0xbc687aa3 // ldr s3, [x21, x8, lsl #2]
+	WORD $0x694126c8 // ldpsw x8, x9, [x22, #8]
+	WORD $0x8b090a89 // add x9, x20, x9, lsl #2
+	WORD $0x4e241c63 // and v3.16b, v3.16b, v4.16b
+	WORD $0x4d40c984 // ld1r { v4.4s }, [x12]
+	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
+	WORD $0x4ea43442 // cmgt v2.4s, v2.4s, v4.4s
+	WORD $0xbc6d7aa4 // ldr s4, [x21, x13, lsl #2]
+	WORD $0x4e221c82 // and v2.16b, v4.16b, v2.16b
+	BLE LBB5_16
+	WORD $0x294032f0 // ldp w16, w12, [x23]
 
 LBB5_14:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b2d4eef // add x15, x23, w13, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29403dee // ldp w14, w15, [x15]
+	WORD $0xbc705965 // ldr s5, [x11, w16, uxtw #2]
+	WORD $0xfc408704 // ldr d4, [x24], #8
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0xbc305965 // str s5, [x11, w16, uxtw #2]
+	WORD $0xbc705945 // ldr s5, [x10, w16, uxtw #2]
+	WORD $0x4f841005 // fmla v5.4s, v0.4s, v4.s[0]
+	WORD $0xbc305945 // str s5, [x10, w16, uxtw #2]
+	WORD $0xbc705905 // ldr s5, [x8, w16, uxtw #2]
+	WORD $0x4f841065 // fmla v5.4s, v3.4s, v4.s[0]
+	WORD $0xbc305905 // str s5, [x8, w16, uxtw #2]
+	WORD $0xbc705925 // ldr s5, [x9, w16, uxtw #2]
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0xbc305925 // str s5, [x9, w16, uxtw #2]
+	WORD $0x2a0e03f0 // mov w16, w14
+	WORD $0xbc6c5965 // ldr s5, [x11, w12, uxtw #2]
+	WORD $0x4fa41025 // fmla v5.4s, v1.4s, v4.s[1]
+	WORD $0xbc2c5965 // str s5, [x11, w12, uxtw #2]
+	WORD $0xbc6c5945 // ldr s5, [x10, w12, uxtw #2]
+	WORD $0x4fa41005 // fmla v5.4s, v0.4s, v4.s[1]
+	WORD $0xbc2c5945 // str s5, [x10, w12, uxtw #2]
+	WORD $0xbc6c5905 // ldr s5, [x8, w12, uxtw #2]
+	WORD $0x4fa41065 // fmla v5.4s, v3.4s, v4.s[1]
+	WORD $0xbc2c5905 // str s5, [x8, w12, uxtw #2]
+	WORD $0xbc6c5925 // ldr s5, [x9, w12, uxtw #2]
+	WORD $0x4fa41045 // fmla v5.4s, v2.4s, v4.s[1]
+	WORD $0xbc2c5925 // str s5, [x9, w12, uxtw #2]
+	WORD $0x2a0f03ec // mov w12, w15
+	BHI LBB5_14
+	WORD $0xd37f7dac // ubfiz x12, x13, #1, #32
+	WORD $0x8b0c0af7 // add x23, x23, x12, lsl #2
+
+LBB5_16:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB5_37
+	WORD $0xb94002ec // ldr w12, [x23]
+	WORD $0xbd400304 // ldr s4, [x24]
+	WORD $0xd37ef58d // lsl x13, x12, #2
+	WORD $0xbc6d6965 // ldr s5, [x11, x13]
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0xbc2d6965 // str s5, [x11, x13]
+	WORD $0xbc6d6941 // ldr s1, [x10, x13]
+	WORD $0x4f841001 // fmla v1.4s, v0.4s, v4.s[0]
+	WORD $0xbc2d6941 // str s1, [x10, x13]
+	WORD $0xbc6d6900 // ldr s0, [x8, x13]
+	WORD $0x4f841060 // fmla v0.4s, v3.4s, v4.s[0]
+	WORD $0xbc2d6900 // str s0, [x8, x13]
+	WORD $0x8b0c0928 // add x8, x9, x12, lsl #2
+	WORD $0xbd400101 // ldr s1, [x8]
+	WORD $0x4f841041 // fmla v1.4s, v2.4s, v4.s[0]
+	B LBB5_36
+
+LBB5_18:
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x69453acd // ldpsw x13, x14, [x22, #40]
+	MOVD $LCPI5_0<>(SB), R11
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x910162ca // add x10, x22, #88
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c943 // ld1r { v3.4s }, [x10]
+	WORD $0x910172ca // add x10, x22, #92
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x4d40c945 // ld1r { v5.4s }, [x10]
+	WORD $0x910182ca // add x10, x22, #96
+	WORD $0x69413ecb // ldpsw x11, x15, [x22, #8]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x8b0b0a8b // add x11, x20, x11, lsl #2
+	WORD $0xbc6d7aa1 // ldr s1, [x21, x13, lsl #2]
+	WORD $0x4d40c946 // ld1r { v6.4s }, [x10]
+	WORD $0x694642ca // ldpsw x10, x16, [x22, #48]
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x4ea03480 // cmgt v0.4s, v4.4s, v0.4s
+	WORD $0x4ea23482 // cmgt v2.4s, v4.4s, v2.4s
+	WORD $0x4ea33483 // cmgt v3.4s, v4.4s, v3.4s
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0x4ea53485 // cmgt v5.4s, v4.4s, v5.4s
+	WORD $0xbc6e7aa0 // ldr s0, [x21, x14, lsl #2]
+	WORD $0x694246ce // ldpsw x14, x17, [x22, #16]
+	WORD $0x8b110a89 // add x9, x20, x17, lsl #2
+	WORD $0x4ea63486 // cmgt v6.4s, v4.4s, v6.4s
+	WORD $0x4e221c00 // and v0.16b, v0.16b, v2.16b
+	WORD $0xbc6a7aa2 // ldr s2, [x21, x10, lsl #2]
+	WORD $0x8b0f0a8a // add x10, x20, x15, lsl #2
+	WORD $0x8b0e0a88 // add x8, x20, x14, lsl #2
+	WORD $0x69473ece // ldpsw x14, x15, [x22, #56]
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0xbc707aa3 // ldr s3, [x21, x16, lsl #2]
+	WORD $0x4e251c63 // and v3.16b, v3.16b, v5.16b
+	WORD $0xbc6e7aa5 // ldr s5, [x21, x14, lsl #2]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0x4e261ca5 // and v5.16b, v5.16b, v6.16b
+	WORD $0x4d40c9c6 // ld1r { v6.4s }, [x14]
+	WORD $0x4ea63484 // cmgt v4.4s, v4.4s, v6.4s
+	WORD $0xbc6f7aa6 // ldr s6, [x21, x15, lsl #2]
+	WORD $0x4e241cc4 // and v4.16b, v6.16b, v4.16b
+	BLE LBB5_22
+	WORD $0x29403af3 // ldp w19, w14, [x23]
+
+LBB5_20:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97ef // cset w15, hi
+	WORD $0x8b2f4ef1 // add x17, x23, w15, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29404630 // ldp w16, w17, [x17]
+	WORD $0xbc7359a7 // ldr s7, [x13, w19, uxtw #2]
+	WORD $0xfc408706 // ldr d6, [x24], #8
+	WORD $0x4f861027 // fmla v7.4s, v1.4s, v6.s[0]
+	WORD $0xbc3359a7 // str s7, [x13, w19, uxtw #2]
+	WORD $0xbc735987 // ldr s7, [x12, w19, uxtw #2]
+	WORD $0x4f861007 // fmla v7.4s, v0.4s, v6.s[0]
+	WORD $0xbc335987 // str s7, [x12, w19, uxtw #2]
+	WORD $0xbc735967 // ldr s7, [x11, w19, uxtw #2]
+	WORD $0x4f861047 // fmla v7.4s, v2.4s, v6.s[0]
+	WORD $0xbc335967 // str s7, [x11, w19, uxtw #2]
+	WORD $0xbc735947 // ldr s7, [x10, w19, uxtw #2]
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0xbc335947 // str s7, [x10, w19, uxtw #2]
+	WORD $0xbc735907 // ldr s7, [x8, w19, uxtw #2]
+	WORD $0x4f8610a7 // fmla v7.4s, v5.4s, v6.s[0]
+	WORD $0xbc335907 // str s7, [x8, w19, uxtw #2]
+	WORD $0xbc735927 // ldr s7, [x9, w19, uxtw #2]
+	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
+	WORD $0xbc335927 // str s7, [x9, w19, uxtw #2]
+	WORD $0x2a1003f3 // mov w19, w16
+	WORD $0xbc6e59a7 // ldr s7, [x13, w14, uxtw #2]
+	WORD $0x4fa61027 // fmla v7.4s, v1.4s, v6.s[1]
+	WORD $0xbc2e59a7 // str s7, [x13, w14, uxtw #2]
+	WORD $0xbc6e5987 // ldr s7, [x12, w14, uxtw #2]
+	WORD $0x4fa61007 // fmla v7.4s, v0.4s, v6.s[1]
+	WORD $0xbc2e5987 // str s7, [x12, w14, uxtw #2]
+	WORD $0xbc6e5967 // ldr s7, [x11, w14, uxtw #2]
+	WORD $0x4fa61047 // fmla v7.4s, v2.4s, v6.s[1]
+	WORD $0xbc2e5967 // str s7, [x11, w14, uxtw #2]
+	WORD $0xbc6e5947 // ldr s7, [x10, w14, uxtw #2]
+	WORD $0x4fa61067 // fmla v7.4s, v3.4s, v6.s[1]
+	WORD $0xbc2e5947 // str s7, [x10, w14, uxtw #2]
+	WORD $0xbc6e5907 // ldr s7, [x8, w14, uxtw #2]
+	WORD $0x4fa610a7 // fmla v7.4s, v5.4s, v6.s[1]
+	WORD $0xbc2e5907 // str s7, [x8, w14, uxtw #2]
+	WORD $0xbc6e5927 // ldr s7, [x9, w14, uxtw #2]
+	WORD $0x4fa61087 // fmla v7.4s, v4.4s, v6.s[1]
+	WORD $0xbc2e5927 // str s7, [x9, w14, uxtw #2]
+	WORD $0x2a1103ee // mov w14, w17
+	BHI LBB5_20
+	WORD $0xd37f7dee // ubfiz x14, x15, #1, #32
+	WORD $0x8b0e0af7 // add x23, x23, x14, lsl #2
+
+LBB5_22:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB5_37
+	WORD $0xb94002ee // ldr w14, [x23]
+	WORD $0xbd400306 // ldr s6, [x24]
+	WORD $0xd37ef5cf // lsl x15, x14, #2
+	WORD $0xbc6f69a7 // ldr s7, [x13, x15]
+	WORD $0x4f861027 // fmla v7.4s, v1.4s, v6.s[0]
+	WORD $0xbc2f69a7 // str s7, [x13, x15]
+	WORD $0xbc6f6981 // ldr s1, [x12, x15]
+	WORD $0x4f861001 // fmla v1.4s, v0.4s, v6.s[0]
+	WORD $0xbc2f6981 // str s1, [x12, x15]
+	WORD $0xbc6f6960 // ldr s0, [x11, x15]
+	WORD $0x4f861040 // fmla v0.4s, v2.4s, v6.s[0]
+	WORD $0xbc2f6960 // str s0, [x11, x15]
+	WORD $0xbc6f6940 // ldr s0, [x10, x15]
+	WORD $0x4f861060 // fmla v0.4s, v3.4s, v6.s[0]
+	WORD $0xbc2f6940 // str s0, [x10, x15]
+	WORD $0xbc6f6900 // ldr s0, [x8, x15]
+	WORD $0x4f8610a0 // fmla v0.4s, v5.4s, v6.s[0]
+	WORD $0xbc2f6900 // str s0, [x8, x15]
+	WORD $0x8b0e0928 // add x8, x9, x14, lsl #2
+	WORD $0xbd400101 // ldr s1, [x8]
+	WORD $0x4f861081 // fmla v1.4s, v4.4s, v6.s[0]
+	B LBB5_36
+
+LBB5_24:
+	WORD $0x910142ca // add x10, x22, #80
+	WORD $0x69453acd // ldpsw x13, x14, [x22, #40]
+	MOVD $LCPI5_0<>(SB), R11
+	WORD $0x4d40c940 // ld1r { v0.4s }, [x10]
+	WORD $0x3dc00166 // ldr q6, [x11]
+	WORD $0x910152cc // add x12, x22, #84
+	WORD $0x910162cf // add x15, x22, #88
+	WORD $0x4d40c981 // ld1r { v1.4s }, [x12]
+	WORD $0x4d40c9e2 // ld1r { v2.4s }, [x15]
+	WORD $0x910172cb // add x11, x22, #92
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x69463ecc // ldpsw x12, x15, [x22, #48]
+	WORD $0x4d40c963 // ld1r { v3.4s }, [x11]
+	WORD $0x910182cb // add x11, x22, #96
+	WORD $0x4ea034c0 // cmgt v0.4s, v6.4s, v0.4s
+	WORD $0xbc6d7aa4 // ldr s4, [x21, x13, lsl #2]
+	WORD $0x4d40c965 // ld1r { v5.4s }, [x11]
+	WORD $0xbc6e7aa7 // ldr s7, [x21, x14, lsl #2]
+	WORD $0xbc6c7aa8 // ldr s8, [x21, x12, lsl #2]
+	WORD $0x69476ace // ldpsw x14, x26, [x22, #56]
+	WORD $0x4ea234c2 // cmgt v2.4s, v6.4s, v2.4s
+	WORD $0x4ea134c1 // cmgt v1.4s, v6.4s, v1.4s
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x69424ed1 // ldpsw x17, x19, [x22, #16]
+	WORD $0x694142ca // ldpsw x10, x16, [x22, #8]
+	WORD $0x8b090a8c // add x12, x20, x9, lsl #2
+	WORD $0x8b100a89 // add x9, x20, x16, lsl #2
+	WORD $0x9101a2d0 // add x16, x22, #104
+	WORD $0x8b080a8d // add x13, x20, x8, lsl #2
+	WORD $0x8b110a88 // add x8, x20, x17, lsl #2
+	WORD $0x8b0a0a8b // add x11, x20, x10, lsl #2
+	WORD $0x8b130a8a // add x10, x20, x19, lsl #2
+	WORD $0x4ea334c9 // cmgt v9.4s, v6.4s, v3.4s
+	WORD $0x4e201c84 // and v4.16b, v4.16b, v0.16b
+	WORD $0x4ea534ca // cmgt v10.4s, v6.4s, v5.4s
+	WORD $0xbc6f7aa0 // ldr s0, [x21, x15, lsl #2]
+	WORD $0x4e211ce5 // and v5.16b, v7.16b, v1.16b
+	WORD $0xbc7a7aa7 // ldr s7, [x21, x26, lsl #2]
+	WORD $0x4e221d03 // and v3.16b, v8.16b, v2.16b
+	WORD $0x4e291c02 // and v2.16b, v0.16b, v9.16b
+	WORD $0xbc6e7aa0 // ldr s0, [x21, x14, lsl #2]
+	WORD $0x910192ce // add x14, x22, #100
+	WORD $0x4d40c9c1 // ld1r { v1.4s }, [x14]
+	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
+	WORD $0x8b0f0a8f // add x15, x20, x15, lsl #2
+	WORD $0x4e2a1c00 // and v0.16b, v0.16b, v10.16b
+	WORD $0x8b0e0a8e // add x14, x20, x14, lsl #2
+	WORD $0x4ea134c1 // cmgt v1.4s, v6.4s, v1.4s
+	WORD $0x4e211ce1 // and v1.16b, v7.16b, v1.16b
+	WORD $0x4d40ca07 // ld1r { v7.4s }, [x16]
+	WORD $0x694846d0 // ldpsw x16, x17, [x22, #64]
+	WORD $0xbc707aa8 // ldr s8, [x21, x16, lsl #2]
+	WORD $0x9101b2d0 // add x16, x22, #108
+	WORD $0x4ea734c7 // cmgt v7.4s, v6.4s, v7.4s
+	WORD $0x4e271d07 // and v7.16b, v8.16b, v7.16b
+	WORD $0x4d40ca08 // ld1r { v8.4s }, [x16]
+	WORD $0x4ea834c6 // cmgt v6.4s, v6.4s, v8.4s
+	WORD $0xbc717aa8 // ldr s8, [x21, x17, lsl #2]
+	WORD $0x4e261d06 // and v6.16b, v8.16b, v6.16b
+	BLE LBB5_28
+	WORD $0x294042f5 // ldp w21, w16, [x23]
+
+LBB5_26:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97f1 // cset w17, hi
+	WORD $0x8b314ef4 // add x20, x23, w17, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x29405293 // ldp w19, w20, [x20]
+	WORD $0xbc7559a9 // ldr s9, [x13, w21, uxtw #2]
+	WORD $0xfc408708 // ldr d8, [x24], #8
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0xbc3559a9 // str s9, [x13, w21, uxtw #2]
+	WORD $0xbc755989 // ldr s9, [x12, w21, uxtw #2]
+	WORD $0x4f8810a9 // fmla v9.4s, v5.4s, v8.s[0]
+	WORD $0xbc355989 // str s9, [x12, w21, uxtw #2]
+	WORD $0xbc755969 // ldr s9, [x11, w21, uxtw #2]
+	WORD $0x4f881069 // fmla v9.4s, v3.4s, v8.s[0]
+	WORD $0xbc355969 // str s9, [x11, w21, uxtw #2]
+	WORD $0xbc755929 // ldr s9, [x9, w21, uxtw #2]
+	WORD $0x4f881049 // fmla v9.4s, v2.4s, v8.s[0]
+	WORD $0xbc355929 // str s9, [x9, w21, uxtw #2]
+	WORD $0xbc755909 // ldr s9, [x8, w21, uxtw #2]
+	WORD $0x4f881009 // fmla v9.4s, v0.4s, v8.s[0]
+	WORD $0xbc355909 // str s9, [x8, w21, uxtw #2]
+	WORD $0xbc755949 // ldr s9, [x10, w21, uxtw #2]
+	WORD $0x4f881029 // fmla v9.4s, v1.4s, v8.s[0]
+	WORD $0xbc355949 // str s9, [x10, w21, uxtw #2]
+	WORD $0xbc7559c9 // ldr s9, [x14, w21, uxtw #2]
+	WORD $0x4f8810e9 // fmla v9.4s, v7.4s, v8.s[0]
+	WORD $0xbc3559c9 // str s9, [x14, w21, uxtw #2]
+	WORD $0xbc7559e9 // ldr s9, [x15, w21, uxtw #2]
+	WORD $0x4f8810c9 // fmla v9.4s, v6.4s, v8.s[0]
+	WORD $0xbc3559e9 // str s9, [x15, w21, uxtw #2]
+	WORD $0x2a1303f5 // mov w21, w19
+	WORD $0xbc7059a9 // ldr s9, [x13, w16, uxtw #2]
+	WORD $0x4fa81089 // fmla v9.4s, v4.4s, v8.s[1]
+	WORD $0xbc3059a9 // str s9, [x13, w16, uxtw #2]
+	WORD $0xbc705989 // ldr s9, [x12, w16, uxtw #2]
+	WORD $0x4fa810a9 // fmla v9.4s, v5.4s, v8.s[1]
+	WORD $0xbc305989 // str s9, [x12, w16, uxtw #2]
+	WORD $0xbc705969 // ldr s9, [x11, w16, uxtw #2]
+	WORD $0x4fa81069 // fmla v9.4s, v3.4s, v8.s[1]
+	WORD $0xbc305969 // str s9, [x11, w16, uxtw #2]
+	WORD $0xbc705929 // ldr s9, [x9, w16, uxtw #2]
+	WORD $0x4fa81049 // fmla v9.4s, v2.4s, v8.s[1]
+	WORD $0xbc305929 // str s9, [x9, w16, uxtw #2]
+	WORD $0xbc705909 // ldr s9, [x8, w16, uxtw #2]
+	WORD $0x4fa81009 // fmla v9.4s, v0.4s, v8.s[1]
+	WORD $0xbc305909 // str s9, [x8, w16, uxtw #2]
+	WORD $0xbc705949 // ldr s9, [x10, w16, uxtw #2]
+	WORD $0x4fa81029 // fmla v9.4s, v1.4s, v8.s[1]
+	WORD $0xbc305949 // str s9, [x10, w16, uxtw #2]
+	WORD $0xbc7059c9 // ldr s9, [x14, w16, uxtw #2]
+	WORD $0x4fa810e9 // fmla v9.4s, v7.4s, v8.s[1]
+	WORD $0xbc3059c9 // str s9, [x14, w16, uxtw #2]
+	WORD $0xbc7059e9 // ldr s9, [x15, w16, uxtw #2]
+	WORD $0x4fa810c9 // fmla v9.4s, v6.4s, v8.s[1]
+	WORD $0xbc3059e9 // str s9, [x15, w16, uxtw #2]
+	WORD $0x2a1403f0 // mov w16, w20
+	BHI LBB5_26
+	WORD $0xd37f7e30 // ubfiz x16, x17, #1, #32
+	WORD $0x8b100af7 // add x23, x23, x16, lsl #2
+
+LBB5_28:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB5_37
+	WORD $0xb94002f0 // ldr w16, [x23]
+	WORD $0xbd400308 // ldr s8, [x24]
+	WORD $0xd37ef611 // lsl x17, x16, #2
+	WORD $0xbc7169a9 // ldr s9, [x13, x17]
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0xbc3169a9 // str s9, [x13, x17]
+	WORD $0xbc716984 // ldr s4, [x12, x17]
+	WORD $0x4f8810a4 // fmla v4.4s, v5.4s, v8.s[0]
+	WORD $0xbc316984 // str s4, [x12, x17]
+	WORD $0xbc716964 // ldr s4, [x11, x17]
+	WORD $0x4f881064 // fmla v4.4s, v3.4s, v8.s[0]
+	WORD $0xbc316964 // str s4, [x11, x17]
+	WORD $0xbc716923 // ldr s3, [x9, x17]
+	WORD $0x4f881043 // fmla v3.4s, v2.4s, v8.s[0]
+	WORD $0xbc316923 // str s3, [x9, x17]
+	WORD $0xbc716902 // ldr s2, [x8, x17]
+	WORD $0x4f881002 // fmla v2.4s, v0.4s, v8.s[0]
+	WORD $0xbc316902 // str s2, [x8, x17]
+	WORD $0x8b1009e8 // add x8, x15, x16, lsl #2
+	WORD $0xbc716940 // ldr s0, [x10, x17]
+	WORD $0x4f881020 // fmla v0.4s, v1.4s, v8.s[0]
+	WORD $0xbc316940 // str s0, [x10, x17]
+	WORD $0xbc7169c0 // ldr s0, [x14, x17]
+	WORD $0x4f8810e0 // fmla v0.4s, v7.4s, v8.s[0]
+	WORD $0xbc3169c0 // str s0, [x14, x17]
+	WORD $0xbd400101 // ldr s1, [x8]
+	WORD $0x4f8810c1 // fmla v1.4s, v6.4s, v8.s[0]
+	B LBB5_36
+
+LBB5_30:
+	WORD $0x910142c8 // add x8, x22, #80
+	WORD $0x910152cb // add x11, x22, #84
+	WORD $0xf100073f // cmp x25, #1
+	WORD $0x4d40c900 // ld1r { v0.4s }, [x8]
+	MOVD $LCPI5_0<>(SB), R8
+	WORD $0x3dc00102 // ldr q2, [x8]
+	WORD $0x69452ac8 // ldpsw x8, x10, [x22, #40]
+	WORD $0xbc687aa1 // ldr s1, [x21, x8, lsl #2]
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b090a89 // add x9, x20, x9, lsl #2
+	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
+	WORD $0x4e201c21 // and v1.16b, v1.16b, v0.16b
+	WORD $0x4d40c960 // ld1r { v0.4s }, [x11]
+	WORD $0x8b080a88 // add x8, x20, x8, lsl #2
+	WORD $0x4ea03440 // cmgt v0.4s, v2.4s, v0.4s
+	WORD $0xbc6a7aa2 // ldr s2, [x21, x10, lsl #2]
+	WORD $0x4e201c40 // and v0.16b, v2.16b, v0.16b
+	BLE LBB5_34
+	WORD $0x29402aec // ldp w12, w10, [x23]
+
+LBB5_32:
+	WORD $0xf1000f3f // cmp x25, #3
+	WORD $0xd1000b39 // sub x25, x25, #2
+	WORD $0x1a9f97eb // cset w11, hi
+	WORD $0x8b2b4eed // add x13, x23, w11, uxtw #3
+	WORD $0x910022f7 // add x23, x23, #8
+	WORD $0x294035ae // ldp w14, w13, [x13]
+	WORD $0xbc6c5903 // ldr s3, [x8, w12, uxtw #2]
+	WORD $0xfc408702 // ldr d2, [x24], #8
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0xbc2c5903 // str s3, [x8, w12, uxtw #2]
+	WORD $0xbc6c5923 // ldr s3, [x9, w12, uxtw #2]
+	WORD $0x4f821003 // fmla v3.4s, v0.4s, v2.s[0]
+	WORD $0xbc2c5923 // str s3, [x9, w12, uxtw #2]
+	WORD $0x2a0e03ec // mov w12, w14
+	WORD $0xbc6a5903 // ldr s3, [x8, w10, uxtw #2]
+	WORD $0x4fa21023 // fmla v3.4s, v1.4s, v2.s[1]
+	WORD $0xbc2a5903 // str s3, [x8, w10, uxtw #2]
+	WORD $0xbc6a5923 // ldr s3, [x9, w10, uxtw #2]
+	WORD $0x4fa21003 // fmla v3.4s, v0.4s, v2.s[1]
+	WORD $0xbc2a5923 // str s3, [x9, w10, uxtw #2]
+	WORD $0x2a0d03ea // mov w10, w13
+	BHI LBB5_32
+	WORD $0xd37f7d6a // ubfiz x10, x11, #1, #32
+	WORD $0x8b0a0af7 // add x23, x23, x10, lsl #2
+
+LBB5_34:
+	WORD $0xf100073f // cmp x25, #1
+	BLT LBB5_37
+	WORD $0xb94002ea // ldr w10, [x23]
+	WORD $0xbd400302 // ldr s2, [x24]
+	WORD $0xd37ef54b // lsl x11, x10, #2
+	WORD $0xbc6b6903 // ldr s3, [x8, x11]
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0xbc2b6903 // str s3, [x8, x11]
+	WORD $0x8b0a0928 // add x8, x9, x10, lsl #2
+	WORD $0xbd400101 // ldr s1, [x8]
+	WORD $0x4f821001 // fmla v1.4s, v0.4s, v2.s[0]
+
+LBB5_36:
+	WORD $0xbd000101 // str s1, [x8]
+
+LBB5_37:
 	RET
 
-// func sparseDotBlock16NEON(dw *float32, x *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+// func sparseDotBlock16NEON(dw *float32, x *float32, off *int32, count int, pos *int32, grad *float32, n int)
 TEXT ·sparseDotBlock16NEON(SB), NOSPLIT, $0-56
 	MOVD dw+0(FP), R20
 	MOVD x+8(FP), R21
 	MOVD off+16(FP), R22
-	MOVD taps+24(FP), R23
+	MOVD count+24(FP), R23
 	MOVD pos+32(FP), R24
 	MOVD grad+40(FP), R25
 	MOVD n+48(FP), R26
-	WORD $0xf10016ff // cmp x23, #5
-	BGE LBB6_11
-	WORD $0xaa1703e8 // mov x8, x23
-
-LBB6_2:
-	WORD $0xf1000d1f // cmp x8, #3
-	BGE LBB6_15
-	WORD $0xaa0803e9 // mov x9, x8
-
-LBB6_4:
-	WORD $0xf100053f // cmp x9, #1
-	BGE LBB6_7
-
-LBB6_5:
-	RET
+	WORD $0xf1000eff // cmp x23, #3
+	BGT LBB6_11
+	WORD $0xf10006ff // cmp x23, #1
+	BEQ LBB6_21
+	WORD $0xf1000aff // cmp x23, #2
+	BEQ LBB6_35
+	WORD $0xf1000eff // cmp x23, #3
+	BNE LBB6_49
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b091aa9 // add x9, x21, x9, lsl #6
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b081aaa // add x10, x21, x8, lsl #6
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xb9800acb // ldrsw x11, [x22, #8]
+	WORD $0xad431e86 // ldp q6, q7, [x20, #96]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x8b0b1aa8 // add x8, x21, x11, lsl #6
+	WORD $0xad452e8a // ldp q10, q11, [x20, #160]
+	BLE LBB6_8
+	WORD $0x2940330d // ldp w13, w12, [x24]
 
 LBB6_6:
-	WORD $0xad000682 // stp q2, q1, [x20]
-	WORD $0xf1000529 // subs x9, x9, #1
-	WORD $0x910012d6 // add x22, x22, #4
-	WORD $0xad010283 // stp q3, q0, [x20, #32]
-	WORD $0x91010294 // add x20, x20, #64
-	BLE LBB6_5
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7dae // ubfiz x14, x13, #6, #32
+	WORD $0xd37a7d8f // ubfiz x15, x12, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97eb // cset w11, hi
+	WORD $0x8b2b4f10 // add x16, x24, w11, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940320d // ldp w13, w12, [x16]
+	WORD $0x8b0e0150 // add x16, x10, x14
+	WORD $0xfc40872c // ldr d12, [x25], #8
+	WORD $0xad403a0d // ldp q13, q14, [x16]
+	WORD $0x4f8c11c1 // fmla v1.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a0 // fmla v0.4s, v13.4s, v12.s[0]
+	WORD $0xad413e0d // ldp q13, q15, [x16, #32]
+	WORD $0x8b0e0130 // add x16, x9, x14
+	WORD $0x8b0e010e // add x14, x8, x14
+	WORD $0x4f8c11e3 // fmla v3.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c11a2 // fmla v2.4s, v13.4s, v12.s[0]
+	WORD $0xad403a0d // ldp q13, q14, [x16]
+	WORD $0x4f8c11c5 // fmla v5.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a4 // fmla v4.4s, v13.4s, v12.s[0]
+	WORD $0xad413a0d // ldp q13, q14, [x16, #32]
+	WORD $0x4f8c11c7 // fmla v7.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a6 // fmla v6.4s, v13.4s, v12.s[0]
+	WORD $0xad4039cd // ldp q13, q14, [x14]
+	WORD $0x4f8c11c9 // fmla v9.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a8 // fmla v8.4s, v13.4s, v12.s[0]
+	WORD $0xad4139cd // ldp q13, q14, [x14, #32]
+	WORD $0x8b0f014e // add x14, x10, x15
+	WORD $0x4f8c11cb // fmla v11.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11aa // fmla v10.4s, v13.4s, v12.s[0]
+	WORD $0xad4139cd // ldp q13, q14, [x14, #32]
+	WORD $0xad4041cf // ldp q15, q16, [x14]
+	WORD $0x8b0f012e // add x14, x9, x15
+	WORD $0x4fac1201 // fmla v1.4s, v16.4s, v12.s[1]
+	WORD $0x4fac11e0 // fmla v0.4s, v15.4s, v12.s[1]
+	WORD $0x4fac11c3 // fmla v3.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11a2 // fmla v2.4s, v13.4s, v12.s[1]
+	WORD $0xad4039cd // ldp q13, q14, [x14]
+	WORD $0x4fac11c5 // fmla v5.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11a4 // fmla v4.4s, v13.4s, v12.s[1]
+	WORD $0xad4139cd // ldp q13, q14, [x14, #32]
+	WORD $0x8b0f010e // add x14, x8, x15
+	WORD $0x4fac11c7 // fmla v7.4s, v14.4s, v12.s[1]
+	WORD $0xad4141ce // ldp q14, q16, [x14, #32]
+	WORD $0x4fac11a6 // fmla v6.4s, v13.4s, v12.s[1]
+	WORD $0xad4035cf // ldp q15, q13, [x14]
+	WORD $0x4fac120b // fmla v11.4s, v16.4s, v12.s[1]
+	WORD $0x4fac11a9 // fmla v9.4s, v13.4s, v12.s[1]
+	WORD $0x4fac11ca // fmla v10.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11e8 // fmla v8.4s, v15.4s, v12.s[1]
+	BHI LBB6_6
+	WORD $0xd37f7d6b // ubfiz x11, x11, #1, #32
+	WORD $0x8b0b0b18 // add x24, x24, x11, lsl #2
 
-LBB6_7:
-	WORD $0xad400682 // ldp q2, q1, [x20]
+LBB6_8:
 	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad410283 // ldp q3, q0, [x20, #32]
-	BLT LBB6_6
-	WORD $0xb98002c8 // ldrsw x8, [x22]
-	WORD $0xaa1a03ea // mov x10, x26
-	WORD $0xaa1903eb // mov x11, x25
-	WORD $0xaa1803ec // mov x12, x24
-	WORD $0x8b081aa8 // add x8, x21, x8, lsl #6
-
-LBB6_9:
-	WORD $0xb880458d // ldrsw x13, [x12], #4
-	WORD $0xbc404564 // ldr s4, [x11], #4
-	WORD $0xf100054a // subs x10, x10, #1
-	WORD $0x8b0d190d // add x13, x8, x13, lsl #6
-	WORD $0xad4019a5 // ldp q5, q6, [x13]
-	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
-	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
-	WORD $0xad4119a5 // ldp q5, q6, [x13, #32]
-	WORD $0x4f8410c0 // fmla v0.4s, v6.4s, v4.s[0]
-	WORD $0x4f8410a3 // fmla v3.4s, v5.4s, v4.s[0]
-	BNE LBB6_9
-	B LBB6_6
+	BLT LBB6_10
+	WORD $0xb940030b // ldr w11, [x24]
+	WORD $0xbd40032c // ldr s12, [x25]
+	WORD $0xd37ae56b // lsl x11, x11, #6
+	WORD $0x8b0b014a // add x10, x10, x11
+	WORD $0x8b0b0129 // add x9, x9, x11
+	WORD $0x8b0b0108 // add x8, x8, x11
+	WORD $0xad40394d // ldp q13, q14, [x10]
+	WORD $0x4f8c11c1 // fmla v1.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a0 // fmla v0.4s, v13.4s, v12.s[0]
+	WORD $0xad41394d // ldp q13, q14, [x10, #32]
+	WORD $0x4f8c11c3 // fmla v3.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a2 // fmla v2.4s, v13.4s, v12.s[0]
+	WORD $0xad40392d // ldp q13, q14, [x9]
+	WORD $0x4f8c11c5 // fmla v5.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a4 // fmla v4.4s, v13.4s, v12.s[0]
+	WORD $0xad413d2d // ldp q13, q15, [x9, #32]
+	WORD $0x4f8c11e7 // fmla v7.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c11a6 // fmla v6.4s, v13.4s, v12.s[0]
+	WORD $0xad40390d // ldp q13, q14, [x8]
+	WORD $0x4f8c11c9 // fmla v9.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a8 // fmla v8.4s, v13.4s, v12.s[0]
+	WORD $0xad41390d // ldp q13, q14, [x8, #32]
+	WORD $0x4f8c11cb // fmla v11.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11aa // fmla v10.4s, v13.4s, v12.s[0]
 
 LBB6_10:
-	WORD $0xd10016e8 // sub x8, x23, #5
-	WORD $0xad001686 // stp q6, q5, [x20]
-	WORD $0x910052d6 // add x22, x22, #20
-	WORD $0xf10026ff // cmp x23, #9
-	WORD $0xaa0803f7 // mov x23, x8
-	WORD $0xad010e84 // stp q4, q3, [x20, #32]
-	WORD $0xad020682 // stp q2, q1, [x20, #64]
-	WORD $0xad032287 // stp q7, q8, [x20, #96]
-	WORD $0xad042a89 // stp q9, q10, [x20, #128]
-	WORD $0xad05328b // stp q11, q12, [x20, #160]
-	WORD $0xad063a8d // stp q13, q14, [x20, #192]
-	WORD $0xad07428f // stp q15, q16, [x20, #224]
-	WORD $0xad084a91 // stp q17, q18, [x20, #256]
-	WORD $0xad090293 // stp q19, q0, [x20, #288]
-	WORD $0x91050294 // add x20, x20, #320
-	BLE LBB6_2
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	WORD $0xad031e86 // stp q6, q7, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	WORD $0xad052e8a // stp q10, q11, [x20, #160]
+	RET
 
 LBB6_11:
-	WORD $0xad401686 // ldp q6, q5, [x20]
-	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad410e84 // ldp q4, q3, [x20, #32]
-	WORD $0xad420682 // ldp q2, q1, [x20, #64]
-	WORD $0xad432287 // ldp q7, q8, [x20, #96]
-	WORD $0xad442a89 // ldp q9, q10, [x20, #128]
-	WORD $0xad45328b // ldp q11, q12, [x20, #160]
-	WORD $0xad463a8d // ldp q13, q14, [x20, #192]
-	WORD $0xad47428f // ldp q15, q16, [x20, #224]
-	WORD $0xad484a91 // ldp q17, q18, [x20, #256]
-	WORD $0xad490293 // ldp q19, q0, [x20, #288]
-	BLT LBB6_10
+	WORD $0xf10012ff // cmp x23, #4
+	BEQ LBB6_28
+	WORD $0xf10016ff // cmp x23, #5
+	BEQ LBB6_42
+	WORD $0xf1001aff // cmp x23, #6
+	BNE LBB6_49
 	WORD $0x694026c8 // ldpsw x8, x9, [x22]
-	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
-	WORD $0xaa1a03ed // mov x13, x26
-	WORD $0xaa1903ee // mov x14, x25
-	WORD $0xb98012cc // ldrsw x12, [x22, #16]
-	WORD $0xaa1803ef // mov x15, x24
-	WORD $0x8b091aa9 // add x9, x21, x9, lsl #6
-	WORD $0x8b0b1aab // add x11, x21, x11, lsl #6
-	WORD $0x8b0c1aac // add x12, x21, x12, lsl #6
-	WORD $0x8b081aa8 // add x8, x21, x8, lsl #6
-	WORD $0x8b0a1aaa // add x10, x21, x10, lsl #6
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b091aac // add x12, x21, x9, lsl #6
+	WORD $0x8b081aad // add x13, x21, x8, lsl #6
+	WORD $0xad400a83 // ldp q3, q2, [x20]
+	WORD $0xad410281 // ldp q1, q0, [x20, #32]
+	WORD $0x8b0a1aab // add x11, x21, x10, lsl #6
+	WORD $0x8b0e1aaa // add x10, x21, x14, lsl #6
+	WORD $0xad421e84 // ldp q4, q7, [x20, #64]
+	WORD $0xad431686 // ldp q6, q5, [x20, #96]
+	WORD $0x69423ac8 // ldpsw x8, x14, [x22, #16]
+	WORD $0xad442289 // ldp q9, q8, [x20, #128]
+	WORD $0x8b081aa9 // add x9, x21, x8, lsl #6
+	WORD $0xad452a8b // ldp q11, q10, [x20, #160]
+	WORD $0xad463a8f // ldp q15, q14, [x20, #192]
+	WORD $0x8b0e1aa8 // add x8, x21, x14, lsl #6
+	WORD $0xad47328d // ldp q13, q12, [x20, #224]
+	WORD $0xad484291 // ldp q17, q16, [x20, #256]
+	WORD $0xad494a93 // ldp q19, q18, [x20, #288]
+	WORD $0xad4a5694 // ldp q20, q21, [x20, #320]
+	WORD $0xad4b5a97 // ldp q23, q22, [x20, #352]
+	BLE LBB6_18
+	WORD $0x2940430f // ldp w15, w16, [x24]
 
-LBB6_13:
-	WORD $0xb88045f0 // ldrsw x16, [x15], #4
-	WORD $0xbc4045d4 // ldr s20, [x14], #4
-	WORD $0xf10005ad // subs x13, x13, #1
-	WORD $0xd37ae610 // lsl x16, x16, #6
-	WORD $0x8b100111 // add x17, x8, x16
-	WORD $0xad405a35 // ldp q21, q22, [x17]
-	WORD $0x4f9412c5 // fmla v5.4s, v22.4s, v20.s[0]
+LBB6_16:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7df3 // ubfiz x19, x15, #6, #32
+	WORD $0xd37a7e11 // ubfiz x17, x16, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b2e4f15 // add x21, x24, w14, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294042af // ldp w15, w16, [x21]
+	WORD $0x8b1301b5 // add x21, x13, x19
+	WORD $0xfc408738 // ldr d24, [x25], #8
+	WORD $0xad406ab9 // ldp q25, q26, [x21]
+	WORD $0x4f981342 // fmla v2.4s, v26.4s, v24.s[0]
+	WORD $0x4f981323 // fmla v3.4s, v25.4s, v24.s[0]
+	WORD $0xad416ab9 // ldp q25, q26, [x21, #32]
+	WORD $0x8b130195 // add x21, x12, x19
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981321 // fmla v1.4s, v25.4s, v24.s[0]
+	WORD $0xad416ab9 // ldp q25, q26, [x21, #32]
+	WORD $0xad4072bb // ldp q27, q28, [x21]
+	WORD $0x8b130175 // add x21, x11, x19
+	WORD $0x4f981387 // fmla v7.4s, v28.4s, v24.s[0]
+	WORD $0x4f981364 // fmla v4.4s, v27.4s, v24.s[0]
+	WORD $0x4f981345 // fmla v5.4s, v26.4s, v24.s[0]
+	WORD $0x4f981326 // fmla v6.4s, v25.4s, v24.s[0]
+	WORD $0xad406ab9 // ldp q25, q26, [x21]
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981329 // fmla v9.4s, v25.4s, v24.s[0]
+	WORD $0xad416ab9 // ldp q25, q26, [x21, #32]
+	WORD $0x8b130155 // add x21, x10, x19
+	WORD $0x4f98134a // fmla v10.4s, v26.4s, v24.s[0]
+	WORD $0xad4172ba // ldp q26, q28, [x21, #32]
+	WORD $0x4f98132b // fmla v11.4s, v25.4s, v24.s[0]
+	WORD $0xad4066bb // ldp q27, q25, [x21]
+	WORD $0x8b130135 // add x21, x9, x19
+	WORD $0x8b130113 // add x19, x8, x19
+	WORD $0x4f98138c // fmla v12.4s, v28.4s, v24.s[0]
+	WORD $0x4f98132e // fmla v14.4s, v25.4s, v24.s[0]
+	WORD $0x4f98134d // fmla v13.4s, v26.4s, v24.s[0]
+	WORD $0xad406ab9 // ldp q25, q26, [x21]
+	WORD $0x4f98136f // fmla v15.4s, v27.4s, v24.s[0]
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981331 // fmla v17.4s, v25.4s, v24.s[0]
+	WORD $0xad416ab9 // ldp q25, q26, [x21, #32]
+	WORD $0x8b110155 // add x21, x10, x17
+	WORD $0x4f981352 // fmla v18.4s, v26.4s, v24.s[0]
+	WORD $0x4f981333 // fmla v19.4s, v25.4s, v24.s[0]
+	WORD $0xad406a79 // ldp q25, q26, [x19]
+	WORD $0x4f981355 // fmla v21.4s, v26.4s, v24.s[0]
+	WORD $0x4f981334 // fmla v20.4s, v25.4s, v24.s[0]
+	WORD $0xad41667b // ldp q27, q25, [x19, #32]
+	WORD $0x8b1101b3 // add x19, x13, x17
+	WORD $0x4f981336 // fmla v22.4s, v25.4s, v24.s[0]
+	WORD $0xad40667a // ldp q26, q25, [x19]
+	WORD $0x4f981377 // fmla v23.4s, v27.4s, v24.s[0]
+	WORD $0x4fb81322 // fmla v2.4s, v25.4s, v24.s[1]
+	WORD $0x4fb81343 // fmla v3.4s, v26.4s, v24.s[1]
+	WORD $0xad416e7a // ldp q26, q27, [x19, #32]
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0x4fb81360 // fmla v0.4s, v27.4s, v24.s[1]
+	WORD $0xad4072bb // ldp q27, q28, [x21]
+	WORD $0x4fb81341 // fmla v1.4s, v26.4s, v24.s[1]
+	WORD $0xad406a79 // ldp q25, q26, [x19]
+	WORD $0x4fb8138e // fmla v14.4s, v28.4s, v24.s[1]
+	WORD $0x4fb81347 // fmla v7.4s, v26.4s, v24.s[1]
+	WORD $0x4fb8136f // fmla v15.4s, v27.4s, v24.s[1]
+	WORD $0x4fb81324 // fmla v4.4s, v25.4s, v24.s[1]
+	WORD $0xad416a79 // ldp q25, q26, [x19, #32]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4fb81345 // fmla v5.4s, v26.4s, v24.s[1]
+	WORD $0x4fb81326 // fmla v6.4s, v25.4s, v24.s[1]
+	WORD $0xad406a79 // ldp q25, q26, [x19]
+	WORD $0x4fb81348 // fmla v8.4s, v26.4s, v24.s[1]
+	WORD $0x4fb81329 // fmla v9.4s, v25.4s, v24.s[1]
+	WORD $0xad416a79 // ldp q25, q26, [x19, #32]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x8b110111 // add x17, x8, x17
+	WORD $0x4fb8134a // fmla v10.4s, v26.4s, v24.s[1]
+	WORD $0x4fb8132b // fmla v11.4s, v25.4s, v24.s[1]
+	WORD $0xad416ab9 // ldp q25, q26, [x21, #32]
+	WORD $0x4fb8134c // fmla v12.4s, v26.4s, v24.s[1]
+	WORD $0x4fb8132d // fmla v13.4s, v25.4s, v24.s[1]
+	WORD $0xad406a79 // ldp q25, q26, [x19]
+	WORD $0x4fb81350 // fmla v16.4s, v26.4s, v24.s[1]
+	WORD $0x4fb81331 // fmla v17.4s, v25.4s, v24.s[1]
+	WORD $0xad416a79 // ldp q25, q26, [x19, #32]
+	WORD $0x4fb81352 // fmla v18.4s, v26.4s, v24.s[1]
+	WORD $0xad41723a // ldp q26, q28, [x17, #32]
+	WORD $0x4fb81333 // fmla v19.4s, v25.4s, v24.s[1]
+	WORD $0xad40663b // ldp q27, q25, [x17]
+	WORD $0x4fb81396 // fmla v22.4s, v28.4s, v24.s[1]
+	WORD $0x4fb81335 // fmla v21.4s, v25.4s, v24.s[1]
+	WORD $0x4fb81357 // fmla v23.4s, v26.4s, v24.s[1]
+	WORD $0x4fb81374 // fmla v20.4s, v27.4s, v24.s[1]
+	BHI LBB6_16
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0b18 // add x24, x24, x14, lsl #2
+
+LBB6_18:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB6_20
+	WORD $0xb940030e // ldr w14, [x24]
+	WORD $0xbd400338 // ldr s24, [x25]
+	WORD $0xd37ae5ce // lsl x14, x14, #6
+	WORD $0x8b0e01ad // add x13, x13, x14
+	WORD $0x8b0e018c // add x12, x12, x14
+	WORD $0x8b0e016b // add x11, x11, x14
+	WORD $0x8b0e014a // add x10, x10, x14
+	WORD $0x8b0e0129 // add x9, x9, x14
+	WORD $0x8b0e0108 // add x8, x8, x14
+	WORD $0xad4069b9 // ldp q25, q26, [x13]
+	WORD $0x4f981342 // fmla v2.4s, v26.4s, v24.s[0]
+	WORD $0x4f981323 // fmla v3.4s, v25.4s, v24.s[0]
+	WORD $0xad4169b9 // ldp q25, q26, [x13, #32]
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981321 // fmla v1.4s, v25.4s, v24.s[0]
+	WORD $0xad406999 // ldp q25, q26, [x12]
+	WORD $0x4f981347 // fmla v7.4s, v26.4s, v24.s[0]
+	WORD $0x4f981324 // fmla v4.4s, v25.4s, v24.s[0]
+	WORD $0xad416d99 // ldp q25, q27, [x12, #32]
+	WORD $0x4f981365 // fmla v5.4s, v27.4s, v24.s[0]
+	WORD $0x4f981326 // fmla v6.4s, v25.4s, v24.s[0]
+	WORD $0xad406979 // ldp q25, q26, [x11]
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981329 // fmla v9.4s, v25.4s, v24.s[0]
+	WORD $0xad416d79 // ldp q25, q27, [x11, #32]
+	WORD $0x4f98136a // fmla v10.4s, v27.4s, v24.s[0]
+	WORD $0x4f98132b // fmla v11.4s, v25.4s, v24.s[0]
+	WORD $0xad406959 // ldp q25, q26, [x10]
+	WORD $0x4f98134e // fmla v14.4s, v26.4s, v24.s[0]
+	WORD $0x4f98132f // fmla v15.4s, v25.4s, v24.s[0]
+	WORD $0xad416959 // ldp q25, q26, [x10, #32]
+	WORD $0x4f98134c // fmla v12.4s, v26.4s, v24.s[0]
+	WORD $0x4f98132d // fmla v13.4s, v25.4s, v24.s[0]
+	WORD $0xad406939 // ldp q25, q26, [x9]
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981331 // fmla v17.4s, v25.4s, v24.s[0]
+	WORD $0xad416d39 // ldp q25, q27, [x9, #32]
+	WORD $0x4f981372 // fmla v18.4s, v27.4s, v24.s[0]
+	WORD $0x4f981333 // fmla v19.4s, v25.4s, v24.s[0]
+	WORD $0xad406919 // ldp q25, q26, [x8]
+	WORD $0x4f981355 // fmla v21.4s, v26.4s, v24.s[0]
+	WORD $0x4f981334 // fmla v20.4s, v25.4s, v24.s[0]
+	WORD $0xad416919 // ldp q25, q26, [x8, #32]
+	WORD $0x4f981356 // fmla v22.4s, v26.4s, v24.s[0]
+	WORD $0x4f981337 // fmla v23.4s, v25.4s, v24.s[0]
+
+LBB6_20:
+	WORD $0xad000a83 // stp q3, q2, [x20]
+	WORD $0xad010281 // stp q1, q0, [x20, #32]
+	WORD $0xad021e84 // stp q4, q7, [x20, #64]
+	WORD $0xad031686 // stp q6, q5, [x20, #96]
+	WORD $0xad042289 // stp q9, q8, [x20, #128]
+	WORD $0xad052a8b // stp q11, q10, [x20, #160]
+	WORD $0xad063a8f // stp q15, q14, [x20, #192]
+	WORD $0xad07328d // stp q13, q12, [x20, #224]
+	WORD $0xad084291 // stp q17, q16, [x20, #256]
+	WORD $0xad094a93 // stp q19, q18, [x20, #288]
+	WORD $0xad0a5694 // stp q20, q21, [x20, #320]
+	WORD $0xad0b5a97 // stp q23, q22, [x20, #352]
+	RET
+
+LBB6_21:
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xb98002c8 // ldrsw x8, [x22]
+	WORD $0x8b081aa8 // add x8, x21, x8, lsl #6
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	BLE LBB6_25
+	WORD $0x29402b0b // ldp w11, w10, [x24]
+
+LBB6_23:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0x2a0b03eb // mov w11, w11
+	WORD $0x2a0a03ea // mov w10, w10
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97e9 // cset w9, hi
+	WORD $0x8b0b190b // add x11, x8, x11, lsl #6
+	WORD $0x8b0a190a // add x10, x8, x10, lsl #6
+	WORD $0x8b294f0c // add x12, x24, w9, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940318d // ldp w13, w12, [x12]
+	WORD $0xad401965 // ldp q5, q6, [x11]
+	WORD $0xfc408724 // ldr d4, [x25], #8
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xad411965 // ldp q5, q6, [x11, #32]
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4f8410c3 // fmla v3.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+	WORD $0xad401945 // ldp q5, q6, [x10]
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0xad411d45 // ldp q5, q7, [x10, #32]
+	WORD $0x2a0c03ea // mov w10, w12
+	WORD $0x4fa410e3 // fmla v3.4s, v7.4s, v4.s[1]
+	WORD $0x4fa410a2 // fmla v2.4s, v5.4s, v4.s[1]
+	BHI LBB6_23
+	WORD $0xd37f7d29 // ubfiz x9, x9, #1, #32
+	WORD $0x8b090b18 // add x24, x24, x9, lsl #2
+
+LBB6_25:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB6_27
+	WORD $0xb9400309 // ldr w9, [x24]
+	WORD $0xbd400324 // ldr s4, [x25]
+	WORD $0x8b091908 // add x8, x8, x9, lsl #6
+	WORD $0xad401905 // ldp q5, q6, [x8]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xad411905 // ldp q5, q6, [x8, #32]
+	WORD $0x4f8410c3 // fmla v3.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+
+LBB6_27:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	RET
+
+LBB6_28:
+	WORD $0xad400a83 // ldp q3, q2, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b091aaa // add x10, x21, x9, lsl #6
+	WORD $0xad410281 // ldp q1, q0, [x20, #32]
+	WORD $0x8b081aab // add x11, x21, x8, lsl #6
+	WORD $0xad421285 // ldp q5, q4, [x20, #64]
+	WORD $0xad431a87 // ldp q7, q6, [x20, #96]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x694136cc // ldpsw x12, x13, [x22, #8]
+	WORD $0x8b0c1aa9 // add x9, x21, x12, lsl #6
+	WORD $0x8b0d1aa8 // add x8, x21, x13, lsl #6
+	WORD $0xad452a8b // ldp q11, q10, [x20, #160]
+	WORD $0xad46368c // ldp q12, q13, [x20, #192]
+	WORD $0xad473a8f // ldp q15, q14, [x20, #224]
+	BLE LBB6_32
+	WORD $0x29403b0d // ldp w13, w14, [x24]
+
+LBB6_30:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7daf // ubfiz x15, x13, #6, #32
+	WORD $0xd37a7dd0 // ubfiz x16, x14, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b2c4f11 // add x17, x24, w12, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29403a2d // ldp w13, w14, [x17]
+	WORD $0x8b0f0171 // add x17, x11, x15
+	WORD $0xfc408730 // ldr d16, [x25], #8
+	WORD $0xad404a31 // ldp q17, q18, [x17]
+	WORD $0x4f901242 // fmla v2.4s, v18.4s, v16.s[0]
+	WORD $0x4f901223 // fmla v3.4s, v17.4s, v16.s[0]
+	WORD $0xad414a31 // ldp q17, q18, [x17, #32]
+	WORD $0x8b0f0151 // add x17, x10, x15
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0xad404a31 // ldp q17, q18, [x17]
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
+	WORD $0xad414633 // ldp q19, q17, [x17, #32]
+	WORD $0x8b0f0131 // add x17, x9, x15
+	WORD $0x8b0f010f // add x15, x8, x15
+	WORD $0x4f901226 // fmla v6.4s, v17.4s, v16.s[0]
+	WORD $0xad404632 // ldp q18, q17, [x17]
+	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
+	WORD $0x4f901229 // fmla v9.4s, v17.4s, v16.s[0]
+	WORD $0x4f901248 // fmla v8.4s, v18.4s, v16.s[0]
+	WORD $0xad414e32 // ldp q18, q19, [x17, #32]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90124b // fmla v11.4s, v18.4s, v16.s[0]
+	WORD $0xad4049f1 // ldp q17, q18, [x15]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0xad4149f1 // ldp q17, q18, [x15, #32]
+	WORD $0x8b10016f // add x15, x11, x16
+	WORD $0x4f90124e // fmla v14.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122f // fmla v15.4s, v17.4s, v16.s[0]
+	WORD $0xad4049f1 // ldp q17, q18, [x15]
+	WORD $0x4fb01242 // fmla v2.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01223 // fmla v3.4s, v17.4s, v16.s[1]
+	WORD $0xad4149f1 // ldp q17, q18, [x15, #32]
+	WORD $0x8b10014f // add x15, x10, x16
+	WORD $0xad4051f3 // ldp q19, q20, [x15]
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01284 // fmla v4.4s, v20.4s, v16.s[1]
+	WORD $0x4fb01221 // fmla v1.4s, v17.4s, v16.s[1]
+	WORD $0xad4149f1 // ldp q17, q18, [x15, #32]
+	WORD $0x8b10012f // add x15, x9, x16
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01246 // fmla v6.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01227 // fmla v7.4s, v17.4s, v16.s[1]
+	WORD $0xad4049f1 // ldp q17, q18, [x15]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0xad4149f1 // ldp q17, q18, [x15, #32]
+	WORD $0x8b10010f // add x15, x8, x16
+	WORD $0x4fb0124a // fmla v10.4s, v18.4s, v16.s[1]
+	WORD $0xad4151f2 // ldp q18, q20, [x15, #32]
+	WORD $0x4fb0122b // fmla v11.4s, v17.4s, v16.s[1]
+	WORD $0xad4045f3 // ldp q19, q17, [x15]
+	WORD $0x4fb0128e // fmla v14.4s, v20.4s, v16.s[1]
+	WORD $0x4fb0122d // fmla v13.4s, v17.4s, v16.s[1]
+	WORD $0x4fb0124f // fmla v15.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126c // fmla v12.4s, v19.4s, v16.s[1]
+	BHI LBB6_30
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0b18 // add x24, x24, x12, lsl #2
+
+LBB6_32:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB6_34
+	WORD $0xb940030c // ldr w12, [x24]
+	WORD $0xbd400330 // ldr s16, [x25]
+	WORD $0xd37ae58c // lsl x12, x12, #6
+	WORD $0x8b0c016b // add x11, x11, x12
+	WORD $0x8b0c014a // add x10, x10, x12
+	WORD $0x8b0c0129 // add x9, x9, x12
+	WORD $0x8b0c0108 // add x8, x8, x12
+	WORD $0xad404971 // ldp q17, q18, [x11]
+	WORD $0x4f901242 // fmla v2.4s, v18.4s, v16.s[0]
+	WORD $0x4f901223 // fmla v3.4s, v17.4s, v16.s[0]
+	WORD $0xad414d71 // ldp q17, q19, [x11, #32]
+	WORD $0x4f901260 // fmla v0.4s, v19.4s, v16.s[0]
+	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0xad404951 // ldp q17, q18, [x10]
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
+	WORD $0xad414951 // ldp q17, q18, [x10, #32]
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901227 // fmla v7.4s, v17.4s, v16.s[0]
+	WORD $0xad404931 // ldp q17, q18, [x9]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0xad414d31 // ldp q17, q19, [x9, #32]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90122b // fmla v11.4s, v17.4s, v16.s[0]
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0xad414911 // ldp q17, q18, [x8, #32]
+	WORD $0x4f90124e // fmla v14.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122f // fmla v15.4s, v17.4s, v16.s[0]
+
+LBB6_34:
+	WORD $0xad000a83 // stp q3, q2, [x20]
+	WORD $0xad010281 // stp q1, q0, [x20, #32]
+	WORD $0xad021285 // stp q5, q4, [x20, #64]
+	WORD $0xad031a87 // stp q7, q6, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	WORD $0xad052a8b // stp q11, q10, [x20, #160]
+	WORD $0xad06368c // stp q12, q13, [x20, #192]
+	WORD $0xad073a8f // stp q15, q14, [x20, #224]
+	RET
+
+LBB6_35:
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x69402ac8 // ldpsw x8, x10, [x22]
+	WORD $0x8b081aa9 // add x9, x21, x8, lsl #6
+	WORD $0x8b0a1aa8 // add x8, x21, x10, lsl #6
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xad431e86 // ldp q6, q7, [x20, #96]
+	BLE LBB6_39
+	WORD $0x29402f0c // ldp w12, w11, [x24]
+
+LBB6_37:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7d8e // ubfiz x14, x12, #6, #32
+	WORD $0xd37a7d6f // ubfiz x15, x11, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b2a4f0d // add x13, x24, w10, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29402dac // ldp w12, w11, [x13]
+	WORD $0x8b0e012d // add x13, x9, x14
+	WORD $0xfc408728 // ldr d8, [x25], #8
+	WORD $0xad4029a9 // ldp q9, q10, [x13]
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xad4129a9 // ldp q9, q10, [x13, #32]
+	WORD $0x8b0e010d // add x13, x8, x14
+	WORD $0x4f881143 // fmla v3.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xad4129a9 // ldp q9, q10, [x13, #32]
+	WORD $0xad4031ab // ldp q11, q12, [x13]
+	WORD $0x8b0f012d // add x13, x9, x15
+	WORD $0x4f881185 // fmla v5.4s, v12.4s, v8.s[0]
+	WORD $0x4f881164 // fmla v4.4s, v11.4s, v8.s[0]
+	WORD $0x4f881147 // fmla v7.4s, v10.4s, v8.s[0]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0xad4029a9 // ldp q9, q10, [x13]
+	WORD $0x4fa81141 // fmla v1.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81120 // fmla v0.4s, v9.4s, v8.s[1]
+	WORD $0xad4129a9 // ldp q9, q10, [x13, #32]
+	WORD $0x8b0f010d // add x13, x8, x15
+	WORD $0x4fa81143 // fmla v3.4s, v10.4s, v8.s[1]
+	WORD $0xad4131aa // ldp q10, q12, [x13, #32]
+	WORD $0x4fa81122 // fmla v2.4s, v9.4s, v8.s[1]
+	WORD $0xad4025ab // ldp q11, q9, [x13]
+	WORD $0x4fa81187 // fmla v7.4s, v12.4s, v8.s[1]
+	WORD $0x4fa81125 // fmla v5.4s, v9.4s, v8.s[1]
+	WORD $0x4fa81146 // fmla v6.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81164 // fmla v4.4s, v11.4s, v8.s[1]
+	BHI LBB6_37
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0b18 // add x24, x24, x10, lsl #2
+
+LBB6_39:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB6_41
+	WORD $0xb940030a // ldr w10, [x24]
+	WORD $0xbd400328 // ldr s8, [x25]
+	WORD $0xd37ae54a // lsl x10, x10, #6
+	WORD $0x8b0a0129 // add x9, x9, x10
+	WORD $0x8b0a0108 // add x8, x8, x10
+	WORD $0xad402929 // ldp q9, q10, [x9]
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xad412d29 // ldp q9, q11, [x9, #32]
+	WORD $0x4f881163 // fmla v3.4s, v11.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xad402909 // ldp q9, q10, [x8]
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xad412909 // ldp q9, q10, [x8, #32]
+	WORD $0x4f881147 // fmla v7.4s, v10.4s, v8.s[0]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+
+LBB6_41:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	WORD $0xad031e86 // stp q6, q7, [x20, #96]
+	RET
+
+LBB6_42:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad400a83 // ldp q3, q2, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b091aab // add x11, x21, x9, lsl #6
+	WORD $0xad410281 // ldp q1, q0, [x20, #32]
+	WORD $0x8b081aac // add x12, x21, x8, lsl #6
+	WORD $0xad421a87 // ldp q7, q6, [x20, #64]
+	WORD $0xb98012c8 // ldrsw x8, [x22, #16]
+	WORD $0xad431285 // ldp q5, q4, [x20, #96]
+	WORD $0xad442289 // ldp q9, q8, [x20, #128]
+	WORD $0x8b081aa8 // add x8, x21, x8, lsl #6
+	WORD $0xad452a8b // ldp q11, q10, [x20, #160]
+	WORD $0xad463a8f // ldp q15, q14, [x20, #192]
+	WORD $0x694136ca // ldpsw x10, x13, [x22, #8]
+	WORD $0xad47328d // ldp q13, q12, [x20, #224]
+	WORD $0xad484690 // ldp q16, q17, [x20, #256]
+	WORD $0x8b0a1aaa // add x10, x21, x10, lsl #6
+	WORD $0x8b0d1aa9 // add x9, x21, x13, lsl #6
+	WORD $0xad494a93 // ldp q19, q18, [x20, #288]
+	BLE LBB6_46
+	WORD $0x29403f0e // ldp w14, w15, [x24]
+
+LBB6_44:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7dd1 // ubfiz x17, x14, #6, #32
+	WORD $0xd37a7df0 // ubfiz x16, x15, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b2d4f13 // add x19, x24, w13, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29403e6e // ldp w14, w15, [x19]
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0xfc408734 // ldr d20, [x25], #8
+	WORD $0xad405a75 // ldp q21, q22, [x19]
+	WORD $0x4f9412c2 // fmla v2.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a3 // fmla v3.4s, v21.4s, v20.s[0]
+	WORD $0xad415a75 // ldp q21, q22, [x19, #32]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4f9412c0 // fmla v0.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a1 // fmla v1.4s, v21.4s, v20.s[0]
+	WORD $0xad416276 // ldp q22, q24, [x19, #32]
+	WORD $0xad405677 // ldp q23, q21, [x19]
+	WORD $0x8b110153 // add x19, x10, x17
+	WORD $0x4f941304 // fmla v4.4s, v24.4s, v20.s[0]
 	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
-	WORD $0xad415e35 // ldp q21, q23, [x17, #32]
-	WORD $0x8b100131 // add x17, x9, x16
-	WORD $0x4f9412e3 // fmla v3.4s, v23.4s, v20.s[0]
-	WORD $0x4f9412a4 // fmla v4.4s, v21.4s, v20.s[0]
-	WORD $0xad405a35 // ldp q21, q22, [x17]
-	WORD $0x4f9412c1 // fmla v1.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412a2 // fmla v2.4s, v21.4s, v20.s[0]
-	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
-	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x4f9412c5 // fmla v5.4s, v22.4s, v20.s[0]
+	WORD $0xad405a75 // ldp q21, q22, [x19]
+	WORD $0x4f9412e7 // fmla v7.4s, v23.4s, v20.s[0]
 	WORD $0x4f9412c8 // fmla v8.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412a7 // fmla v7.4s, v21.4s, v20.s[0]
-	WORD $0xad405a35 // ldp q21, q22, [x17]
-	WORD $0x4f9412ca // fmla v10.4s, v22.4s, v20.s[0]
 	WORD $0x4f9412a9 // fmla v9.4s, v21.4s, v20.s[0]
+	WORD $0xad415a75 // ldp q21, q22, [x19, #32]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x8b110111 // add x17, x8, x17
+	WORD $0x4f9412ca // fmla v10.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0xad405a75 // ldp q21, q22, [x19]
+	WORD $0x4f9412ce // fmla v14.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412af // fmla v15.4s, v21.4s, v20.s[0]
+	WORD $0xad415677 // ldp q23, q21, [x19, #32]
+	WORD $0x4f9412ac // fmla v12.4s, v21.4s, v20.s[0]
+	WORD $0xad405636 // ldp q22, q21, [x17]
+	WORD $0x4f9412ed // fmla v13.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412b1 // fmla v17.4s, v21.4s, v20.s[0]
+	WORD $0x4f9412d0 // fmla v16.4s, v22.4s, v20.s[0]
+	WORD $0xad415e36 // ldp q22, q23, [x17, #32]
+	WORD $0x8b100191 // add x17, x12, x16
+	WORD $0x4f9412f2 // fmla v18.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412d3 // fmla v19.4s, v22.4s, v20.s[0]
+	WORD $0xad405a35 // ldp q21, q22, [x17]
+	WORD $0x4fb412c2 // fmla v2.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412a3 // fmla v3.4s, v21.4s, v20.s[1]
 	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
 	WORD $0x8b100171 // add x17, x11, x16
-	WORD $0x8b100190 // add x16, x12, x16
-	WORD $0x4f9412cc // fmla v12.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0x4fb412c0 // fmla v0.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412a1 // fmla v1.4s, v21.4s, v20.s[1]
 	WORD $0xad405a35 // ldp q21, q22, [x17]
-	WORD $0x4f9412ce // fmla v14.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412ad // fmla v13.4s, v21.4s, v20.s[0]
+	WORD $0x4fb412c6 // fmla v6.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412a7 // fmla v7.4s, v21.4s, v20.s[1]
 	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
-	WORD $0x4f9412d0 // fmla v16.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412af // fmla v15.4s, v21.4s, v20.s[0]
-	WORD $0xad405a15 // ldp q21, q22, [x16]
-	WORD $0x4f9412d2 // fmla v18.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412b1 // fmla v17.4s, v21.4s, v20.s[0]
-	WORD $0xad415a15 // ldp q21, q22, [x16, #32]
-	WORD $0x4f9412c0 // fmla v0.4s, v22.4s, v20.s[0]
-	WORD $0x4f9412b3 // fmla v19.4s, v21.4s, v20.s[0]
-	BNE LBB6_13
-	B LBB6_10
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0xad406237 // ldp q23, q24, [x17]
+	WORD $0x4fb412c4 // fmla v4.4s, v22.4s, v20.s[1]
+	WORD $0x4fb41308 // fmla v8.4s, v24.4s, v20.s[1]
+	WORD $0x4fb412a5 // fmla v5.4s, v21.4s, v20.s[1]
+	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
+	WORD $0x8b100131 // add x17, x9, x16
+	WORD $0x8b100110 // add x16, x8, x16
+	WORD $0x4fb412e9 // fmla v9.4s, v23.4s, v20.s[1]
+	WORD $0x4fb412ca // fmla v10.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412ab // fmla v11.4s, v21.4s, v20.s[1]
+	WORD $0xad405a35 // ldp q21, q22, [x17]
+	WORD $0x4fb412ce // fmla v14.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412af // fmla v15.4s, v21.4s, v20.s[1]
+	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
+	WORD $0x4fb412cc // fmla v12.4s, v22.4s, v20.s[1]
+	WORD $0xad416216 // ldp q22, q24, [x16, #32]
+	WORD $0x4fb412ad // fmla v13.4s, v21.4s, v20.s[1]
+	WORD $0xad405617 // ldp q23, q21, [x16]
+	WORD $0x4fb41312 // fmla v18.4s, v24.4s, v20.s[1]
+	WORD $0x4fb412b1 // fmla v17.4s, v21.4s, v20.s[1]
+	WORD $0x4fb412d3 // fmla v19.4s, v22.4s, v20.s[1]
+	WORD $0x4fb412f0 // fmla v16.4s, v23.4s, v20.s[1]
+	BHI LBB6_44
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0b18 // add x24, x24, x13, lsl #2
 
-LBB6_14:
-	WORD $0xd1000d09 // sub x9, x8, #3
-	WORD $0xad002a8b // stp q11, q10, [x20]
-	WORD $0x910032d6 // add x22, x22, #12
-	WORD $0xf100151f // cmp x8, #5
-	WORD $0xaa0903e8 // mov x8, x9
-	WORD $0xad012289 // stp q9, q8, [x20, #32]
+LBB6_46:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB6_48
+	WORD $0xb940030d // ldr w13, [x24]
+	WORD $0xbd400334 // ldr s20, [x25]
+	WORD $0xd37ae5ad // lsl x13, x13, #6
+	WORD $0x8b0d018c // add x12, x12, x13
+	WORD $0x8b0d016b // add x11, x11, x13
+	WORD $0x8b0d014a // add x10, x10, x13
+	WORD $0x8b0d0129 // add x9, x9, x13
+	WORD $0x8b0d0108 // add x8, x8, x13
+	WORD $0xad405995 // ldp q21, q22, [x12]
+	WORD $0x4f9412c2 // fmla v2.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a3 // fmla v3.4s, v21.4s, v20.s[0]
+	WORD $0xad415d95 // ldp q21, q23, [x12, #32]
+	WORD $0x4f9412e0 // fmla v0.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412a1 // fmla v1.4s, v21.4s, v20.s[0]
+	WORD $0xad405975 // ldp q21, q22, [x11]
+	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a7 // fmla v7.4s, v21.4s, v20.s[0]
+	WORD $0xad415d75 // ldp q21, q23, [x11, #32]
+	WORD $0x4f9412e4 // fmla v4.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
+	WORD $0xad405955 // ldp q21, q22, [x10]
+	WORD $0x4f9412c8 // fmla v8.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412a9 // fmla v9.4s, v21.4s, v20.s[0]
+	WORD $0xad415955 // ldp q21, q22, [x10, #32]
+	WORD $0x4f9412ca // fmla v10.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412ab // fmla v11.4s, v21.4s, v20.s[0]
+	WORD $0xad405935 // ldp q21, q22, [x9]
+	WORD $0x4f9412ce // fmla v14.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412af // fmla v15.4s, v21.4s, v20.s[0]
+	WORD $0xad415d35 // ldp q21, q23, [x9, #32]
+	WORD $0x4f9412ec // fmla v12.4s, v23.4s, v20.s[0]
+	WORD $0x4f9412ad // fmla v13.4s, v21.4s, v20.s[0]
+	WORD $0xad405915 // ldp q21, q22, [x8]
+	WORD $0x4f9412d1 // fmla v17.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412b0 // fmla v16.4s, v21.4s, v20.s[0]
+	WORD $0xad415915 // ldp q21, q22, [x8, #32]
+	WORD $0x4f9412d2 // fmla v18.4s, v22.4s, v20.s[0]
+	WORD $0x4f9412b3 // fmla v19.4s, v21.4s, v20.s[0]
+
+LBB6_48:
+	WORD $0xad000a83 // stp q3, q2, [x20]
+	WORD $0xad010281 // stp q1, q0, [x20, #32]
 	WORD $0xad021a87 // stp q7, q6, [x20, #64]
 	WORD $0xad031285 // stp q5, q4, [x20, #96]
-	WORD $0xad040a83 // stp q3, q2, [x20, #128]
-	WORD $0xad050281 // stp q1, q0, [x20, #160]
-	WORD $0x91030294 // add x20, x20, #192
-	BLE LBB6_4
+	WORD $0xad042289 // stp q9, q8, [x20, #128]
+	WORD $0xad052a8b // stp q11, q10, [x20, #160]
+	WORD $0xad063a8f // stp q15, q14, [x20, #192]
+	WORD $0xad07328d // stp q13, q12, [x20, #224]
+	WORD $0xad084690 // stp q16, q17, [x20, #256]
+	WORD $0xad094a93 // stp q19, q18, [x20, #288]
 
-LBB6_15:
-	WORD $0xad402a8b // ldp q11, q10, [x20]
-	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad412289 // ldp q9, q8, [x20, #32]
-	WORD $0xad421a87 // ldp q7, q6, [x20, #64]
-	WORD $0xad431285 // ldp q5, q4, [x20, #96]
-	WORD $0xad440a83 // ldp q3, q2, [x20, #128]
-	WORD $0xad450281 // ldp q1, q0, [x20, #160]
-	BLT LBB6_14
-	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
-	WORD $0xb9800acb // ldrsw x11, [x22, #8]
-	WORD $0xaa1a03ec // mov x12, x26
-	WORD $0xaa1903ed // mov x13, x25
-	WORD $0xaa1803ee // mov x14, x24
-	WORD $0x8b0a1aaa // add x10, x21, x10, lsl #6
-	WORD $0x8b0b1aab // add x11, x21, x11, lsl #6
-	WORD $0x8b091aa9 // add x9, x21, x9, lsl #6
+LBB6_49:
+	RET
 
-LBB6_17:
-	WORD $0xb88045cf // ldrsw x15, [x14], #4
-	WORD $0xbc4045ac // ldr s12, [x13], #4
-	WORD $0xf100058c // subs x12, x12, #1
-	WORD $0xd37ae5ef // lsl x15, x15, #6
-	WORD $0x8b0f0130 // add x16, x9, x15
-	WORD $0xad403a0d // ldp q13, q14, [x16]
-	WORD $0x4f8c11ca // fmla v10.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11ab // fmla v11.4s, v13.4s, v12.s[0]
-	WORD $0xad413a0d // ldp q13, q14, [x16, #32]
-	WORD $0x8b0f0150 // add x16, x10, x15
-	WORD $0x8b0f016f // add x15, x11, x15
-	WORD $0x4f8c11c8 // fmla v8.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11a9 // fmla v9.4s, v13.4s, v12.s[0]
-	WORD $0xad403a0d // ldp q13, q14, [x16]
-	WORD $0x4f8c11c6 // fmla v6.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11a7 // fmla v7.4s, v13.4s, v12.s[0]
-	WORD $0xad413a0d // ldp q13, q14, [x16, #32]
-	WORD $0x4f8c11c4 // fmla v4.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11a5 // fmla v5.4s, v13.4s, v12.s[0]
-	WORD $0xad4039ed // ldp q13, q14, [x15]
-	WORD $0x4f8c11c2 // fmla v2.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11a3 // fmla v3.4s, v13.4s, v12.s[0]
-	WORD $0xad4139ed // ldp q13, q14, [x15, #32]
-	WORD $0x4f8c11c0 // fmla v0.4s, v14.4s, v12.s[0]
-	WORD $0x4f8c11a1 // fmla v1.4s, v13.4s, v12.s[0]
-	BNE LBB6_17
-	B LBB6_14
-
-// func sparseDotBlock8NEON(dw *float32, x *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+// func sparseDotBlock8NEON(dw *float32, x *float32, off *int32, count int, pos *int32, grad *float32, n int)
 TEXT ·sparseDotBlock8NEON(SB), NOSPLIT, $0-56
 	MOVD dw+0(FP), R20
 	MOVD x+8(FP), R21
 	MOVD off+16(FP), R22
-	MOVD taps+24(FP), R23
+	MOVD count+24(FP), R23
 	MOVD pos+32(FP), R24
 	MOVD grad+40(FP), R25
 	MOVD n+48(FP), R26
+	WORD $0xf10012ff // cmp x23, #4
+	BLE LBB7_12
+	WORD $0xf1001aff // cmp x23, #6
+	BLE LBB7_31
+	WORD $0xf1001eff // cmp x23, #7
+	BEQ LBB7_54
+	WORD $0xf10022ff // cmp x23, #8
+	BEQ LBB7_68
 	WORD $0xf10026ff // cmp x23, #9
-	BGE LBB7_13
-	WORD $0xaa1703e8 // mov x8, x23
-
-LBB7_2:
-	WORD $0xf100151f // cmp x8, #5
-	BGE LBB7_17
-	WORD $0xaa0803e9 // mov x9, x8
-
-LBB7_4:
-	WORD $0xf1000d3f // cmp x9, #3
-	BGE LBB7_21
-	WORD $0xaa0903e8 // mov x8, x9
-
-LBB7_6:
-	WORD $0xf100051f // cmp x8, #1
-	BGE LBB7_9
-
-LBB7_7:
-	RET
-
-LBB7_8:
-	WORD $0xac810281 // stp q1, q0, [x20], #32
-	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x910012d6 // add x22, x22, #4
-	BLE LBB7_7
-
-LBB7_9:
-	WORD $0xad400281 // ldp q1, q0, [x20]
-	WORD $0xf100075f // cmp x26, #1
-	BLT LBB7_8
-	WORD $0xb98002c9 // ldrsw x9, [x22]
-	WORD $0xaa1a03ea // mov x10, x26
-	WORD $0xaa1903eb // mov x11, x25
-	WORD $0xaa1803ec // mov x12, x24
-	WORD $0x8b0916a9 // add x9, x21, x9, lsl #5
-
-LBB7_11:
-	WORD $0xb880458d // ldrsw x13, [x12], #4
-	WORD $0xbc404562 // ldr s2, [x11], #4
-	WORD $0xf100054a // subs x10, x10, #1
-	WORD $0x8b0d152d // add x13, x9, x13, lsl #5
-	WORD $0xad4011a3 // ldp q3, q4, [x13]
-	WORD $0x4f821080 // fmla v0.4s, v4.4s, v2.s[0]
-	WORD $0x4f821061 // fmla v1.4s, v3.4s, v2.s[0]
-	BNE LBB7_11
-	B LBB7_8
-
-LBB7_12:
-	WORD $0xd10026e8 // sub x8, x23, #9
-	WORD $0xad000a81 // stp q1, q2, [x20]
-	WORD $0x910092d6 // add x22, x22, #36
-	WORD $0xf10046ff // cmp x23, #17
-	WORD $0xaa0803f7 // mov x23, x8
-	WORD $0xad011283 // stp q3, q4, [x20, #32]
-	WORD $0xad021a85 // stp q5, q6, [x20, #64]
-	WORD $0xad032287 // stp q7, q8, [x20, #96]
-	WORD $0xad042a89 // stp q9, q10, [x20, #128]
-	WORD $0xad05328b // stp q11, q12, [x20, #160]
-	WORD $0xad063a8d // stp q13, q14, [x20, #192]
-	WORD $0xad07428f // stp q15, q16, [x20, #224]
-	WORD $0xad080291 // stp q17, q0, [x20, #256]
-	WORD $0x91048294 // add x20, x20, #288
-	BLE LBB7_2
-
-LBB7_13:
-	WORD $0xad400a81 // ldp q1, q2, [x20]
-	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad411283 // ldp q3, q4, [x20, #32]
-	WORD $0xad421a85 // ldp q5, q6, [x20, #64]
-	WORD $0xad432287 // ldp q7, q8, [x20, #96]
-	WORD $0xad442a89 // ldp q9, q10, [x20, #128]
-	WORD $0xad45328b // ldp q11, q12, [x20, #160]
-	WORD $0xad463a8d // ldp q13, q14, [x20, #192]
-	WORD $0xad47428f // ldp q15, q16, [x20, #224]
-	WORD $0xad480291 // ldp q17, q0, [x20, #256]
-	BLT LBB7_12
+	BNE LBB7_75
 	WORD $0x694026c8 // ldpsw x8, x9, [x22]
 	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
-	WORD $0xaa1a03f1 // mov x17, x26
-	WORD $0xaa1903f3 // mov x19, x25
-	WORD $0xb98022d0 // ldrsw x16, [x22, #32]
-	WORD $0xaa1803fb // mov x27, x24
-	WORD $0x694236cc // ldpsw x12, x13, [x22, #16]
-	WORD $0x69433ece // ldpsw x14, x15, [x22, #24]
-	WORD $0x8b0916a9 // add x9, x21, x9, lsl #5
-	WORD $0x8b0b16ab // add x11, x21, x11, lsl #5
-	WORD $0x8b0d16ad // add x13, x21, x13, lsl #5
-	WORD $0x8b0f16af // add x15, x21, x15, lsl #5
-	WORD $0x8b1016b0 // add x16, x21, x16, lsl #5
-	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	WORD $0x8b0916ae // add x14, x21, x9, lsl #5
+	WORD $0x8b0b16ad // add x13, x21, x11, lsl #5
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xad400281 // ldp q1, q0, [x20]
+	WORD $0xad410a83 // ldp q3, q2, [x20, #32]
+	WORD $0x8b0816af // add x15, x21, x8, lsl #5
+	WORD $0x694226c8 // ldpsw x8, x9, [x22, #16]
+	WORD $0x8b0a16b0 // add x16, x21, x10, lsl #5
+	WORD $0xad421285 // ldp q5, q4, [x20, #64]
+	WORD $0xad431a87 // ldp q7, q6, [x20, #96]
+	WORD $0xad442289 // ldp q9, q8, [x20, #128]
+	WORD $0x8b0816ac // add x12, x21, x8, lsl #5
+	WORD $0x8b0916a8 // add x8, x21, x9, lsl #5
+	WORD $0x69432ac9 // ldpsw x9, x10, [x22, #24]
+	WORD $0xad452a8b // ldp q11, q10, [x20, #160]
+	WORD $0xad46328d // ldp q13, q12, [x20, #192]
+	WORD $0xad473a8f // ldp q15, q14, [x20, #224]
+	WORD $0xad484291 // ldp q17, q16, [x20, #256]
 	WORD $0x8b0a16aa // add x10, x21, x10, lsl #5
-	WORD $0x8b0c16ac // add x12, x21, x12, lsl #5
-	WORD $0x8b0e16ae // add x14, x21, x14, lsl #5
+	WORD $0x8b0916ab // add x11, x21, x9, lsl #5
+	WORD $0xb98022c9 // ldrsw x9, [x22, #32]
+	WORD $0x8b0916a9 // add x9, x21, x9, lsl #5
+	BLE LBB7_9
+	WORD $0x29405713 // ldp w19, w21, [x24]
 
-LBB7_15:
-	WORD $0xb8804760 // ldrsw x0, [x27], #4
-	WORD $0xbc404672 // ldr s18, [x19], #4
-	WORD $0xf1000631 // subs x17, x17, #1
-	WORD $0xd37be800 // lsl x0, x0, #5
-	WORD $0x8b000101 // add x1, x8, x0
-	WORD $0xad405033 // ldp q19, q20, [x1]
-	WORD $0x8b000121 // add x1, x9, x0
-	WORD $0xad405835 // ldp q21, q22, [x1]
-	WORD $0x8b000141 // add x1, x10, x0
-	WORD $0x4f921282 // fmla v2.4s, v20.4s, v18.s[0]
-	WORD $0x4f9212c4 // fmla v4.4s, v22.4s, v18.s[0]
-	WORD $0x4f921261 // fmla v1.4s, v19.4s, v18.s[0]
-	WORD $0xad405c33 // ldp q19, q23, [x1]
-	WORD $0x8b000161 // add x1, x11, x0
-	WORD $0x4f9212a3 // fmla v3.4s, v21.4s, v18.s[0]
-	WORD $0xad405434 // ldp q20, q21, [x1]
-	WORD $0x8b000181 // add x1, x12, x0
-	WORD $0x4f9212e6 // fmla v6.4s, v23.4s, v18.s[0]
-	WORD $0x4f9212a8 // fmla v8.4s, v21.4s, v18.s[0]
-	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
-	WORD $0x4f921287 // fmla v7.4s, v20.4s, v18.s[0]
-	WORD $0xad405033 // ldp q19, q20, [x1]
-	WORD $0x8b0001a1 // add x1, x13, x0
-	WORD $0x4f92128a // fmla v10.4s, v20.4s, v18.s[0]
-	WORD $0x4f921269 // fmla v9.4s, v19.4s, v18.s[0]
-	WORD $0xad405033 // ldp q19, q20, [x1]
-	WORD $0x8b0001c1 // add x1, x14, x0
-	WORD $0x4f92128c // fmla v12.4s, v20.4s, v18.s[0]
-	WORD $0x4f92126b // fmla v11.4s, v19.4s, v18.s[0]
-	WORD $0xad405033 // ldp q19, q20, [x1]
-	WORD $0x8b0001e1 // add x1, x15, x0
-	WORD $0x8b000200 // add x0, x16, x0
-	WORD $0x4f92128e // fmla v14.4s, v20.4s, v18.s[0]
-	WORD $0x4f92126d // fmla v13.4s, v19.4s, v18.s[0]
-	WORD $0xad405033 // ldp q19, q20, [x1]
-	WORD $0x4f921290 // fmla v16.4s, v20.4s, v18.s[0]
-	WORD $0x4f92126f // fmla v15.4s, v19.4s, v18.s[0]
-	WORD $0xad405013 // ldp q19, q20, [x0]
+LBB7_7:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e77 // ubfiz x23, x19, #5, #32
+	WORD $0xd37b7eb6 // ubfiz x22, x21, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97f1 // cset w17, hi
+	WORD $0x8b314f1b // add x27, x24, w17, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29405773 // ldp w19, w21, [x27]
+	WORD $0x8b1701fb // add x27, x15, x23
+	WORD $0xfc408732 // ldr d18, [x25], #8
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b1701db // add x27, x14, x23
+	WORD $0xad405b75 // ldp q21, q22, [x27]
+	WORD $0x8b17021b // add x27, x16, x23
 	WORD $0x4f921280 // fmla v0.4s, v20.4s, v18.s[0]
-	WORD $0x4f921271 // fmla v17.4s, v19.4s, v18.s[0]
-	BNE LBB7_15
-	B LBB7_12
+	WORD $0x4f9212c2 // fmla v2.4s, v22.4s, v18.s[0]
+	WORD $0x4f921261 // fmla v1.4s, v19.4s, v18.s[0]
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b1701bb // add x27, x13, x23
+	WORD $0x4f9212a3 // fmla v3.4s, v21.4s, v18.s[0]
+	WORD $0x4f921284 // fmla v4.4s, v20.4s, v18.s[0]
+	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b17019b // add x27, x12, x23
+	WORD $0x4f921286 // fmla v6.4s, v20.4s, v18.s[0]
+	WORD $0x4f921267 // fmla v7.4s, v19.4s, v18.s[0]
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b17011b // add x27, x8, x23
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f921269 // fmla v9.4s, v19.4s, v18.s[0]
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b17017b // add x27, x11, x23
+	WORD $0x4f92128a // fmla v10.4s, v20.4s, v18.s[0]
+	WORD $0x4f92126b // fmla v11.4s, v19.4s, v18.s[0]
+	WORD $0xad405373 // ldp q19, q20, [x27]
+	WORD $0x8b17015b // add x27, x10, x23
+	WORD $0x8b170137 // add x23, x9, x23
+	WORD $0x4f92128c // fmla v12.4s, v20.4s, v18.s[0]
+	WORD $0x4f92126d // fmla v13.4s, v19.4s, v18.s[0]
+	WORD $0xad404f75 // ldp q21, q19, [x27]
+	WORD $0x4f92126e // fmla v14.4s, v19.4s, v18.s[0]
+	WORD $0xad404ef4 // ldp q20, q19, [x23]
+	WORD $0x8b1601f7 // add x23, x15, x22
+	WORD $0x4f9212af // fmla v15.4s, v21.4s, v18.s[0]
+	WORD $0xad405af5 // ldp q21, q22, [x23]
+	WORD $0x8b1601d7 // add x23, x14, x22
+	WORD $0x4f921270 // fmla v16.4s, v19.4s, v18.s[0]
+	WORD $0x4f921291 // fmla v17.4s, v20.4s, v18.s[0]
+	WORD $0x4fb212c0 // fmla v0.4s, v22.4s, v18.s[1]
+	WORD $0xad4052f3 // ldp q19, q20, [x23]
+	WORD $0x8b160217 // add x23, x16, x22
+	WORD $0x4fb212a1 // fmla v1.4s, v21.4s, v18.s[1]
+	WORD $0x4fb21282 // fmla v2.4s, v20.4s, v18.s[1]
+	WORD $0x4fb21263 // fmla v3.4s, v19.4s, v18.s[1]
+	WORD $0xad4052f3 // ldp q19, q20, [x23]
+	WORD $0x8b1601b7 // add x23, x13, x22
+	WORD $0x4fb21284 // fmla v4.4s, v20.4s, v18.s[1]
+	WORD $0x4fb21265 // fmla v5.4s, v19.4s, v18.s[1]
+	WORD $0xad4052f3 // ldp q19, q20, [x23]
+	WORD $0x8b160197 // add x23, x12, x22
+	WORD $0x4fb21286 // fmla v6.4s, v20.4s, v18.s[1]
+	WORD $0x4fb21267 // fmla v7.4s, v19.4s, v18.s[1]
+	WORD $0xad4052f3 // ldp q19, q20, [x23]
+	WORD $0x8b160117 // add x23, x8, x22
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb21269 // fmla v9.4s, v19.4s, v18.s[1]
+	WORD $0xad4052f3 // ldp q19, q20, [x23]
+	WORD $0x8b160177 // add x23, x11, x22
+	WORD $0x4fb2128a // fmla v10.4s, v20.4s, v18.s[1]
+	WORD $0x4fb2126b // fmla v11.4s, v19.4s, v18.s[1]
+	WORD $0xad404ef5 // ldp q21, q19, [x23]
+	WORD $0x8b160157 // add x23, x10, x22
+	WORD $0x8b160136 // add x22, x9, x22
+	WORD $0x4fb2126c // fmla v12.4s, v19.4s, v18.s[1]
+	WORD $0x4fb212ad // fmla v13.4s, v21.4s, v18.s[1]
+	WORD $0xad404ef4 // ldp q20, q19, [x23]
+	WORD $0xad405ad5 // ldp q21, q22, [x22]
+	WORD $0x4fb2126e // fmla v14.4s, v19.4s, v18.s[1]
+	WORD $0x4fb2128f // fmla v15.4s, v20.4s, v18.s[1]
+	WORD $0x4fb212d0 // fmla v16.4s, v22.4s, v18.s[1]
+	WORD $0x4fb212b1 // fmla v17.4s, v21.4s, v18.s[1]
+	BHI LBB7_7
+	WORD $0xd37f7e31 // ubfiz x17, x17, #1, #32
+	WORD $0x8b110b18 // add x24, x24, x17, lsl #2
 
-LBB7_16:
-	WORD $0xd1001509 // sub x9, x8, #5
-	WORD $0xad002289 // stp q9, q8, [x20]
-	WORD $0x910052d6 // add x22, x22, #20
-	WORD $0xf100251f // cmp x8, #9
-	WORD $0xaa0903e8 // mov x8, x9
-	WORD $0xad011a87 // stp q7, q6, [x20, #32]
+LBB7_9:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_11
+	WORD $0xb9400311 // ldr w17, [x24]
+	WORD $0xbd400332 // ldr s18, [x25]
+	WORD $0xd37bea31 // lsl x17, x17, #5
+	WORD $0x8b1101ef // add x15, x15, x17
+	WORD $0x8b1101ce // add x14, x14, x17
+	WORD $0x8b110210 // add x16, x16, x17
+	WORD $0x8b1101ad // add x13, x13, x17
+	WORD $0x8b11018c // add x12, x12, x17
+	WORD $0x8b110108 // add x8, x8, x17
+	WORD $0xad4051f3 // ldp q19, q20, [x15]
+	WORD $0x4f921280 // fmla v0.4s, v20.4s, v18.s[0]
+	WORD $0x4f921261 // fmla v1.4s, v19.4s, v18.s[0]
+	WORD $0xad4055d3 // ldp q19, q21, [x14]
+	WORD $0x4f9212a2 // fmla v2.4s, v21.4s, v18.s[0]
+	WORD $0x4f921263 // fmla v3.4s, v19.4s, v18.s[0]
+	WORD $0xad405213 // ldp q19, q20, [x16]
+	WORD $0x4f921284 // fmla v4.4s, v20.4s, v18.s[0]
+	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
+	WORD $0xad404db5 // ldp q21, q19, [x13]
+	WORD $0x4f921266 // fmla v6.4s, v19.4s, v18.s[0]
+	WORD $0x4f9212a7 // fmla v7.4s, v21.4s, v18.s[0]
+	WORD $0xad405193 // ldp q19, q20, [x12]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f921269 // fmla v9.4s, v19.4s, v18.s[0]
+	WORD $0xad405513 // ldp q19, q21, [x8]
+	WORD $0x8b110168 // add x8, x11, x17
+	WORD $0x4f9212aa // fmla v10.4s, v21.4s, v18.s[0]
+	WORD $0x4f92126b // fmla v11.4s, v19.4s, v18.s[0]
+	WORD $0xad405113 // ldp q19, q20, [x8]
+	WORD $0x8b110148 // add x8, x10, x17
+	WORD $0x4f92128c // fmla v12.4s, v20.4s, v18.s[0]
+	WORD $0x4f92126d // fmla v13.4s, v19.4s, v18.s[0]
+	WORD $0xad405113 // ldp q19, q20, [x8]
+	WORD $0x8b110128 // add x8, x9, x17
+	WORD $0x4f92128e // fmla v14.4s, v20.4s, v18.s[0]
+	WORD $0x4f92126f // fmla v15.4s, v19.4s, v18.s[0]
+	WORD $0xad405113 // ldp q19, q20, [x8]
+	WORD $0x4f921290 // fmla v16.4s, v20.4s, v18.s[0]
+	WORD $0x4f921271 // fmla v17.4s, v19.4s, v18.s[0]
+
+LBB7_11:
+	WORD $0xad000281 // stp q1, q0, [x20]
+	WORD $0xad010a83 // stp q3, q2, [x20, #32]
 	WORD $0xad021285 // stp q5, q4, [x20, #64]
-	WORD $0xad030a83 // stp q3, q2, [x20, #96]
-	WORD $0xad040281 // stp q1, q0, [x20, #128]
-	WORD $0x91028294 // add x20, x20, #160
-	BLE LBB7_4
+	WORD $0xad031a87 // stp q7, q6, [x20, #96]
+	WORD $0xad042289 // stp q9, q8, [x20, #128]
+	WORD $0xad052a8b // stp q11, q10, [x20, #160]
+	WORD $0xad06328d // stp q13, q12, [x20, #192]
+	WORD $0xad073a8f // stp q15, q14, [x20, #224]
+	WORD $0xad084291 // stp q17, q16, [x20, #256]
+	RET
+
+LBB7_12:
+	WORD $0xf1000aff // cmp x23, #2
+	BGT LBB7_22
+	WORD $0xf10006ff // cmp x23, #1
+	BEQ LBB7_40
+	WORD $0xf1000aff // cmp x23, #2
+	BNE LBB7_75
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x69402ac8 // ldpsw x8, x10, [x22]
+	WORD $0x8b0816a9 // add x9, x21, x8, lsl #5
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b0a16a8 // add x8, x21, x10, lsl #5
+	BLE LBB7_19
+	WORD $0x29402f0c // ldp w12, w11, [x24]
 
 LBB7_17:
-	WORD $0xad402289 // ldp q9, q8, [x20]
-	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad411a87 // ldp q7, q6, [x20, #32]
-	WORD $0xad421285 // ldp q5, q4, [x20, #64]
-	WORD $0xad430a83 // ldp q3, q2, [x20, #96]
-	WORD $0xad440281 // ldp q1, q0, [x20, #128]
-	BLT LBB7_16
-	WORD $0x69402ac9 // ldpsw x9, x10, [x22]
-	WORD $0x694132cb // ldpsw x11, x12, [x22, #8]
-	WORD $0xaa1a03ee // mov x14, x26
-	WORD $0xaa1903ef // mov x15, x25
-	WORD $0xb98012cd // ldrsw x13, [x22, #16]
-	WORD $0xaa1803f0 // mov x16, x24
-	WORD $0x8b0a16aa // add x10, x21, x10, lsl #5
-	WORD $0x8b0c16ac // add x12, x21, x12, lsl #5
-	WORD $0x8b0d16ad // add x13, x21, x13, lsl #5
-	WORD $0x8b0916a9 // add x9, x21, x9, lsl #5
-	WORD $0x8b0b16ab // add x11, x21, x11, lsl #5
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7d8c // ubfiz x12, x12, #5, #32
+	WORD $0xd37b7d6b // ubfiz x11, x11, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b0c012f // add x15, x9, x12
+	WORD $0x8b0c010c // add x12, x8, x12
+	WORD $0x8b2a4f0d // add x13, x24, w10, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294035ae // ldp w14, w13, [x13]
+	WORD $0xad4019e5 // ldp q5, q6, [x15]
+	WORD $0xfc408724 // ldr d4, [x25], #8
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xad401985 // ldp q5, q6, [x12]
+	WORD $0x8b0b012c // add x12, x9, x11
+	WORD $0x8b0b010b // add x11, x8, x11
+	WORD $0x4f8410c3 // fmla v3.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
+	WORD $0xad401985 // ldp q5, q6, [x12]
+	WORD $0x2a0e03ec // mov w12, w14
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0xad401d65 // ldp q5, q7, [x11]
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4fa410e3 // fmla v3.4s, v7.4s, v4.s[1]
+	WORD $0x4fa410a2 // fmla v2.4s, v5.4s, v4.s[1]
+	BHI LBB7_17
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0b18 // add x24, x24, x10, lsl #2
 
 LBB7_19:
-	WORD $0xb8804611 // ldrsw x17, [x16], #4
-	WORD $0xbc4045ea // ldr s10, [x15], #4
-	WORD $0xf10005ce // subs x14, x14, #1
-	WORD $0xd37bea31 // lsl x17, x17, #5
-	WORD $0x8b110133 // add x19, x9, x17
-	WORD $0xad40326b // ldp q11, q12, [x19]
-	WORD $0x8b110153 // add x19, x10, x17
-	WORD $0x4f8a1188 // fmla v8.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1169 // fmla v9.4s, v11.4s, v10.s[0]
-	WORD $0xad40326b // ldp q11, q12, [x19]
-	WORD $0x8b110173 // add x19, x11, x17
-	WORD $0x4f8a1186 // fmla v6.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1167 // fmla v7.4s, v11.4s, v10.s[0]
-	WORD $0xad40326b // ldp q11, q12, [x19]
-	WORD $0x8b110193 // add x19, x12, x17
-	WORD $0x8b1101b1 // add x17, x13, x17
-	WORD $0x4f8a1184 // fmla v4.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
-	WORD $0xad40326b // ldp q11, q12, [x19]
-	WORD $0x4f8a1182 // fmla v2.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1163 // fmla v3.4s, v11.4s, v10.s[0]
-	WORD $0xad40322b // ldp q11, q12, [x17]
-	WORD $0x4f8a1180 // fmla v0.4s, v12.4s, v10.s[0]
-	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
-	BNE LBB7_19
-	B LBB7_16
-
-LBB7_20:
-	WORD $0xd1000d28 // sub x8, x9, #3
-	WORD $0xad001285 // stp q5, q4, [x20]
-	WORD $0x910032d6 // add x22, x22, #12
-	WORD $0xf100153f // cmp x9, #5
-	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0xad010a83 // stp q3, q2, [x20, #32]
-	WORD $0xad020281 // stp q1, q0, [x20, #64]
-	WORD $0x91018294 // add x20, x20, #96
-	BLE LBB7_6
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_21
+	WORD $0xb940030a // ldr w10, [x24]
+	WORD $0xbd400324 // ldr s4, [x25]
+	WORD $0xd37be94a // lsl x10, x10, #5
+	WORD $0x8b0a0129 // add x9, x9, x10
+	WORD $0x8b0a0108 // add x8, x8, x10
+	WORD $0xad401925 // ldp q5, q6, [x9]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0xad401905 // ldp q5, q6, [x8]
+	WORD $0x4f8410c3 // fmla v3.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410a2 // fmla v2.4s, v5.4s, v4.s[0]
 
 LBB7_21:
-	WORD $0xad401285 // ldp q5, q4, [x20]
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	RET
+
+LBB7_22:
+	WORD $0xf1000eff // cmp x23, #3
+	BEQ LBB7_47
+	WORD $0xf10012ff // cmp x23, #4
+	BNE LBB7_75
+	WORD $0xad400680 // ldp q0, q1, [x20]
 	WORD $0xf100075f // cmp x26, #1
-	WORD $0xad410a83 // ldp q3, q2, [x20, #32]
-	WORD $0xad420281 // ldp q1, q0, [x20, #64]
-	BLT LBB7_20
-	WORD $0x69402ac8 // ldpsw x8, x10, [x22]
-	WORD $0xb9800acb // ldrsw x11, [x22, #8]
-	WORD $0xaa1a03ec // mov x12, x26
-	WORD $0xaa1903ed // mov x13, x25
-	WORD $0xaa1803ee // mov x14, x24
-	WORD $0x8b0a16aa // add x10, x21, x10, lsl #5
-	WORD $0x8b0b16ab // add x11, x21, x11, lsl #5
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b0916aa // add x10, x21, x9, lsl #5
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b0816ab // add x11, x21, x8, lsl #5
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xad431e86 // ldp q6, q7, [x20, #96]
+	WORD $0x694136cc // ldpsw x12, x13, [x22, #8]
+	WORD $0x8b0c16a9 // add x9, x21, x12, lsl #5
+	WORD $0x8b0d16a8 // add x8, x21, x13, lsl #5
+	BLE LBB7_28
+	WORD $0x2940370e // ldp w14, w13, [x24]
+
+LBB7_26:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7dd0 // ubfiz x16, x14, #5, #32
+	WORD $0xd37b7db1 // ubfiz x17, x13, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b2c4f0f // add x15, x24, w12, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294035ee // ldp w14, w13, [x15]
+	WORD $0x8b10016f // add x15, x11, x16
+	WORD $0xfc408728 // ldr d8, [x25], #8
+	WORD $0xad4029e9 // ldp q9, q10, [x15]
+	WORD $0x8b10014f // add x15, x10, x16
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xad4029e9 // ldp q9, q10, [x15]
+	WORD $0x8b10012f // add x15, x9, x16
+	WORD $0x4f881143 // fmla v3.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xad4029e9 // ldp q9, q10, [x15]
+	WORD $0x8b10010f // add x15, x8, x16
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xad4029e9 // ldp q9, q10, [x15]
+	WORD $0x8b11016f // add x15, x11, x17
+	WORD $0x4f881147 // fmla v7.4s, v10.4s, v8.s[0]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+	WORD $0xad4029e9 // ldp q9, q10, [x15]
+	WORD $0x8b11014f // add x15, x10, x17
+	WORD $0x4fa81141 // fmla v1.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81120 // fmla v0.4s, v9.4s, v8.s[1]
+	WORD $0xad4025eb // ldp q11, q9, [x15]
+	WORD $0x8b11012f // add x15, x9, x17
+	WORD $0x4fa81123 // fmla v3.4s, v9.4s, v8.s[1]
+	WORD $0xad4025ea // ldp q10, q9, [x15]
+	WORD $0x8b11010f // add x15, x8, x17
+	WORD $0x4fa81162 // fmla v2.4s, v11.4s, v8.s[1]
+	WORD $0xad4031eb // ldp q11, q12, [x15]
+	WORD $0x4fa81125 // fmla v5.4s, v9.4s, v8.s[1]
+	WORD $0x4fa81144 // fmla v4.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81187 // fmla v7.4s, v12.4s, v8.s[1]
+	WORD $0x4fa81166 // fmla v6.4s, v11.4s, v8.s[1]
+	BHI LBB7_26
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0b18 // add x24, x24, x12, lsl #2
+
+LBB7_28:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_30
+	WORD $0xb940030c // ldr w12, [x24]
+	WORD $0xbd400328 // ldr s8, [x25]
+	WORD $0xd37be98c // lsl x12, x12, #5
+	WORD $0x8b0c016b // add x11, x11, x12
+	WORD $0x8b0c014a // add x10, x10, x12
+	WORD $0x8b0c0129 // add x9, x9, x12
+	WORD $0x8b0c0108 // add x8, x8, x12
+	WORD $0xad402969 // ldp q9, q10, [x11]
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0xad402949 // ldp q9, q10, [x10]
+	WORD $0x4f881143 // fmla v3.4s, v10.4s, v8.s[0]
+	WORD $0x4f881122 // fmla v2.4s, v9.4s, v8.s[0]
+	WORD $0xad402929 // ldp q9, q10, [x9]
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0xad402909 // ldp q9, q10, [x8]
+	WORD $0x4f881147 // fmla v7.4s, v10.4s, v8.s[0]
+	WORD $0x4f881126 // fmla v6.4s, v9.4s, v8.s[0]
+
+LBB7_30:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	WORD $0xad031e86 // stp q6, q7, [x20, #96]
+	RET
+
+LBB7_31:
+	WORD $0xf10016ff // cmp x23, #5
+	BEQ LBB7_61
+	WORD $0xf1001aff // cmp x23, #6
+	BNE LBB7_75
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b0916ad // add x13, x21, x9, lsl #5
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b0816ac // add x12, x21, x8, lsl #5
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xad431e86 // ldp q6, q7, [x20, #96]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0x8b0a16ab // add x11, x21, x10, lsl #5
+	WORD $0x8b0e16aa // add x10, x21, x14, lsl #5
+	WORD $0x69423ec8 // ldpsw x8, x15, [x22, #16]
+	WORD $0x8b0f16a9 // add x9, x21, x15, lsl #5
 	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	WORD $0xad452e8a // ldp q10, q11, [x20, #160]
+	BLE LBB7_37
+	WORD $0x2940430f // ldp w15, w16, [x24]
 
-LBB7_23:
-	WORD $0xb88045cf // ldrsw x15, [x14], #4
-	WORD $0xbc4045a6 // ldr s6, [x13], #4
-	WORD $0xf100058c // subs x12, x12, #1
-	WORD $0xd37be9ef // lsl x15, x15, #5
-	WORD $0x8b0f0110 // add x16, x8, x15
-	WORD $0xad402207 // ldp q7, q8, [x16]
+LBB7_35:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7df3 // ubfiz x19, x15, #5, #32
+	WORD $0xd37b7e11 // ubfiz x17, x16, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b2e4f15 // add x21, x24, w14, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294042af // ldp w15, w16, [x21]
+	WORD $0x8b130195 // add x21, x12, x19
+	WORD $0xfc40872c // ldr d12, [x25], #8
+	WORD $0xad403aad // ldp q13, q14, [x21]
+	WORD $0x8b1301b5 // add x21, x13, x19
+	WORD $0x4f8c11c1 // fmla v1.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a0 // fmla v0.4s, v13.4s, v12.s[0]
+	WORD $0xad4036af // ldp q15, q13, [x21]
+	WORD $0x8b130175 // add x21, x11, x19
+	WORD $0x4f8c11a3 // fmla v3.4s, v13.4s, v12.s[0]
+	WORD $0xad4036ae // ldp q14, q13, [x21]
+	WORD $0x8b130155 // add x21, x10, x19
+	WORD $0x4f8c11e2 // fmla v2.4s, v15.4s, v12.s[0]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b130115 // add x21, x8, x19
+	WORD $0x8b130133 // add x19, x9, x19
+	WORD $0x4f8c11a5 // fmla v5.4s, v13.4s, v12.s[0]
+	WORD $0x4f8c11c4 // fmla v4.4s, v14.4s, v12.s[0]
+	WORD $0xad403aad // ldp q13, q14, [x21]
+	WORD $0x4f8c1207 // fmla v7.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c11e6 // fmla v6.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c11c9 // fmla v9.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a8 // fmla v8.4s, v13.4s, v12.s[0]
+	WORD $0xad403a6d // ldp q13, q14, [x19]
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0x4f8c11cb // fmla v11.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11aa // fmla v10.4s, v13.4s, v12.s[0]
+	WORD $0xad403a6d // ldp q13, q14, [x19]
+	WORD $0x8b1101b3 // add x19, x13, x17
+	WORD $0x4fac11c1 // fmla v1.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11a0 // fmla v0.4s, v13.4s, v12.s[1]
+	WORD $0xad403a6d // ldp q13, q14, [x19]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4fac11c3 // fmla v3.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11a2 // fmla v2.4s, v13.4s, v12.s[1]
+	WORD $0xad403a6d // ldp q13, q14, [x19]
+	WORD $0x8b110153 // add x19, x10, x17
+	WORD $0x4fac11c5 // fmla v5.4s, v14.4s, v12.s[1]
+	WORD $0x4fac11a4 // fmla v4.4s, v13.4s, v12.s[1]
+	WORD $0xad40366f // ldp q15, q13, [x19]
+	WORD $0x8b110113 // add x19, x8, x17
+	WORD $0x8b110131 // add x17, x9, x17
+	WORD $0x4fac11a7 // fmla v7.4s, v13.4s, v12.s[1]
+	WORD $0x4fac11e6 // fmla v6.4s, v15.4s, v12.s[1]
+	WORD $0xad40366e // ldp q14, q13, [x19]
+	WORD $0xad40422f // ldp q15, q16, [x17]
+	WORD $0x4fac11a9 // fmla v9.4s, v13.4s, v12.s[1]
+	WORD $0x4fac11c8 // fmla v8.4s, v14.4s, v12.s[1]
+	WORD $0x4fac120b // fmla v11.4s, v16.4s, v12.s[1]
+	WORD $0x4fac11ea // fmla v10.4s, v15.4s, v12.s[1]
+	BHI LBB7_35
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0b18 // add x24, x24, x14, lsl #2
+
+LBB7_37:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_39
+	WORD $0xb940030e // ldr w14, [x24]
+	WORD $0xbd40032c // ldr s12, [x25]
+	WORD $0xd37be9ce // lsl x14, x14, #5
+	WORD $0x8b0e018c // add x12, x12, x14
+	WORD $0x8b0e01ad // add x13, x13, x14
+	WORD $0x8b0e016b // add x11, x11, x14
+	WORD $0x8b0e014a // add x10, x10, x14
+	WORD $0x8b0e0108 // add x8, x8, x14
+	WORD $0xad40398d // ldp q13, q14, [x12]
+	WORD $0x4f8c11c1 // fmla v1.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a0 // fmla v0.4s, v13.4s, v12.s[0]
+	WORD $0xad4039ad // ldp q13, q14, [x13]
+	WORD $0x4f8c11c3 // fmla v3.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a2 // fmla v2.4s, v13.4s, v12.s[0]
+	WORD $0xad403d6d // ldp q13, q15, [x11]
+	WORD $0x4f8c11e5 // fmla v5.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c11a4 // fmla v4.4s, v13.4s, v12.s[0]
+	WORD $0xad40394d // ldp q13, q14, [x10]
+	WORD $0x4f8c11c7 // fmla v7.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a6 // fmla v6.4s, v13.4s, v12.s[0]
+	WORD $0xad40390d // ldp q13, q14, [x8]
+	WORD $0x8b0e0128 // add x8, x9, x14
+	WORD $0x4f8c11c9 // fmla v9.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11a8 // fmla v8.4s, v13.4s, v12.s[0]
+	WORD $0xad40390d // ldp q13, q14, [x8]
+	WORD $0x4f8c11cb // fmla v11.4s, v14.4s, v12.s[0]
+	WORD $0x4f8c11aa // fmla v10.4s, v13.4s, v12.s[0]
+
+LBB7_39:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	WORD $0xad031e86 // stp q6, q7, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	WORD $0xad052e8a // stp q10, q11, [x20, #160]
+	RET
+
+LBB7_40:
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xb98002c8 // ldrsw x8, [x22]
+	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	BLE LBB7_44
+	WORD $0x29402b0b // ldp w11, w10, [x24]
+
+LBB7_42:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0x2a0b03eb // mov w11, w11
+	WORD $0x2a0a03ea // mov w10, w10
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97e9 // cset w9, hi
+	WORD $0x8b0b150b // add x11, x8, x11, lsl #5
+	WORD $0x8b0a150a // add x10, x8, x10, lsl #5
+	WORD $0x8b294f0c // add x12, x24, w9, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940318d // ldp w13, w12, [x12]
+	WORD $0xad401163 // ldp q3, q4, [x11]
+	WORD $0xfc408722 // ldr d2, [x25], #8
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4f821081 // fmla v1.4s, v4.4s, v2.s[0]
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+	WORD $0xad401543 // ldp q3, q5, [x10]
+	WORD $0x2a0c03ea // mov w10, w12
+	WORD $0x4fa210a1 // fmla v1.4s, v5.4s, v2.s[1]
+	WORD $0x4fa21060 // fmla v0.4s, v3.4s, v2.s[1]
+	BHI LBB7_42
+	WORD $0xd37f7d29 // ubfiz x9, x9, #1, #32
+	WORD $0x8b090b18 // add x24, x24, x9, lsl #2
+
+LBB7_44:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_46
+	WORD $0xb9400309 // ldr w9, [x24]
+	WORD $0xbd400322 // ldr s2, [x25]
+	WORD $0x8b091508 // add x8, x8, x9, lsl #5
+	WORD $0xad401103 // ldp q3, q4, [x8]
+	WORD $0x4f821081 // fmla v1.4s, v4.4s, v2.s[0]
+	WORD $0x4f821060 // fmla v0.4s, v3.4s, v2.s[0]
+
+LBB7_46:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	RET
+
+LBB7_47:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b0916a9 // add x9, x21, x9, lsl #5
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b0816aa // add x10, x21, x8, lsl #5
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xb9800ac8 // ldrsw x8, [x22, #8]
+	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	BLE LBB7_51
+	WORD $0x2940330d // ldp w13, w12, [x24]
+
+LBB7_49:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7daf // ubfiz x15, x13, #5, #32
+	WORD $0xd37b7d8c // ubfiz x12, x12, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97eb // cset w11, hi
 	WORD $0x8b0f0150 // add x16, x10, x15
-	WORD $0x8b0f016f // add x15, x11, x15
-	WORD $0x4f861104 // fmla v4.4s, v8.4s, v6.s[0]
-	WORD $0x4f8610e5 // fmla v5.4s, v7.4s, v6.s[0]
+	WORD $0x8b2b4f0e // add x14, x24, w11, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294039cd // ldp w13, w14, [x14]
 	WORD $0xad402207 // ldp q7, q8, [x16]
-	WORD $0x4f861102 // fmla v2.4s, v8.4s, v6.s[0]
-	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0x8b0f0130 // add x16, x9, x15
+	WORD $0xfc408726 // ldr d6, [x25], #8
+	WORD $0x8b0f010f // add x15, x8, x15
+	WORD $0x4f861101 // fmla v1.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0xad402207 // ldp q7, q8, [x16]
+	WORD $0x4f861103 // fmla v3.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
 	WORD $0xad4021e7 // ldp q7, q8, [x15]
-	WORD $0x4f861100 // fmla v0.4s, v8.4s, v6.s[0]
-	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
-	BNE LBB7_23
-	B LBB7_20
+	WORD $0x8b0c014f // add x15, x10, x12
+	WORD $0x4f861105 // fmla v5.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e4 // fmla v4.4s, v7.4s, v6.s[0]
+	WORD $0xad4021e7 // ldp q7, q8, [x15]
+	WORD $0x8b0c012f // add x15, x9, x12
+	WORD $0x8b0c010c // add x12, x8, x12
+	WORD $0x4fa61101 // fmla v1.4s, v8.4s, v6.s[1]
+	WORD $0x4fa610e0 // fmla v0.4s, v7.4s, v6.s[1]
+	WORD $0xad4021e7 // ldp q7, q8, [x15]
+	WORD $0x4fa61103 // fmla v3.4s, v8.4s, v6.s[1]
+	WORD $0x4fa610e2 // fmla v2.4s, v7.4s, v6.s[1]
+	WORD $0xad402587 // ldp q7, q9, [x12]
+	WORD $0x2a0e03ec // mov w12, w14
+	WORD $0x4fa61125 // fmla v5.4s, v9.4s, v6.s[1]
+	WORD $0x4fa610e4 // fmla v4.4s, v7.4s, v6.s[1]
+	BHI LBB7_49
+	WORD $0xd37f7d6b // ubfiz x11, x11, #1, #32
+	WORD $0x8b0b0b18 // add x24, x24, x11, lsl #2
 
-// func sparseAddBlock16NEON(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+LBB7_51:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_53
+	WORD $0xb940030b // ldr w11, [x24]
+	WORD $0xbd400326 // ldr s6, [x25]
+	WORD $0xd37be96b // lsl x11, x11, #5
+	WORD $0x8b0b014a // add x10, x10, x11
+	WORD $0x8b0b0129 // add x9, x9, x11
+	WORD $0x8b0b0108 // add x8, x8, x11
+	WORD $0xad402147 // ldp q7, q8, [x10]
+	WORD $0x4f861101 // fmla v1.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e0 // fmla v0.4s, v7.4s, v6.s[0]
+	WORD $0xad402127 // ldp q7, q8, [x9]
+	WORD $0x4f861103 // fmla v3.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
+	WORD $0xad402107 // ldp q7, q8, [x8]
+	WORD $0x4f861105 // fmla v5.4s, v8.4s, v6.s[0]
+	WORD $0x4f8610e4 // fmla v4.4s, v7.4s, v6.s[0]
+
+LBB7_53:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	RET
+
+LBB7_54:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
+	WORD $0x8b0916ad // add x13, x21, x9, lsl #5
+	WORD $0x8b0b16a9 // add x9, x21, x11, lsl #5
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xad400281 // ldp q1, q0, [x20]
+	WORD $0xad410a83 // ldp q3, q2, [x20, #32]
+	WORD $0x8b0816ae // add x14, x21, x8, lsl #5
+	WORD $0x69422ec8 // ldpsw x8, x11, [x22, #16]
+	WORD $0xad421285 // ldp q5, q4, [x20, #64]
+	WORD $0xad431a87 // ldp q7, q6, [x20, #96]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x8b0a16ac // add x12, x21, x10, lsl #5
+	WORD $0x8b0b16ab // add x11, x21, x11, lsl #5
+	WORD $0x8b0816aa // add x10, x21, x8, lsl #5
+	WORD $0xad452e8a // ldp q10, q11, [x20, #160]
+	WORD $0xad46368c // ldp q12, q13, [x20, #192]
+	WORD $0xb9801ac8 // ldrsw x8, [x22, #24]
+	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	BLE LBB7_58
+	WORD $0x29404710 // ldp w16, w17, [x24]
+
+LBB7_56:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e15 // ubfiz x21, x16, #5, #32
+	WORD $0xd37b7e33 // ubfiz x19, x17, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ef // cset w15, hi
+	WORD $0x8b2f4f16 // add x22, x24, w15, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294046d0 // ldp w16, w17, [x22]
+	WORD $0x8b1501d6 // add x22, x14, x21
+	WORD $0xfc40872e // ldr d14, [x25], #8
+	WORD $0xad4042cf // ldp q15, q16, [x22]
+	WORD $0x8b1501b6 // add x22, x13, x21
+	WORD $0x4f8e1200 // fmla v0.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e1 // fmla v1.4s, v15.4s, v14.s[0]
+	WORD $0xad4042cf // ldp q15, q16, [x22]
+	WORD $0x8b150196 // add x22, x12, x21
+	WORD $0x4f8e1202 // fmla v2.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e3 // fmla v3.4s, v15.4s, v14.s[0]
+	WORD $0xad4042cf // ldp q15, q16, [x22]
+	WORD $0x8b150136 // add x22, x9, x21
+	WORD $0x4f8e1204 // fmla v4.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e5 // fmla v5.4s, v15.4s, v14.s[0]
+	WORD $0xad403ed1 // ldp q17, q15, [x22]
+	WORD $0x8b150156 // add x22, x10, x21
+	WORD $0x4f8e11e6 // fmla v6.4s, v15.4s, v14.s[0]
+	WORD $0xad403ed0 // ldp q16, q15, [x22]
+	WORD $0x8b150176 // add x22, x11, x21
+	WORD $0x8b150115 // add x21, x8, x21
+	WORD $0x4f8e1227 // fmla v7.4s, v17.4s, v14.s[0]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x4f8e11e9 // fmla v9.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1208 // fmla v8.4s, v16.4s, v14.s[0]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b1301d5 // add x21, x14, x19
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e120d // fmla v13.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11ec // fmla v12.4s, v15.4s, v14.s[0]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b1301b5 // add x21, x13, x19
+	WORD $0x4fae1200 // fmla v0.4s, v16.4s, v14.s[1]
+	WORD $0x4fae11e1 // fmla v1.4s, v15.4s, v14.s[1]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b130195 // add x21, x12, x19
+	WORD $0x4fae1202 // fmla v2.4s, v16.4s, v14.s[1]
+	WORD $0x4fae11e3 // fmla v3.4s, v15.4s, v14.s[1]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b130135 // add x21, x9, x19
+	WORD $0x4fae1204 // fmla v4.4s, v16.4s, v14.s[1]
+	WORD $0x4fae11e5 // fmla v5.4s, v15.4s, v14.s[1]
+	WORD $0xad4042af // ldp q15, q16, [x21]
+	WORD $0x8b130155 // add x21, x10, x19
+	WORD $0x4fae1206 // fmla v6.4s, v16.4s, v14.s[1]
+	WORD $0x4fae11e7 // fmla v7.4s, v15.4s, v14.s[1]
+	WORD $0xad403eb1 // ldp q17, q15, [x21]
+	WORD $0x8b130175 // add x21, x11, x19
+	WORD $0x8b130113 // add x19, x8, x19
+	WORD $0x4fae11e9 // fmla v9.4s, v15.4s, v14.s[1]
+	WORD $0x4fae1228 // fmla v8.4s, v17.4s, v14.s[1]
+	WORD $0xad403eb0 // ldp q16, q15, [x21]
+	WORD $0xad404a71 // ldp q17, q18, [x19]
+	WORD $0x4fae11eb // fmla v11.4s, v15.4s, v14.s[1]
+	WORD $0x4fae120a // fmla v10.4s, v16.4s, v14.s[1]
+	WORD $0x4fae124d // fmla v13.4s, v18.4s, v14.s[1]
+	WORD $0x4fae122c // fmla v12.4s, v17.4s, v14.s[1]
+	BHI LBB7_56
+	WORD $0xd37f7def // ubfiz x15, x15, #1, #32
+	WORD $0x8b0f0b18 // add x24, x24, x15, lsl #2
+
+LBB7_58:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_60
+	WORD $0xb940030f // ldr w15, [x24]
+	WORD $0xbd40032e // ldr s14, [x25]
+	WORD $0xd37be9ef // lsl x15, x15, #5
+	WORD $0x8b0f01ce // add x14, x14, x15
+	WORD $0x8b0f01ad // add x13, x13, x15
+	WORD $0x8b0f018c // add x12, x12, x15
+	WORD $0x8b0f0129 // add x9, x9, x15
+	WORD $0x8b0f0108 // add x8, x8, x15
+	WORD $0xad4041cf // ldp q15, q16, [x14]
+	WORD $0x4f8e1200 // fmla v0.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e1 // fmla v1.4s, v15.4s, v14.s[0]
+	WORD $0xad403db1 // ldp q17, q15, [x13]
+	WORD $0x4f8e11e2 // fmla v2.4s, v15.4s, v14.s[0]
+	WORD $0xad40418f // ldp q15, q16, [x12]
+	WORD $0x4f8e1223 // fmla v3.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e1204 // fmla v4.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e5 // fmla v5.4s, v15.4s, v14.s[0]
+	WORD $0xad40452f // ldp q15, q17, [x9]
+	WORD $0x8b0f0149 // add x9, x10, x15
+	WORD $0x4f8e1226 // fmla v6.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e11e7 // fmla v7.4s, v15.4s, v14.s[0]
+	WORD $0xad40412f // ldp q15, q16, [x9]
+	WORD $0x8b0f0169 // add x9, x11, x15
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0xad40412f // ldp q15, q16, [x9]
+	WORD $0x4f8e120b // fmla v11.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11ea // fmla v10.4s, v15.4s, v14.s[0]
+	WORD $0xad40410f // ldp q15, q16, [x8]
+	WORD $0x4f8e120d // fmla v13.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e11ec // fmla v12.4s, v15.4s, v14.s[0]
+
+LBB7_60:
+	WORD $0xad000281 // stp q1, q0, [x20]
+	WORD $0xad010a83 // stp q3, q2, [x20, #32]
+	WORD $0xad021285 // stp q5, q4, [x20, #64]
+	WORD $0xad031a87 // stp q7, q6, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	WORD $0xad052e8a // stp q10, q11, [x20, #160]
+	WORD $0xad06368c // stp q12, q13, [x20, #192]
+	RET
+
+LBB7_61:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad400680 // ldp q0, q1, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b0916ab // add x11, x21, x9, lsl #5
+	WORD $0xad410e82 // ldp q2, q3, [x20, #32]
+	WORD $0x8b0816ac // add x12, x21, x8, lsl #5
+	WORD $0xad421684 // ldp q4, q5, [x20, #64]
+	WORD $0xb98012c8 // ldrsw x8, [x22, #16]
+	WORD $0xad431e86 // ldp q6, q7, [x20, #96]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x8b0816a8 // add x8, x21, x8, lsl #5
+	WORD $0x694136ca // ldpsw x10, x13, [x22, #8]
+	WORD $0x8b0a16aa // add x10, x21, x10, lsl #5
+	WORD $0x8b0d16a9 // add x9, x21, x13, lsl #5
+	BLE LBB7_65
+	WORD $0x29403b0f // ldp w15, w14, [x24]
+
+LBB7_63:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7df1 // ubfiz x17, x15, #5, #32
+	WORD $0xd37b7dd0 // ubfiz x16, x14, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b2d4f13 // add x19, x24, w13, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29403a6f // ldp w15, w14, [x19]
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0xfc40872a // ldr d10, [x25], #8
+	WORD $0xad40326b // ldp q11, q12, [x19]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0xad403a6d // ldp q13, q14, [x19]
+	WORD $0x8b110153 // add x19, x10, x17
+	WORD $0x4f8a1181 // fmla v1.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a11c3 // fmla v3.4s, v14.4s, v10.s[0]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xad40326b // ldp q11, q12, [x19]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x8b110111 // add x17, x8, x17
+	WORD $0x4f8a11a2 // fmla v2.4s, v13.4s, v10.s[0]
+	WORD $0x4f8a1185 // fmla v5.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0xad40326b // ldp q11, q12, [x19]
+	WORD $0x4f8a1187 // fmla v7.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0xad40322b // ldp q11, q12, [x17]
+	WORD $0x8b100191 // add x17, x12, x16
+	WORD $0x4f8a1189 // fmla v9.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+	WORD $0xad40322b // ldp q11, q12, [x17]
+	WORD $0x8b100171 // add x17, x11, x16
+	WORD $0x4faa1181 // fmla v1.4s, v12.4s, v10.s[1]
+	WORD $0x4faa1160 // fmla v0.4s, v11.4s, v10.s[1]
+	WORD $0xad40322b // ldp q11, q12, [x17]
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x4faa1183 // fmla v3.4s, v12.4s, v10.s[1]
+	WORD $0x4faa1162 // fmla v2.4s, v11.4s, v10.s[1]
+	WORD $0xad402e2d // ldp q13, q11, [x17]
+	WORD $0x8b100131 // add x17, x9, x16
+	WORD $0x8b100110 // add x16, x8, x16
+	WORD $0x4faa1165 // fmla v5.4s, v11.4s, v10.s[1]
+	WORD $0x4faa11a4 // fmla v4.4s, v13.4s, v10.s[1]
+	WORD $0xad402e2c // ldp q12, q11, [x17]
+	WORD $0xad403a0d // ldp q13, q14, [x16]
+	WORD $0x4faa1167 // fmla v7.4s, v11.4s, v10.s[1]
+	WORD $0x4faa1186 // fmla v6.4s, v12.4s, v10.s[1]
+	WORD $0x4faa11c9 // fmla v9.4s, v14.4s, v10.s[1]
+	WORD $0x4faa11a8 // fmla v8.4s, v13.4s, v10.s[1]
+	BHI LBB7_63
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0b18 // add x24, x24, x13, lsl #2
+
+LBB7_65:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_67
+	WORD $0xb940030d // ldr w13, [x24]
+	WORD $0xbd40032a // ldr s10, [x25]
+	WORD $0xd37be9ad // lsl x13, x13, #5
+	WORD $0x8b0d018c // add x12, x12, x13
+	WORD $0x8b0d016b // add x11, x11, x13
+	WORD $0x8b0d014a // add x10, x10, x13
+	WORD $0x8b0d0129 // add x9, x9, x13
+	WORD $0x8b0d0108 // add x8, x8, x13
+	WORD $0xad40318b // ldp q11, q12, [x12]
+	WORD $0x4f8a1181 // fmla v1.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1160 // fmla v0.4s, v11.4s, v10.s[0]
+	WORD $0xad40356b // ldp q11, q13, [x11]
+	WORD $0x4f8a11a3 // fmla v3.4s, v13.4s, v10.s[0]
+	WORD $0x4f8a1162 // fmla v2.4s, v11.4s, v10.s[0]
+	WORD $0xad40314b // ldp q11, q12, [x10]
+	WORD $0x4f8a1185 // fmla v5.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1164 // fmla v4.4s, v11.4s, v10.s[0]
+	WORD $0xad40312b // ldp q11, q12, [x9]
+	WORD $0x4f8a1187 // fmla v7.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1166 // fmla v6.4s, v11.4s, v10.s[0]
+	WORD $0xad40310b // ldp q11, q12, [x8]
+	WORD $0x4f8a1189 // fmla v9.4s, v12.4s, v10.s[0]
+	WORD $0x4f8a1168 // fmla v8.4s, v11.4s, v10.s[0]
+
+LBB7_67:
+	WORD $0xad000680 // stp q0, q1, [x20]
+	WORD $0xad010e82 // stp q2, q3, [x20, #32]
+	WORD $0xad021684 // stp q4, q5, [x20, #64]
+	WORD $0xad031e86 // stp q6, q7, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	RET
+
+LBB7_68:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad400281 // ldp q1, q0, [x20]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b0916af // add x15, x21, x9, lsl #5
+	WORD $0xad410a83 // ldp q3, q2, [x20, #32]
+	WORD $0x8b0816ae // add x14, x21, x8, lsl #5
+	WORD $0x69412ac8 // ldpsw x8, x10, [x22, #8]
+	WORD $0x8b0a16ad // add x13, x21, x10, lsl #5
+	WORD $0xad421285 // ldp q5, q4, [x20, #64]
+	WORD $0xad431a87 // ldp q7, q6, [x20, #96]
+	WORD $0x694342ca // ldpsw x10, x16, [x22, #24]
+	WORD $0xad442688 // ldp q8, q9, [x20, #128]
+	WORD $0x8b0816ac // add x12, x21, x8, lsl #5
+	WORD $0xad45328d // ldp q13, q12, [x20, #160]
+	WORD $0xad462a8b // ldp q11, q10, [x20, #192]
+	WORD $0xad473a8f // ldp q15, q14, [x20, #224]
+	WORD $0x69422ec8 // ldpsw x8, x11, [x22, #16]
+	WORD $0x8b0816a9 // add x9, x21, x8, lsl #5
+	WORD $0x8b0b16a8 // add x8, x21, x11, lsl #5
+	WORD $0x8b0a16ab // add x11, x21, x10, lsl #5
+	WORD $0x8b1016aa // add x10, x21, x16, lsl #5
+	BLE LBB7_72
+	WORD $0x29404f11 // ldp w17, w19, [x24]
+
+LBB7_70:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e36 // ubfiz x22, x17, #5, #32
+	WORD $0xd37b7e75 // ubfiz x21, x19, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97f0 // cset w16, hi
+	WORD $0x8b304f17 // add x23, x24, w16, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29404ef1 // ldp w17, w19, [x23]
+	WORD $0x8b1601d7 // add x23, x14, x22
+	WORD $0xfc408730 // ldr d16, [x25], #8
+	WORD $0xad404af1 // ldp q17, q18, [x23]
+	WORD $0x8b1601f7 // add x23, x15, x22
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0xad404af1 // ldp q17, q18, [x23]
+	WORD $0x8b160197 // add x23, x12, x22
+	WORD $0x4f901242 // fmla v2.4s, v18.4s, v16.s[0]
+	WORD $0x4f901223 // fmla v3.4s, v17.4s, v16.s[0]
+	WORD $0xad404af1 // ldp q17, q18, [x23]
+	WORD $0x8b1601b7 // add x23, x13, x22
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
+	WORD $0xad404af1 // ldp q17, q18, [x23]
+	WORD $0x8b160137 // add x23, x9, x22
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901227 // fmla v7.4s, v17.4s, v16.s[0]
+	WORD $0xad404af1 // ldp q17, q18, [x23]
+	WORD $0x8b160117 // add x23, x8, x22
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0xad4046f3 // ldp q19, q17, [x23]
+	WORD $0x8b160177 // add x23, x11, x22
+	WORD $0x8b160156 // add x22, x10, x22
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
+	WORD $0xad4046f2 // ldp q18, q17, [x23]
+	WORD $0xad4052d3 // ldp q19, q20, [x22]
+	WORD $0x8b1501d6 // add x22, x14, x21
+	WORD $0x4f90122a // fmla v10.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124b // fmla v11.4s, v18.4s, v16.s[0]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x8b1501f6 // add x22, x15, x21
+	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
+	WORD $0x4f90126f // fmla v15.4s, v19.4s, v16.s[0]
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01221 // fmla v1.4s, v17.4s, v16.s[1]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x8b150196 // add x22, x12, x21
+	WORD $0x4fb01242 // fmla v2.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01223 // fmla v3.4s, v17.4s, v16.s[1]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x8b1501b6 // add x22, x13, x21
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01225 // fmla v5.4s, v17.4s, v16.s[1]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x8b150136 // add x22, x9, x21
+	WORD $0x4fb01246 // fmla v6.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01227 // fmla v7.4s, v17.4s, v16.s[1]
+	WORD $0xad404ad1 // ldp q17, q18, [x22]
+	WORD $0x8b150116 // add x22, x8, x21
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0xad4046d3 // ldp q19, q17, [x22]
+	WORD $0x8b150176 // add x22, x11, x21
+	WORD $0x8b150155 // add x21, x10, x21
+	WORD $0x4fb0122c // fmla v12.4s, v17.4s, v16.s[1]
+	WORD $0x4fb0126d // fmla v13.4s, v19.4s, v16.s[1]
+	WORD $0xad4046d2 // ldp q18, q17, [x22]
+	WORD $0xad4052b3 // ldp q19, q20, [x21]
+	WORD $0x4fb0122a // fmla v10.4s, v17.4s, v16.s[1]
+	WORD $0x4fb0124b // fmla v11.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0128e // fmla v14.4s, v20.4s, v16.s[1]
+	WORD $0x4fb0126f // fmla v15.4s, v19.4s, v16.s[1]
+	BHI LBB7_70
+	WORD $0xd37f7e10 // ubfiz x16, x16, #1, #32
+	WORD $0x8b100b18 // add x24, x24, x16, lsl #2
+
+LBB7_72:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB7_74
+	WORD $0xb9400310 // ldr w16, [x24]
+	WORD $0xbd400330 // ldr s16, [x25]
+	WORD $0xd37bea10 // lsl x16, x16, #5
+	WORD $0x8b1001ce // add x14, x14, x16
+	WORD $0x8b1001ef // add x15, x15, x16
+	WORD $0x8b10018c // add x12, x12, x16
+	WORD $0x8b1001ad // add x13, x13, x16
+	WORD $0x8b100129 // add x9, x9, x16
+	WORD $0x8b100108 // add x8, x8, x16
+	WORD $0xad4049d1 // ldp q17, q18, [x14]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0xad404df1 // ldp q17, q19, [x15]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901223 // fmla v3.4s, v17.4s, v16.s[0]
+	WORD $0xad404592 // ldp q18, q17, [x12]
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0xad4049b1 // ldp q17, q18, [x13]
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901227 // fmla v7.4s, v17.4s, v16.s[0]
+	WORD $0xad404d31 // ldp q17, q19, [x9]
+	WORD $0x4f901269 // fmla v9.4s, v19.4s, v16.s[0]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x8b100168 // add x8, x11, x16
+	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122d // fmla v13.4s, v17.4s, v16.s[0]
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x8b100148 // add x8, x10, x16
+	WORD $0x4f90124a // fmla v10.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122b // fmla v11.4s, v17.4s, v16.s[0]
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x4f90124e // fmla v14.4s, v18.4s, v16.s[0]
+	WORD $0x4f90122f // fmla v15.4s, v17.4s, v16.s[0]
+
+LBB7_74:
+	WORD $0xad000281 // stp q1, q0, [x20]
+	WORD $0xad010a83 // stp q3, q2, [x20, #32]
+	WORD $0xad021285 // stp q5, q4, [x20, #64]
+	WORD $0xad031a87 // stp q7, q6, [x20, #96]
+	WORD $0xad042688 // stp q8, q9, [x20, #128]
+	WORD $0xad05328d // stp q13, q12, [x20, #160]
+	WORD $0xad062a8b // stp q11, q10, [x20, #192]
+	WORD $0xad073a8f // stp q15, q14, [x20, #224]
+
+LBB7_75:
+	RET
+
+// func sparseAddBlock16NEON(dx *float32, w *float32, off *int32, count int, pos *int32, grad *float32, n int)
 TEXT ·sparseAddBlock16NEON(SB), NOSPLIT, $0-56
 	MOVD dx+0(FP), R20
 	MOVD w+8(FP), R21
 	MOVD off+16(FP), R22
-	MOVD taps+24(FP), R23
+	MOVD count+24(FP), R23
 	MOVD pos+32(FP), R24
 	MOVD grad+40(FP), R25
 	MOVD n+48(FP), R26
-	WORD $0xf100075f // cmp x26, #1
-	BLT LBB8_6
-	WORD $0xaa1f03e8 // mov x8, xzr
-	B LBB8_3
-
-LBB8_2:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb1a011f // cmp x8, x26
-	BEQ LBB8_6
-
-LBB8_3:
+	WORD $0xf1000eff // cmp x23, #3
+	BGT LBB8_10
 	WORD $0xf10006ff // cmp x23, #1
-	BLT LBB8_2
-	WORD $0xb8a87b09 // ldrsw x9, [x24, x8, lsl #2]
-	WORD $0xaa1703ea // mov x10, x23
-	WORD $0xaa1603eb // mov x11, x22
-	WORD $0xaa1503ec // mov x12, x21
-	WORD $0xbc687b20 // ldr s0, [x25, x8, lsl #2]
+	BEQ LBB8_19
+	WORD $0xf1000aff // cmp x23, #2
+	BEQ LBB8_31
+	WORD $0xf1000eff // cmp x23, #3
+	BNE LBB8_44
+	WORD $0xad402aab // ldp q11, q10, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
 	WORD $0x8b091a89 // add x9, x20, x9, lsl #6
-
-LBB8_5:
-	WORD $0xb880456d // ldrsw x13, [x11], #4
-	WORD $0xad400981 // ldp q1, q2, [x12]
-	WORD $0xf100054a // subs x10, x10, #1
-	WORD $0x8b0d192d // add x13, x9, x13, lsl #6
-	WORD $0xad411183 // ldp q3, q4, [x12, #32]
-	WORD $0x9101018c // add x12, x12, #64
-	WORD $0xad4019a5 // ldp q5, q6, [x13]
-	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
-	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
-	WORD $0xad4109a1 // ldp q1, q2, [x13, #32]
-	WORD $0x4f801082 // fmla v2.4s, v4.4s, v0.s[0]
-	WORD $0x4f801061 // fmla v1.4s, v3.4s, v0.s[0]
-	WORD $0xad0019a5 // stp q5, q6, [x13]
-	WORD $0xad0109a1 // stp q1, q2, [x13, #32]
-	BNE LBB8_5
-	B LBB8_2
+	WORD $0xad4122a9 // ldp q9, q8, [x21, #32]
+	WORD $0x8b081a8a // add x10, x20, x8, lsl #6
+	WORD $0xad421aa7 // ldp q7, q6, [x21, #64]
+	WORD $0xb9800acb // ldrsw x11, [x22, #8]
+	WORD $0xad4312a5 // ldp q5, q4, [x21, #96]
+	WORD $0xad4406a0 // ldp q0, q1, [x21, #128]
+	WORD $0x8b0b1a88 // add x8, x20, x11, lsl #6
+	WORD $0xad450aa3 // ldp q3, q2, [x21, #160]
+	BLE LBB8_8
+	WORD $0x29403b0c // ldp w12, w14, [x24]
 
 LBB8_6:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7d8f // ubfiz x15, x12, #6, #32
+	WORD $0xd37a7dce // ubfiz x14, x14, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97eb // cset w11, hi
+	WORD $0x8b0f0150 // add x16, x10, x15
+	WORD $0x8b2b4f0d // add x13, x24, w11, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294035ac // ldp w12, w13, [x13]
+	WORD $0x4c402a0d // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0xfc40872c // ldr d12, [x25], #8
+	WORD $0x4f8c116d // fmla v13.4s, v11.4s, v12.s[0]
+	WORD $0x4f8c114e // fmla v14.4s, v10.4s, v12.s[0]
+	WORD $0x4f8c112f // fmla v15.4s, v9.4s, v12.s[0]
+	WORD $0x4f8c1110 // fmla v16.4s, v8.4s, v12.s[0]
+	WORD $0x4c002a0d // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0x8b0f0130 // add x16, x9, x15
+	WORD $0x8b0f010f // add x15, x8, x15
+	WORD $0x4c402a0d // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0x4f8c10ed // fmla v13.4s, v7.4s, v12.s[0]
+	WORD $0x4f8c10ce // fmla v14.4s, v6.4s, v12.s[0]
+	WORD $0x4f8c10af // fmla v15.4s, v5.4s, v12.s[0]
+	WORD $0x4f8c1090 // fmla v16.4s, v4.4s, v12.s[0]
+	WORD $0x4c002a0d // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0x8b0e0130 // add x16, x9, x14
+	WORD $0x4c4029ed // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	WORD $0x4f8c100d // fmla v13.4s, v0.4s, v12.s[0]
+	WORD $0x4f8c102e // fmla v14.4s, v1.4s, v12.s[0]
+	WORD $0x4f8c106f // fmla v15.4s, v3.4s, v12.s[0]
+	WORD $0x4f8c1050 // fmla v16.4s, v2.4s, v12.s[0]
+	WORD $0x4c0029ed // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	WORD $0x8b0e014f // add x15, x10, x14
+	WORD $0x4c4029ed // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	WORD $0x4fac116d // fmla v13.4s, v11.4s, v12.s[1]
+	WORD $0x4fac114e // fmla v14.4s, v10.4s, v12.s[1]
+	WORD $0x4fac112f // fmla v15.4s, v9.4s, v12.s[1]
+	WORD $0x4fac1110 // fmla v16.4s, v8.4s, v12.s[1]
+	WORD $0x4c0029ed // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	WORD $0x8b0e010f // add x15, x8, x14
+	WORD $0x2a0d03ee // mov w14, w13
+	WORD $0x4c402a0d // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0x4fac10ed // fmla v13.4s, v7.4s, v12.s[1]
+	WORD $0x4fac10ce // fmla v14.4s, v6.4s, v12.s[1]
+	WORD $0x4fac10af // fmla v15.4s, v5.4s, v12.s[1]
+	WORD $0x4fac1090 // fmla v16.4s, v4.4s, v12.s[1]
+	WORD $0x4c002a0d // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x16]
+	WORD $0x4c4029ed // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	WORD $0x4fac100d // fmla v13.4s, v0.4s, v12.s[1]
+	WORD $0x4fac102e // fmla v14.4s, v1.4s, v12.s[1]
+	WORD $0x4fac106f // fmla v15.4s, v3.4s, v12.s[1]
+	WORD $0x4fac1050 // fmla v16.4s, v2.4s, v12.s[1]
+	WORD $0x4c0029ed // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x15]
+	BHI LBB8_6
+	WORD $0xd37f7d6b // ubfiz x11, x11, #1, #32
+	WORD $0x8b0b0b18 // add x24, x24, x11, lsl #2
+
+LBB8_8:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb940030b // ldr w11, [x24]
+	WORD $0xbd40032c // ldr s12, [x25]
+	WORD $0xd37ae56b // lsl x11, x11, #6
+	WORD $0x8b0b014a // add x10, x10, x11
+	WORD $0x8b0b0129 // add x9, x9, x11
+	WORD $0x8b0b0108 // add x8, x8, x11
+	WORD $0x4c40294d // ld1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x10]
+	WORD $0x4f8c116d // fmla v13.4s, v11.4s, v12.s[0]
+	WORD $0x4f8c114e // fmla v14.4s, v10.4s, v12.s[0]
+	WORD $0x4f8c112f // fmla v15.4s, v9.4s, v12.s[0]
+	WORD $0x4f8c1110 // fmla v16.4s, v8.4s, v12.s[0]
+	WORD $0x4c00294d // st1 { v13.4s, v14.4s, v15.4s, v16.4s }, [x10]
+	WORD $0x4c402928 // ld1 { v8.4s, v9.4s, v10.4s, v11.4s }, [x9]
+	WORD $0x4f8c10e8 // fmla v8.4s, v7.4s, v12.s[0]
+	WORD $0x4f8c10c9 // fmla v9.4s, v6.4s, v12.s[0]
+	WORD $0x4f8c10aa // fmla v10.4s, v5.4s, v12.s[0]
+	WORD $0x4f8c108b // fmla v11.4s, v4.4s, v12.s[0]
+	WORD $0x4c002928 // st1 { v8.4s, v9.4s, v10.4s, v11.4s }, [x9]
+	WORD $0x4c402904 // ld1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+	WORD $0x4f8c1004 // fmla v4.4s, v0.4s, v12.s[0]
+	WORD $0x4f8c1025 // fmla v5.4s, v1.4s, v12.s[0]
+	WORD $0x4f8c1066 // fmla v6.4s, v3.4s, v12.s[0]
+	WORD $0x4f8c1047 // fmla v7.4s, v2.4s, v12.s[0]
+	WORD $0x4c002904 // st1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
 	RET
 
-// func sparseAddBlock8NEON(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+LBB8_10:
+	WORD $0xf10012ff // cmp x23, #4
+	BEQ LBB8_25
+	WORD $0xf10016ff // cmp x23, #5
+	BEQ LBB8_37
+	WORD $0xf1001aff // cmp x23, #6
+	BNE LBB8_44
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad405ab7 // ldp q23, q22, [x21]
+	WORD $0x8b091a8c // add x12, x20, x9, lsl #6
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xad4152b5 // ldp q21, q20, [x21, #32]
+	WORD $0x8b081a8d // add x13, x20, x8, lsl #6
+	WORD $0xad424aae // ldp q14, q18, [x21, #64]
+	WORD $0xad4332af // ldp q15, q12, [x21, #96]
+	WORD $0xad4436b0 // ldp q16, q13, [x21, #128]
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0x8b0e1a89 // add x9, x20, x14, lsl #6
+	WORD $0x8b0a1a8b // add x11, x20, x10, lsl #6
+	WORD $0x69423ac8 // ldpsw x8, x14, [x22, #16]
+	WORD $0x8b081a8a // add x10, x20, x8, lsl #6
+	WORD $0xad4546b3 // ldp q19, q17, [x21, #160]
+	WORD $0xad462aab // ldp q11, q10, [x21, #192]
+	WORD $0x8b0e1a88 // add x8, x20, x14, lsl #6
+	WORD $0xad471ea9 // ldp q9, q7, [x21, #224]
+	WORD $0xad4816a8 // ldp q8, q5, [x21, #256]
+	WORD $0xad4912a6 // ldp q6, q4, [x21, #288]
+	WORD $0xad4a06a0 // ldp q0, q1, [x21, #320]
+	WORD $0xad4b0aa3 // ldp q3, q2, [x21, #352]
+	BLE LBB8_17
+	WORD $0x2940470f // ldp w15, w17, [x24]
+
+LBB8_15:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7df3 // ubfiz x19, x15, #6, #32
+	WORD $0xd37a7e31 // ubfiz x17, x17, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b1301b4 // add x20, x13, x19
+	WORD $0x8b130175 // add x21, x11, x19
+	WORD $0x8b2e4f10 // add x16, x24, w14, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940420f // ldp w15, w16, [x16]
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0xfc408738 // ldr d24, [x25], #8
+	WORD $0x4f9812f9 // fmla v25.4s, v23.4s, v24.s[0]
+	WORD $0x4f9812da // fmla v26.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812bb // fmla v27.4s, v21.4s, v24.s[0]
+	WORD $0x4f98129c // fmla v28.4s, v20.4s, v24.s[0]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x8b130194 // add x20, x12, x19
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4f9811d9 // fmla v25.4s, v14.4s, v24.s[0]
+	WORD $0x4f98125a // fmla v26.4s, v18.4s, v24.s[0]
+	WORD $0x4f9811fb // fmla v27.4s, v15.4s, v24.s[0]
+	WORD $0x4f98119c // fmla v28.4s, v12.4s, v24.s[0]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x8b130134 // add x20, x9, x19
+	WORD $0x4c402ab9 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x21]
+	WORD $0x4f981219 // fmla v25.4s, v16.4s, v24.s[0]
+	WORD $0x4f9811ba // fmla v26.4s, v13.4s, v24.s[0]
+	WORD $0x4f98127b // fmla v27.4s, v19.4s, v24.s[0]
+	WORD $0x4f98123c // fmla v28.4s, v17.4s, v24.s[0]
+	WORD $0x4c002ab9 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x21]
+	WORD $0x8b130155 // add x21, x10, x19
+	WORD $0x8b130113 // add x19, x8, x19
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4f981179 // fmla v25.4s, v11.4s, v24.s[0]
+	WORD $0x4f98115a // fmla v26.4s, v10.4s, v24.s[0]
+	WORD $0x4f98113b // fmla v27.4s, v9.4s, v24.s[0]
+	WORD $0x4f9810fc // fmla v28.4s, v7.4s, v24.s[0]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x8b1101b4 // add x20, x13, x17
+	WORD $0x4c402ab9 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x21]
+	WORD $0x4f981119 // fmla v25.4s, v8.4s, v24.s[0]
+	WORD $0x4f9810ba // fmla v26.4s, v5.4s, v24.s[0]
+	WORD $0x4f9810db // fmla v27.4s, v6.4s, v24.s[0]
+	WORD $0x4f98109c // fmla v28.4s, v4.4s, v24.s[0]
+	WORD $0x4c002ab9 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x21]
+	WORD $0x4c402a79 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x4f981019 // fmla v25.4s, v0.4s, v24.s[0]
+	WORD $0x4f98103a // fmla v26.4s, v1.4s, v24.s[0]
+	WORD $0x4f98107b // fmla v27.4s, v3.4s, v24.s[0]
+	WORD $0x4f98105c // fmla v28.4s, v2.4s, v24.s[0]
+	WORD $0x4c002a79 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4fb812f9 // fmla v25.4s, v23.4s, v24.s[1]
+	WORD $0x4fb812da // fmla v26.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812bb // fmla v27.4s, v21.4s, v24.s[1]
+	WORD $0x4fb8129c // fmla v28.4s, v20.4s, v24.s[1]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x8b110174 // add x20, x11, x17
+	WORD $0x4c402a79 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x4fb811d9 // fmla v25.4s, v14.4s, v24.s[1]
+	WORD $0x4fb8125a // fmla v26.4s, v18.4s, v24.s[1]
+	WORD $0x4fb811fb // fmla v27.4s, v15.4s, v24.s[1]
+	WORD $0x4fb8119c // fmla v28.4s, v12.4s, v24.s[1]
+	WORD $0x4c002a79 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4fb81219 // fmla v25.4s, v16.4s, v24.s[1]
+	WORD $0x4fb811ba // fmla v26.4s, v13.4s, v24.s[1]
+	WORD $0x4fb8127b // fmla v27.4s, v19.4s, v24.s[1]
+	WORD $0x4fb8123c // fmla v28.4s, v17.4s, v24.s[1]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x8b110154 // add x20, x10, x17
+	WORD $0x4c402a79 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x4fb81179 // fmla v25.4s, v11.4s, v24.s[1]
+	WORD $0x4fb8115a // fmla v26.4s, v10.4s, v24.s[1]
+	WORD $0x4fb8113b // fmla v27.4s, v9.4s, v24.s[1]
+	WORD $0x4fb810fc // fmla v28.4s, v7.4s, v24.s[1]
+	WORD $0x4c002a79 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x8b110113 // add x19, x8, x17
+	WORD $0x2a1003f1 // mov w17, w16
+	WORD $0x4c402a99 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4fb81119 // fmla v25.4s, v8.4s, v24.s[1]
+	WORD $0x4fb810ba // fmla v26.4s, v5.4s, v24.s[1]
+	WORD $0x4fb810db // fmla v27.4s, v6.4s, v24.s[1]
+	WORD $0x4fb8109c // fmla v28.4s, v4.4s, v24.s[1]
+	WORD $0x4c002a99 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x20]
+	WORD $0x4c402a79 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	WORD $0x4fb81019 // fmla v25.4s, v0.4s, v24.s[1]
+	WORD $0x4fb8103a // fmla v26.4s, v1.4s, v24.s[1]
+	WORD $0x4fb8107b // fmla v27.4s, v3.4s, v24.s[1]
+	WORD $0x4fb8105c // fmla v28.4s, v2.4s, v24.s[1]
+	WORD $0x4c002a79 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x19]
+	BHI LBB8_15
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0b18 // add x24, x24, x14, lsl #2
+
+LBB8_17:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb940030e // ldr w14, [x24]
+	WORD $0xbd400338 // ldr s24, [x25]
+	WORD $0xd37ae5ce // lsl x14, x14, #6
+	WORD $0x8b0e01ad // add x13, x13, x14
+	WORD $0x8b0e018c // add x12, x12, x14
+	WORD $0x8b0e016b // add x11, x11, x14
+	WORD $0x8b0e0129 // add x9, x9, x14
+	WORD $0x8b0e0108 // add x8, x8, x14
+	WORD $0x4c4029b9 // ld1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x13]
+	WORD $0x4f9812f9 // fmla v25.4s, v23.4s, v24.s[0]
+	WORD $0x4f9812da // fmla v26.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812bb // fmla v27.4s, v21.4s, v24.s[0]
+	WORD $0x4f98129c // fmla v28.4s, v20.4s, v24.s[0]
+	WORD $0x4c0029b9 // st1 { v25.4s, v26.4s, v27.4s, v28.4s }, [x13]
+	WORD $0x4c402994 // ld1 { v20.4s, v21.4s, v22.4s, v23.4s }, [x12]
+	WORD $0x4f9811d4 // fmla v20.4s, v14.4s, v24.s[0]
+	WORD $0x4f981255 // fmla v21.4s, v18.4s, v24.s[0]
+	WORD $0x4f9811f6 // fmla v22.4s, v15.4s, v24.s[0]
+	WORD $0x4f981197 // fmla v23.4s, v12.4s, v24.s[0]
+	WORD $0x4c002994 // st1 { v20.4s, v21.4s, v22.4s, v23.4s }, [x12]
+	WORD $0x4c402974 // ld1 { v20.4s, v21.4s, v22.4s, v23.4s }, [x11]
+	WORD $0x4f981214 // fmla v20.4s, v16.4s, v24.s[0]
+	WORD $0x4f9811b5 // fmla v21.4s, v13.4s, v24.s[0]
+	WORD $0x4f981276 // fmla v22.4s, v19.4s, v24.s[0]
+	WORD $0x4f981237 // fmla v23.4s, v17.4s, v24.s[0]
+	WORD $0x4c002974 // st1 { v20.4s, v21.4s, v22.4s, v23.4s }, [x11]
+	WORD $0x4c40292c // ld1 { v12.4s, v13.4s, v14.4s, v15.4s }, [x9]
+	WORD $0x4f98116c // fmla v12.4s, v11.4s, v24.s[0]
+	WORD $0x4f98114d // fmla v13.4s, v10.4s, v24.s[0]
+	WORD $0x4f98112e // fmla v14.4s, v9.4s, v24.s[0]
+	WORD $0x4f9810ef // fmla v15.4s, v7.4s, v24.s[0]
+	WORD $0x4c00292c // st1 { v12.4s, v13.4s, v14.4s, v15.4s }, [x9]
+	WORD $0x8b0e0149 // add x9, x10, x14
+	WORD $0x4c402929 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4f981109 // fmla v9.4s, v8.4s, v24.s[0]
+	WORD $0x4f9810aa // fmla v10.4s, v5.4s, v24.s[0]
+	WORD $0x4f9810cb // fmla v11.4s, v6.4s, v24.s[0]
+	WORD $0x4f98108c // fmla v12.4s, v4.4s, v24.s[0]
+	WORD $0x4c002929 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4c402904 // ld1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+	WORD $0x4f981004 // fmla v4.4s, v0.4s, v24.s[0]
+	WORD $0x4f981025 // fmla v5.4s, v1.4s, v24.s[0]
+	WORD $0x4f981066 // fmla v6.4s, v3.4s, v24.s[0]
+	WORD $0x4f981047 // fmla v7.4s, v2.4s, v24.s[0]
+	B LBB8_43
+
+LBB8_19:
+	WORD $0xad400ea2 // ldp q2, q3, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xb98002c8 // ldrsw x8, [x22]
+	WORD $0x8b081a88 // add x8, x20, x8, lsl #6
+	WORD $0xad4102a1 // ldp q1, q0, [x21, #32]
+	BLE LBB8_23
+	WORD $0x29402b0b // ldp w11, w10, [x24]
+
+LBB8_21:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0x2a0b03eb // mov w11, w11
+	WORD $0x2a0a03ea // mov w10, w10
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97e9 // cset w9, hi
+	WORD $0x8b0b190b // add x11, x8, x11, lsl #6
+	WORD $0x8b0a190e // add x14, x8, x10, lsl #6
+	WORD $0x8b294f0c // add x12, x24, w9, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940318d // ldp w13, w12, [x12]
+	WORD $0x4c402965 // ld1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x11]
+	WORD $0x2a0c03ea // mov w10, w12
+	WORD $0xfc408724 // ldr d4, [x25], #8
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0x4f841066 // fmla v6.4s, v3.4s, v4.s[0]
+	WORD $0x4f841027 // fmla v7.4s, v1.4s, v4.s[0]
+	WORD $0x4f841008 // fmla v8.4s, v0.4s, v4.s[0]
+	WORD $0x4c002965 // st1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x11]
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4c4029c5 // ld1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x14]
+	WORD $0x4fa41045 // fmla v5.4s, v2.4s, v4.s[1]
+	WORD $0x4fa41066 // fmla v6.4s, v3.4s, v4.s[1]
+	WORD $0x4fa41027 // fmla v7.4s, v1.4s, v4.s[1]
+	WORD $0x4fa41008 // fmla v8.4s, v0.4s, v4.s[1]
+	WORD $0x4c0029c5 // st1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x14]
+	BHI LBB8_21
+	WORD $0xd37f7d29 // ubfiz x9, x9, #1, #32
+	WORD $0x8b090b18 // add x24, x24, x9, lsl #2
+
+LBB8_23:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb9400309 // ldr w9, [x24]
+	WORD $0xbd400324 // ldr s4, [x25]
+	WORD $0x8b091908 // add x8, x8, x9, lsl #6
+	WORD $0x4c402905 // ld1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x8]
+	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
+	WORD $0x4f841066 // fmla v6.4s, v3.4s, v4.s[0]
+	WORD $0x4f841027 // fmla v7.4s, v1.4s, v4.s[0]
+	WORD $0x4f841008 // fmla v8.4s, v0.4s, v4.s[0]
+	WORD $0x4c002905 // st1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x8]
+	RET
+
+LBB8_25:
+	WORD $0xad403aaf // ldp q15, q14, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b091a8a // add x10, x20, x9, lsl #6
+	WORD $0xad4132ad // ldp q13, q12, [x21, #32]
+	WORD $0x8b081a8b // add x11, x20, x8, lsl #6
+	WORD $0xad421aa8 // ldp q8, q6, [x21, #64]
+	WORD $0xad431ea9 // ldp q9, q7, [x21, #96]
+	WORD $0xad4416a0 // ldp q0, q5, [x21, #128]
+	WORD $0x694136cc // ldpsw x12, x13, [x22, #8]
+	WORD $0x8b0c1a89 // add x9, x20, x12, lsl #6
+	WORD $0x8b0d1a88 // add x8, x20, x13, lsl #6
+	WORD $0xad452aab // ldp q11, q10, [x21, #160]
+	WORD $0xad460aa1 // ldp q1, q2, [x21, #192]
+	WORD $0xad470ea4 // ldp q4, q3, [x21, #224]
+	BLE LBB8_29
+	WORD $0x29403f0d // ldp w13, w15, [x24]
+
+LBB8_27:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7db0 // ubfiz x16, x13, #6, #32
+	WORD $0xd37a7def // ubfiz x15, x15, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b100171 // add x17, x11, x16
+	WORD $0x8b100133 // add x19, x9, x16
+	WORD $0x8b2c4f0e // add x14, x24, w12, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294039cd // ldp w13, w14, [x14]
+	WORD $0x4c402a31 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0xfc408730 // ldr d16, [x25], #8
+	WORD $0x4f9011f1 // fmla v17.4s, v15.4s, v16.s[0]
+	WORD $0x4f9011d2 // fmla v18.4s, v14.4s, v16.s[0]
+	WORD $0x4f9011b3 // fmla v19.4s, v13.4s, v16.s[0]
+	WORD $0x4f901194 // fmla v20.4s, v12.4s, v16.s[0]
+	WORD $0x4c002a31 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x8b100110 // add x16, x8, x16
+	WORD $0x4c402a31 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x4f901111 // fmla v17.4s, v8.4s, v16.s[0]
+	WORD $0x4f9010d2 // fmla v18.4s, v6.4s, v16.s[0]
+	WORD $0x4f901133 // fmla v19.4s, v9.4s, v16.s[0]
+	WORD $0x4f9010f4 // fmla v20.4s, v7.4s, v16.s[0]
+	WORD $0x4c002a31 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x8b0f0171 // add x17, x11, x15
+	WORD $0x4c402a71 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x19]
+	WORD $0x4f901011 // fmla v17.4s, v0.4s, v16.s[0]
+	WORD $0x4f9010b2 // fmla v18.4s, v5.4s, v16.s[0]
+	WORD $0x4f901173 // fmla v19.4s, v11.4s, v16.s[0]
+	WORD $0x4f901154 // fmla v20.4s, v10.4s, v16.s[0]
+	WORD $0x4c002a71 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x19]
+	WORD $0x4c402a11 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	WORD $0x4f901031 // fmla v17.4s, v1.4s, v16.s[0]
+	WORD $0x4f901052 // fmla v18.4s, v2.4s, v16.s[0]
+	WORD $0x4f901093 // fmla v19.4s, v4.4s, v16.s[0]
+	WORD $0x4f901074 // fmla v20.4s, v3.4s, v16.s[0]
+	WORD $0x4c002a11 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	WORD $0x8b0f0150 // add x16, x10, x15
+	WORD $0x4c402a31 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x4fb011f1 // fmla v17.4s, v15.4s, v16.s[1]
+	WORD $0x4fb011d2 // fmla v18.4s, v14.4s, v16.s[1]
+	WORD $0x4fb011b3 // fmla v19.4s, v13.4s, v16.s[1]
+	WORD $0x4fb01194 // fmla v20.4s, v12.4s, v16.s[1]
+	WORD $0x4c002a31 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x8b0f0131 // add x17, x9, x15
+	WORD $0x4c402a11 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	WORD $0x4fb01111 // fmla v17.4s, v8.4s, v16.s[1]
+	WORD $0x4fb010d2 // fmla v18.4s, v6.4s, v16.s[1]
+	WORD $0x4fb01133 // fmla v19.4s, v9.4s, v16.s[1]
+	WORD $0x4fb010f4 // fmla v20.4s, v7.4s, v16.s[1]
+	WORD $0x4c002a11 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	WORD $0x8b0f0110 // add x16, x8, x15
+	WORD $0x2a0e03ef // mov w15, w14
+	WORD $0x4c402a31 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x4fb01011 // fmla v17.4s, v0.4s, v16.s[1]
+	WORD $0x4fb010b2 // fmla v18.4s, v5.4s, v16.s[1]
+	WORD $0x4fb01173 // fmla v19.4s, v11.4s, v16.s[1]
+	WORD $0x4fb01154 // fmla v20.4s, v10.4s, v16.s[1]
+	WORD $0x4c002a31 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x17]
+	WORD $0x4c402a11 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	WORD $0x4fb01031 // fmla v17.4s, v1.4s, v16.s[1]
+	WORD $0x4fb01052 // fmla v18.4s, v2.4s, v16.s[1]
+	WORD $0x4fb01093 // fmla v19.4s, v4.4s, v16.s[1]
+	WORD $0x4fb01074 // fmla v20.4s, v3.4s, v16.s[1]
+	WORD $0x4c002a11 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x16]
+	BHI LBB8_27
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0b18 // add x24, x24, x12, lsl #2
+
+LBB8_29:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb940030c // ldr w12, [x24]
+	WORD $0xbd400330 // ldr s16, [x25]
+	WORD $0xd37ae58c // lsl x12, x12, #6
+	WORD $0x8b0c016b // add x11, x11, x12
+	WORD $0x8b0c014a // add x10, x10, x12
+	WORD $0x8b0c0129 // add x9, x9, x12
+	WORD $0x8b0c0108 // add x8, x8, x12
+	WORD $0x4c402971 // ld1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x11]
+	WORD $0x4f9011f1 // fmla v17.4s, v15.4s, v16.s[0]
+	WORD $0x4f9011d2 // fmla v18.4s, v14.4s, v16.s[0]
+	WORD $0x4f9011b3 // fmla v19.4s, v13.4s, v16.s[0]
+	WORD $0x4f901194 // fmla v20.4s, v12.4s, v16.s[0]
+	WORD $0x4c002971 // st1 { v17.4s, v18.4s, v19.4s, v20.4s }, [x11]
+	WORD $0x4c40294c // ld1 { v12.4s, v13.4s, v14.4s, v15.4s }, [x10]
+	WORD $0x4f90110c // fmla v12.4s, v8.4s, v16.s[0]
+	WORD $0x4f9010cd // fmla v13.4s, v6.4s, v16.s[0]
+	WORD $0x4f90112e // fmla v14.4s, v9.4s, v16.s[0]
+	WORD $0x4f9010ef // fmla v15.4s, v7.4s, v16.s[0]
+	WORD $0x4c00294c // st1 { v12.4s, v13.4s, v14.4s, v15.4s }, [x10]
+	WORD $0x4c402926 // ld1 { v6.4s, v7.4s, v8.4s, v9.4s }, [x9]
+	WORD $0x4f901006 // fmla v6.4s, v0.4s, v16.s[0]
+	WORD $0x4f9010a7 // fmla v7.4s, v5.4s, v16.s[0]
+	WORD $0x4f901168 // fmla v8.4s, v11.4s, v16.s[0]
+	WORD $0x4f901149 // fmla v9.4s, v10.4s, v16.s[0]
+	WORD $0x4c002926 // st1 { v6.4s, v7.4s, v8.4s, v9.4s }, [x9]
+	WORD $0x4c402905 // ld1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x8]
+	WORD $0x4f901025 // fmla v5.4s, v1.4s, v16.s[0]
+	WORD $0x4f901046 // fmla v6.4s, v2.4s, v16.s[0]
+	WORD $0x4f901087 // fmla v7.4s, v4.4s, v16.s[0]
+	WORD $0x4f901068 // fmla v8.4s, v3.4s, v16.s[0]
+	WORD $0x4c002905 // st1 { v5.4s, v6.4s, v7.4s, v8.4s }, [x8]
+	RET
+
+LBB8_31:
+	WORD $0xad4016a6 // ldp q6, q5, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x69402ac8 // ldpsw x8, x10, [x22]
+	WORD $0x8b081a89 // add x9, x20, x8, lsl #6
+	WORD $0x8b0a1a88 // add x8, x20, x10, lsl #6
+	WORD $0xad411ea4 // ldp q4, q7, [x21, #32]
+	WORD $0xad420ea2 // ldp q2, q3, [x21, #64]
+	WORD $0xad4302a1 // ldp q1, q0, [x21, #96]
+	BLE LBB8_35
+	WORD $0x2940370b // ldp w11, w13, [x24]
+
+LBB8_33:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7d6e // ubfiz x14, x11, #6, #32
+	WORD $0xd37a7dad // ubfiz x13, x13, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b0e012f // add x15, x9, x14
+	WORD $0x8b0e010e // add x14, x8, x14
+	WORD $0x8b2a4f0c // add x12, x24, w10, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940318b // ldp w11, w12, [x12]
+	WORD $0x4c4029e9 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x15]
+	WORD $0xfc408728 // ldr d8, [x25], #8
+	WORD $0x4f8810c9 // fmla v9.4s, v6.4s, v8.s[0]
+	WORD $0x4f8810aa // fmla v10.4s, v5.4s, v8.s[0]
+	WORD $0x4f88108b // fmla v11.4s, v4.4s, v8.s[0]
+	WORD $0x4f8810ec // fmla v12.4s, v7.4s, v8.s[0]
+	WORD $0x4c0029e9 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x15]
+	WORD $0x8b0d012f // add x15, x9, x13
+	WORD $0x4c4029c9 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x14]
+	WORD $0x4f881049 // fmla v9.4s, v2.4s, v8.s[0]
+	WORD $0x4f88106a // fmla v10.4s, v3.4s, v8.s[0]
+	WORD $0x4f88102b // fmla v11.4s, v1.4s, v8.s[0]
+	WORD $0x4f88100c // fmla v12.4s, v0.4s, v8.s[0]
+	WORD $0x4c0029c9 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x14]
+	WORD $0x8b0d010e // add x14, x8, x13
+	WORD $0x2a0c03ed // mov w13, w12
+	WORD $0x4c4029e9 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x15]
+	WORD $0x4fa810c9 // fmla v9.4s, v6.4s, v8.s[1]
+	WORD $0x4fa810aa // fmla v10.4s, v5.4s, v8.s[1]
+	WORD $0x4fa8108b // fmla v11.4s, v4.4s, v8.s[1]
+	WORD $0x4fa810ec // fmla v12.4s, v7.4s, v8.s[1]
+	WORD $0x4c0029e9 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x15]
+	WORD $0x4c4029c9 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x14]
+	WORD $0x4fa81049 // fmla v9.4s, v2.4s, v8.s[1]
+	WORD $0x4fa8106a // fmla v10.4s, v3.4s, v8.s[1]
+	WORD $0x4fa8102b // fmla v11.4s, v1.4s, v8.s[1]
+	WORD $0x4fa8100c // fmla v12.4s, v0.4s, v8.s[1]
+	WORD $0x4c0029c9 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x14]
+	BHI LBB8_33
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0b18 // add x24, x24, x10, lsl #2
+
+LBB8_35:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb940030a // ldr w10, [x24]
+	WORD $0xbd400328 // ldr s8, [x25]
+	WORD $0xd37ae54a // lsl x10, x10, #6
+	WORD $0x8b0a0129 // add x9, x9, x10
+	WORD $0x8b0a0108 // add x8, x8, x10
+	WORD $0x4c402929 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4f8810c9 // fmla v9.4s, v6.4s, v8.s[0]
+	WORD $0x4f8810aa // fmla v10.4s, v5.4s, v8.s[0]
+	WORD $0x4f88108b // fmla v11.4s, v4.4s, v8.s[0]
+	WORD $0x4f8810ec // fmla v12.4s, v7.4s, v8.s[0]
+	WORD $0x4c002929 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4c402904 // ld1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+	WORD $0x4f881044 // fmla v4.4s, v2.4s, v8.s[0]
+	WORD $0x4f881065 // fmla v5.4s, v3.4s, v8.s[0]
+	WORD $0x4f881026 // fmla v6.4s, v1.4s, v8.s[0]
+	WORD $0x4f881007 // fmla v7.4s, v0.4s, v8.s[0]
+	WORD $0x4c002904 // st1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+	RET
+
+LBB8_37:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad404ab3 // ldp q19, q18, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b091a8b // add x11, x20, x9, lsl #6
+	WORD $0xad4142b1 // ldp q17, q16, [x21, #32]
+	WORD $0x8b081a8c // add x12, x20, x8, lsl #6
+	WORD $0xad423aaf // ldp q15, q14, [x21, #64]
+	WORD $0xb98012c8 // ldrsw x8, [x22, #16]
+	WORD $0xad432aac // ldp q12, q10, [x21, #96]
+	WORD $0xad441ea9 // ldp q9, q7, [x21, #128]
+	WORD $0x8b081a88 // add x8, x20, x8, lsl #6
+	WORD $0xad452ead // ldp q13, q11, [x21, #160]
+	WORD $0xad461aa8 // ldp q8, q6, [x21, #192]
+	WORD $0x694136ca // ldpsw x10, x13, [x22, #8]
+	WORD $0xad4712a5 // ldp q5, q4, [x21, #224]
+	WORD $0xad4806a0 // ldp q0, q1, [x21, #256]
+	WORD $0x8b0a1a8a // add x10, x20, x10, lsl #6
+	WORD $0x8b0d1a89 // add x9, x20, x13, lsl #6
+	WORD $0xad490aa3 // ldp q3, q2, [x21, #288]
+	BLE LBB8_41
+	WORD $0x2940430e // ldp w14, w16, [x24]
+
+LBB8_39:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37a7dd1 // ubfiz x17, x14, #6, #32
+	WORD $0xd37a7e10 // ubfiz x16, x16, #6, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0x8b110154 // add x20, x10, x17
+	WORD $0x8b2d4f0f // add x15, x24, w13, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29403dee // ldp w14, w15, [x15]
+	WORD $0x4c402a75 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0xfc408734 // ldr d20, [x25], #8
+	WORD $0x4f941275 // fmla v21.4s, v19.4s, v20.s[0]
+	WORD $0x4f941256 // fmla v22.4s, v18.4s, v20.s[0]
+	WORD $0x4f941237 // fmla v23.4s, v17.4s, v20.s[0]
+	WORD $0x4f941218 // fmla v24.4s, v16.4s, v20.s[0]
+	WORD $0x4c002a75 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4c402a75 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x4f9411f5 // fmla v21.4s, v15.4s, v20.s[0]
+	WORD $0x4f9411d6 // fmla v22.4s, v14.4s, v20.s[0]
+	WORD $0x4f941197 // fmla v23.4s, v12.4s, v20.s[0]
+	WORD $0x4f941158 // fmla v24.4s, v10.4s, v20.s[0]
+	WORD $0x4c002a75 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x8b110111 // add x17, x8, x17
+	WORD $0x4c402a95 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x20]
+	WORD $0x4f941135 // fmla v21.4s, v9.4s, v20.s[0]
+	WORD $0x4f9410f6 // fmla v22.4s, v7.4s, v20.s[0]
+	WORD $0x4f9411b7 // fmla v23.4s, v13.4s, v20.s[0]
+	WORD $0x4f941178 // fmla v24.4s, v11.4s, v20.s[0]
+	WORD $0x4c002a95 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x20]
+	WORD $0x4c402a75 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x4f941115 // fmla v21.4s, v8.4s, v20.s[0]
+	WORD $0x4f9410d6 // fmla v22.4s, v6.4s, v20.s[0]
+	WORD $0x4f9410b7 // fmla v23.4s, v5.4s, v20.s[0]
+	WORD $0x4f941098 // fmla v24.4s, v4.4s, v20.s[0]
+	WORD $0x4c002a75 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x8b100173 // add x19, x11, x16
+	WORD $0x4c402a35 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x4f941015 // fmla v21.4s, v0.4s, v20.s[0]
+	WORD $0x4f941036 // fmla v22.4s, v1.4s, v20.s[0]
+	WORD $0x4f941077 // fmla v23.4s, v3.4s, v20.s[0]
+	WORD $0x4f941058 // fmla v24.4s, v2.4s, v20.s[0]
+	WORD $0x4c002a35 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x8b100191 // add x17, x12, x16
+	WORD $0x4c402a35 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x4fb41275 // fmla v21.4s, v19.4s, v20.s[1]
+	WORD $0x4fb41256 // fmla v22.4s, v18.4s, v20.s[1]
+	WORD $0x4fb41237 // fmla v23.4s, v17.4s, v20.s[1]
+	WORD $0x4fb41218 // fmla v24.4s, v16.4s, v20.s[1]
+	WORD $0x4c002a35 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x4c402a75 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x4fb411f5 // fmla v21.4s, v15.4s, v20.s[1]
+	WORD $0x4fb411d6 // fmla v22.4s, v14.4s, v20.s[1]
+	WORD $0x4fb41197 // fmla v23.4s, v12.4s, v20.s[1]
+	WORD $0x4fb41158 // fmla v24.4s, v10.4s, v20.s[1]
+	WORD $0x4c002a75 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x8b100133 // add x19, x9, x16
+	WORD $0x4c402a35 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x4fb41135 // fmla v21.4s, v9.4s, v20.s[1]
+	WORD $0x4fb410f6 // fmla v22.4s, v7.4s, v20.s[1]
+	WORD $0x4fb411b7 // fmla v23.4s, v13.4s, v20.s[1]
+	WORD $0x4fb41178 // fmla v24.4s, v11.4s, v20.s[1]
+	WORD $0x4c002a35 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x8b100111 // add x17, x8, x16
+	WORD $0x2a0f03f0 // mov w16, w15
+	WORD $0x4c402a75 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x4fb41115 // fmla v21.4s, v8.4s, v20.s[1]
+	WORD $0x4fb410d6 // fmla v22.4s, v6.4s, v20.s[1]
+	WORD $0x4fb410b7 // fmla v23.4s, v5.4s, v20.s[1]
+	WORD $0x4fb41098 // fmla v24.4s, v4.4s, v20.s[1]
+	WORD $0x4c002a75 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x19]
+	WORD $0x4c402a35 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	WORD $0x4fb41015 // fmla v21.4s, v0.4s, v20.s[1]
+	WORD $0x4fb41036 // fmla v22.4s, v1.4s, v20.s[1]
+	WORD $0x4fb41077 // fmla v23.4s, v3.4s, v20.s[1]
+	WORD $0x4fb41058 // fmla v24.4s, v2.4s, v20.s[1]
+	WORD $0x4c002a35 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x17]
+	BHI LBB8_39
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0b18 // add x24, x24, x13, lsl #2
+
+LBB8_41:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB8_44
+	WORD $0xb940030d // ldr w13, [x24]
+	WORD $0xbd400334 // ldr s20, [x25]
+	WORD $0xd37ae5ad // lsl x13, x13, #6
+	WORD $0x8b0d018c // add x12, x12, x13
+	WORD $0x8b0d016b // add x11, x11, x13
+	WORD $0x8b0d014a // add x10, x10, x13
+	WORD $0x8b0d0129 // add x9, x9, x13
+	WORD $0x8b0d0108 // add x8, x8, x13
+	WORD $0x4c402995 // ld1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x12]
+	WORD $0x4f941275 // fmla v21.4s, v19.4s, v20.s[0]
+	WORD $0x4f941256 // fmla v22.4s, v18.4s, v20.s[0]
+	WORD $0x4f941237 // fmla v23.4s, v17.4s, v20.s[0]
+	WORD $0x4f941218 // fmla v24.4s, v16.4s, v20.s[0]
+	WORD $0x4c002995 // st1 { v21.4s, v22.4s, v23.4s, v24.4s }, [x12]
+	WORD $0x4c402970 // ld1 { v16.4s, v17.4s, v18.4s, v19.4s }, [x11]
+	WORD $0x4f9411f0 // fmla v16.4s, v15.4s, v20.s[0]
+	WORD $0x4f9411d1 // fmla v17.4s, v14.4s, v20.s[0]
+	WORD $0x4f941192 // fmla v18.4s, v12.4s, v20.s[0]
+	WORD $0x4f941153 // fmla v19.4s, v10.4s, v20.s[0]
+	WORD $0x4c002970 // st1 { v16.4s, v17.4s, v18.4s, v19.4s }, [x11]
+	WORD $0x4c40294e // ld1 { v14.4s, v15.4s, v16.4s, v17.4s }, [x10]
+	WORD $0x4f94112e // fmla v14.4s, v9.4s, v20.s[0]
+	WORD $0x4f9410ef // fmla v15.4s, v7.4s, v20.s[0]
+	WORD $0x4f9411b0 // fmla v16.4s, v13.4s, v20.s[0]
+	WORD $0x4f941171 // fmla v17.4s, v11.4s, v20.s[0]
+	WORD $0x4c00294e // st1 { v14.4s, v15.4s, v16.4s, v17.4s }, [x10]
+	WORD $0x4c402929 // ld1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4f941109 // fmla v9.4s, v8.4s, v20.s[0]
+	WORD $0x4f9410ca // fmla v10.4s, v6.4s, v20.s[0]
+	WORD $0x4f9410ab // fmla v11.4s, v5.4s, v20.s[0]
+	WORD $0x4f94108c // fmla v12.4s, v4.4s, v20.s[0]
+	WORD $0x4c002929 // st1 { v9.4s, v10.4s, v11.4s, v12.4s }, [x9]
+	WORD $0x4c402904 // ld1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+	WORD $0x4f941004 // fmla v4.4s, v0.4s, v20.s[0]
+	WORD $0x4f941025 // fmla v5.4s, v1.4s, v20.s[0]
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x4f941047 // fmla v7.4s, v2.4s, v20.s[0]
+
+LBB8_43:
+	WORD $0x4c002904 // st1 { v4.4s, v5.4s, v6.4s, v7.4s }, [x8]
+
+LBB8_44:
+	RET
+
+// func sparseAddBlock8NEON(dx *float32, w *float32, off *int32, count int, pos *int32, grad *float32, n int)
 TEXT ·sparseAddBlock8NEON(SB), NOSPLIT, $0-56
 	MOVD dx+0(FP), R20
 	MOVD w+8(FP), R21
 	MOVD off+16(FP), R22
-	MOVD taps+24(FP), R23
+	MOVD count+24(FP), R23
 	MOVD pos+32(FP), R24
 	MOVD grad+40(FP), R25
 	MOVD n+48(FP), R26
+	WORD $0xf10012ff // cmp x23, #4
+	BLE LBB9_12
+	WORD $0xf1001aff // cmp x23, #6
+	BLE LBB9_29
+	WORD $0xf1001eff // cmp x23, #7
+	BEQ LBB9_49
+	WORD $0xf10022ff // cmp x23, #8
+	BEQ LBB9_61
+	WORD $0xf10026ff // cmp x23, #9
+	BNE LBB9_11
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
+	WORD $0x8b09168f // add x15, x20, x9, lsl #5
+	WORD $0x8b0b168d // add x13, x20, x11, lsl #5
 	WORD $0xf100075f // cmp x26, #1
-	BLT LBB9_10
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x927ff6e9 // and x9, x23, #0x7ffffffffffffffe
-	WORD $0x910012ca // add x10, x22, #4
-	B LBB9_3
-
-LBB9_2:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb1a011f // cmp x8, x26
-	BEQ LBB9_10
-
-LBB9_3:
-	WORD $0xf10006ff // cmp x23, #1
-	BLT LBB9_2
-	WORD $0xb8a87b0b // ldrsw x11, [x24, x8, lsl #2]
-	WORD $0xf10006ff // cmp x23, #1
-	WORD $0xbc687b20 // ldr s0, [x25, x8, lsl #2]
-	WORD $0x8b0b168b // add x11, x20, x11, lsl #5
-	BNE LBB9_6
-	WORD $0xaa1f03ed // mov x13, xzr
-	WORD $0xaa1503ec // mov x12, x21
-	B LBB9_8
-
-LBB9_6:
-	WORD $0xaa1f03ed // mov x13, xzr
-	WORD $0xaa0a03ee // mov x14, x10
-	WORD $0xaa1503ec // mov x12, x21
+	WORD $0xad403eb1 // ldp q17, q15, [x21]
+	WORD $0xad4132ad // ldp q13, q12, [x21, #32]
+	WORD $0x8b081690 // add x16, x20, x8, lsl #5
+	WORD $0x694226c8 // ldpsw x8, x9, [x22, #16]
+	WORD $0x8b0a168e // add x14, x20, x10, lsl #5
+	WORD $0x8b09168a // add x10, x20, x9, lsl #5
+	WORD $0xad421aa7 // ldp q7, q6, [x21, #64]
+	WORD $0xad430ea5 // ldp q5, q3, [x21, #96]
+	WORD $0xad443ab0 // ldp q16, q14, [x21, #128]
+	WORD $0x8b08168b // add x11, x20, x8, lsl #5
+	WORD $0x694326c8 // ldpsw x8, x9, [x22, #24]
+	WORD $0xad4522a9 // ldp q9, q8, [x21, #160]
+	WORD $0x8b091689 // add x9, x20, x9, lsl #5
+	WORD $0xad462aab // ldp q11, q10, [x21, #192]
+	WORD $0xad4706a4 // ldp q4, q1, [x21, #224]
+	WORD $0x8b08168c // add x12, x20, x8, lsl #5
+	WORD $0xad4802a2 // ldp q2, q0, [x21, #256]
+	WORD $0xb98022c8 // ldrsw x8, [x22, #32]
+	WORD $0x8b081688 // add x8, x20, x8, lsl #5
+	BLE LBB9_9
+	WORD $0x29405713 // ldp w19, w21, [x24]
 
 LBB9_7:
-	WORD $0xb89fc1cf // ldursw x15, [x14, #-4]
-	WORD $0xad400981 // ldp q1, q2, [x12]
-	WORD $0x910009ad // add x13, x13, #2
-	WORD $0xeb0d013f // cmp x9, x13
-	WORD $0x8b0f156f // add x15, x11, x15, lsl #5
-	WORD $0xad4011e3 // ldp q3, q4, [x15]
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	WORD $0xad0011e3 // stp q3, q4, [x15]
-	WORD $0xb98001cf // ldrsw x15, [x14]
-	WORD $0x910021ce // add x14, x14, #8
-	WORD $0xad410981 // ldp q1, q2, [x12, #32]
-	WORD $0x9101018c // add x12, x12, #64
-	WORD $0x8b0f156f // add x15, x11, x15, lsl #5
-	WORD $0xad4011e3 // ldp q3, q4, [x15]
-	WORD $0x4f801044 // fmla v4.4s, v2.4s, v0.s[0]
-	WORD $0x4f801023 // fmla v3.4s, v1.4s, v0.s[0]
-	WORD $0xad0011e3 // stp q3, q4, [x15]
-	BNE LBB9_7
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e76 // ubfiz x22, x19, #5, #32
+	WORD $0xd37b7eb5 // ubfiz x21, x21, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97f1 // cset w17, hi
+	WORD $0x8b160217 // add x23, x16, x22
+	WORD $0x8b16017b // add x27, x11, x22
+	WORD $0x8b314f14 // add x20, x24, w17, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29405293 // ldp w19, w20, [x20]
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0xfc408732 // ldr d18, [x25], #8
+	WORD $0x4f921233 // fmla v19.4s, v17.4s, v18.s[0]
+	WORD $0x4f9211f4 // fmla v20.4s, v15.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b1601f7 // add x23, x15, x22
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f9211b3 // fmla v19.4s, v13.4s, v18.s[0]
+	WORD $0x4f921194 // fmla v20.4s, v12.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b1601d7 // add x23, x14, x22
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f9210f3 // fmla v19.4s, v7.4s, v18.s[0]
+	WORD $0x4f9210d4 // fmla v20.4s, v6.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b1601b7 // add x23, x13, x22
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f9210b3 // fmla v19.4s, v5.4s, v18.s[0]
+	WORD $0x4f921074 // fmla v20.4s, v3.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b160157 // add x23, x10, x22
+	WORD $0x4c40ab73 // ld1 { v19.4s, v20.4s }, [x27]
+	WORD $0x4f921213 // fmla v19.4s, v16.4s, v18.s[0]
+	WORD $0x4f9211d4 // fmla v20.4s, v14.4s, v18.s[0]
+	WORD $0x4c00ab73 // st1 { v19.4s, v20.4s }, [x27]
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f921133 // fmla v19.4s, v9.4s, v18.s[0]
+	WORD $0x4f921114 // fmla v20.4s, v8.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b160197 // add x23, x12, x22
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f921173 // fmla v19.4s, v11.4s, v18.s[0]
+	WORD $0x4f921154 // fmla v20.4s, v10.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b160137 // add x23, x9, x22
+	WORD $0x8b160116 // add x22, x8, x22
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4f921093 // fmla v19.4s, v4.4s, v18.s[0]
+	WORD $0x4f921034 // fmla v20.4s, v1.4s, v18.s[0]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b1501b7 // add x23, x13, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4f921053 // fmla v19.4s, v2.4s, v18.s[0]
+	WORD $0x4f921014 // fmla v20.4s, v0.4s, v18.s[0]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b150216 // add x22, x16, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb21233 // fmla v19.4s, v17.4s, v18.s[1]
+	WORD $0x4fb211f4 // fmla v20.4s, v15.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b1501f6 // add x22, x15, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb211b3 // fmla v19.4s, v13.4s, v18.s[1]
+	WORD $0x4fb21194 // fmla v20.4s, v12.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b1501d6 // add x22, x14, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb210f3 // fmla v19.4s, v7.4s, v18.s[1]
+	WORD $0x4fb210d4 // fmla v20.4s, v6.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b150176 // add x22, x11, x21
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4fb210b3 // fmla v19.4s, v5.4s, v18.s[1]
+	WORD $0x4fb21074 // fmla v20.4s, v3.4s, v18.s[1]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x8b150137 // add x23, x9, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb21213 // fmla v19.4s, v16.4s, v18.s[1]
+	WORD $0x4fb211d4 // fmla v20.4s, v14.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b150156 // add x22, x10, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb21133 // fmla v19.4s, v9.4s, v18.s[1]
+	WORD $0x4fb21114 // fmla v20.4s, v8.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b150196 // add x22, x12, x21
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb21173 // fmla v19.4s, v11.4s, v18.s[1]
+	WORD $0x4fb21154 // fmla v20.4s, v10.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	WORD $0x8b150116 // add x22, x8, x21
+	WORD $0x2a1403f5 // mov w21, w20
+	WORD $0x4c40aaf3 // ld1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4fb21093 // fmla v19.4s, v4.4s, v18.s[1]
+	WORD $0x4fb21034 // fmla v20.4s, v1.4s, v18.s[1]
+	WORD $0x4c00aaf3 // st1 { v19.4s, v20.4s }, [x23]
+	WORD $0x4c40aad3 // ld1 { v19.4s, v20.4s }, [x22]
+	WORD $0x4fb21053 // fmla v19.4s, v2.4s, v18.s[1]
+	WORD $0x4fb21014 // fmla v20.4s, v0.4s, v18.s[1]
+	WORD $0x4c00aad3 // st1 { v19.4s, v20.4s }, [x22]
+	BHI LBB9_7
+	WORD $0xd37f7e31 // ubfiz x17, x17, #1, #32
+	WORD $0x8b110b18 // add x24, x24, x17, lsl #2
 
-LBB9_8:
-	TBZ $0, R23, LBB9_2
-	WORD $0xb8ad7acd // ldrsw x13, [x22, x13, lsl #2]
-	WORD $0xad401183 // ldp q3, q4, [x12]
-	WORD $0x8b0d156b // add x11, x11, x13, lsl #5
-	WORD $0xad400961 // ldp q1, q2, [x11]
-	WORD $0x4f801082 // fmla v2.4s, v4.4s, v0.s[0]
-	WORD $0x4f801061 // fmla v1.4s, v3.4s, v0.s[0]
-	WORD $0xad000961 // stp q1, q2, [x11]
-	B LBB9_2
+LBB9_9:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb9400311 // ldr w17, [x24]
+	WORD $0xbd400332 // ldr s18, [x25]
+	WORD $0xd37bea31 // lsl x17, x17, #5
+	WORD $0x8b110210 // add x16, x16, x17
+	WORD $0x8b1101ef // add x15, x15, x17
+	WORD $0x8b1101ce // add x14, x14, x17
+	WORD $0x8b1101ad // add x13, x13, x17
+	WORD $0x8b11016b // add x11, x11, x17
+	WORD $0x8b11014a // add x10, x10, x17
+	WORD $0x8b110129 // add x9, x9, x17
+	WORD $0x8b110108 // add x8, x8, x17
+	WORD $0x4c40aa13 // ld1 { v19.4s, v20.4s }, [x16]
+	WORD $0x4f921233 // fmla v19.4s, v17.4s, v18.s[0]
+	WORD $0x4f9211f4 // fmla v20.4s, v15.4s, v18.s[0]
+	WORD $0x4c00aa13 // st1 { v19.4s, v20.4s }, [x16]
+	WORD $0x4c40a9f3 // ld1 { v19.4s, v20.4s }, [x15]
+	WORD $0x4f9211b3 // fmla v19.4s, v13.4s, v18.s[0]
+	WORD $0x4f921194 // fmla v20.4s, v12.4s, v18.s[0]
+	WORD $0x4c00a9f3 // st1 { v19.4s, v20.4s }, [x15]
+	WORD $0x4c40a9cc // ld1 { v12.4s, v13.4s }, [x14]
+	WORD $0x4f9210ec // fmla v12.4s, v7.4s, v18.s[0]
+	WORD $0x4f9210cd // fmla v13.4s, v6.4s, v18.s[0]
+	WORD $0x4c00a9cc // st1 { v12.4s, v13.4s }, [x14]
+	WORD $0x4c40a9a6 // ld1 { v6.4s, v7.4s }, [x13]
+	WORD $0x4f9210a6 // fmla v6.4s, v5.4s, v18.s[0]
+	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0x4c00a9a6 // st1 { v6.4s, v7.4s }, [x13]
+	WORD $0x4c40a965 // ld1 { v5.4s, v6.4s }, [x11]
+	WORD $0x4f921205 // fmla v5.4s, v16.4s, v18.s[0]
+	WORD $0x4f9211c6 // fmla v6.4s, v14.4s, v18.s[0]
+	WORD $0x4c00a965 // st1 { v5.4s, v6.4s }, [x11]
+	WORD $0x4c40a945 // ld1 { v5.4s, v6.4s }, [x10]
+	WORD $0x4f921125 // fmla v5.4s, v9.4s, v18.s[0]
+	WORD $0x4f921106 // fmla v6.4s, v8.4s, v18.s[0]
+	WORD $0x4c00a945 // st1 { v5.4s, v6.4s }, [x10]
+	WORD $0x8b11018a // add x10, x12, x17
+	WORD $0x4c40a945 // ld1 { v5.4s, v6.4s }, [x10]
+	WORD $0x4f921165 // fmla v5.4s, v11.4s, v18.s[0]
+	WORD $0x4f921146 // fmla v6.4s, v10.4s, v18.s[0]
+	WORD $0x4c00a945 // st1 { v5.4s, v6.4s }, [x10]
+	WORD $0x4c40a925 // ld1 { v5.4s, v6.4s }, [x9]
+	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
+	WORD $0x4f921026 // fmla v6.4s, v1.4s, v18.s[0]
+	WORD $0x4c00a925 // st1 { v5.4s, v6.4s }, [x9]
+	WORD $0x4c40a903 // ld1 { v3.4s, v4.4s }, [x8]
+	WORD $0x4f921043 // fmla v3.4s, v2.4s, v18.s[0]
+	WORD $0x4f921004 // fmla v4.4s, v0.4s, v18.s[0]
+	WORD $0x4c00a903 // st1 { v3.4s, v4.4s }, [x8]
 
-LBB9_10:
+LBB9_11:
+	RET
+
+LBB9_12:
+	WORD $0xf1000aff // cmp x23, #2
+	BGT LBB9_21
+	WORD $0xf10006ff // cmp x23, #1
+	BEQ LBB9_37
+	WORD $0xf1000aff // cmp x23, #2
+	BNE LBB9_11
+	WORD $0xad400aa3 // ldp q3, q2, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x69402ac8 // ldpsw x8, x10, [x22]
+	WORD $0x8b081689 // add x9, x20, x8, lsl #5
+	WORD $0xad4102a1 // ldp q1, q0, [x21, #32]
+	WORD $0x8b0a1688 // add x8, x20, x10, lsl #5
+	BLE LBB9_19
+	WORD $0x29402f0c // ldp w12, w11, [x24]
+
+LBB9_17:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7d8e // ubfiz x14, x12, #5, #32
+	WORD $0xd37b7d6b // ubfiz x11, x11, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ea // cset w10, hi
+	WORD $0x8b0e012f // add x15, x9, x14
+	WORD $0x8b0e010e // add x14, x8, x14
+	WORD $0x8b2a4f0d // add x13, x24, w10, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294035ac // ldp w12, w13, [x13]
+	WORD $0x4c40a9e5 // ld1 { v5.4s, v6.4s }, [x15]
+	WORD $0xfc408724 // ldr d4, [x25], #8
+	WORD $0x4f841065 // fmla v5.4s, v3.4s, v4.s[0]
+	WORD $0x4f841046 // fmla v6.4s, v2.4s, v4.s[0]
+	WORD $0x4c00a9e5 // st1 { v5.4s, v6.4s }, [x15]
+	WORD $0x8b0b012f // add x15, x9, x11
+	WORD $0x4c40a9c5 // ld1 { v5.4s, v6.4s }, [x14]
+	WORD $0x4f841025 // fmla v5.4s, v1.4s, v4.s[0]
+	WORD $0x4f841006 // fmla v6.4s, v0.4s, v4.s[0]
+	WORD $0x4c00a9c5 // st1 { v5.4s, v6.4s }, [x14]
+	WORD $0x8b0b010e // add x14, x8, x11
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4c40a9e5 // ld1 { v5.4s, v6.4s }, [x15]
+	WORD $0x4fa41065 // fmla v5.4s, v3.4s, v4.s[1]
+	WORD $0x4fa41046 // fmla v6.4s, v2.4s, v4.s[1]
+	WORD $0x4c00a9e5 // st1 { v5.4s, v6.4s }, [x15]
+	WORD $0x4c40a9c5 // ld1 { v5.4s, v6.4s }, [x14]
+	WORD $0x4fa41025 // fmla v5.4s, v1.4s, v4.s[1]
+	WORD $0x4fa41006 // fmla v6.4s, v0.4s, v4.s[1]
+	WORD $0x4c00a9c5 // st1 { v5.4s, v6.4s }, [x14]
+	BHI LBB9_17
+	WORD $0xd37f7d4a // ubfiz x10, x10, #1, #32
+	WORD $0x8b0a0b18 // add x24, x24, x10, lsl #2
+
+LBB9_19:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030a // ldr w10, [x24]
+	WORD $0xbd400324 // ldr s4, [x25]
+	WORD $0xd37be94a // lsl x10, x10, #5
+	WORD $0x8b0a0129 // add x9, x9, x10
+	WORD $0x8b0a0108 // add x8, x8, x10
+	WORD $0x4c40a925 // ld1 { v5.4s, v6.4s }, [x9]
+	WORD $0x4f841065 // fmla v5.4s, v3.4s, v4.s[0]
+	WORD $0x4f841046 // fmla v6.4s, v2.4s, v4.s[0]
+	WORD $0x4c00a925 // st1 { v5.4s, v6.4s }, [x9]
+	WORD $0x4c40a902 // ld1 { v2.4s, v3.4s }, [x8]
+	WORD $0x4f841022 // fmla v2.4s, v1.4s, v4.s[0]
+	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
+	WORD $0x4c00a902 // st1 { v2.4s, v3.4s }, [x8]
+	RET
+
+LBB9_21:
+	WORD $0xf1000eff // cmp x23, #3
+	BEQ LBB9_43
+	WORD $0xf10012ff // cmp x23, #4
+	BNE LBB9_11
+	WORD $0xad401aa7 // ldp q7, q6, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b09168a // add x10, x20, x9, lsl #5
+	WORD $0xad410aa4 // ldp q4, q2, [x21, #32]
+	WORD $0x8b08168b // add x11, x20, x8, lsl #5
+	WORD $0xad4206a0 // ldp q0, q1, [x21, #64]
+	WORD $0xad430ea5 // ldp q5, q3, [x21, #96]
+	WORD $0x694136cc // ldpsw x12, x13, [x22, #8]
+	WORD $0x8b0c1689 // add x9, x20, x12, lsl #5
+	WORD $0x8b0d1688 // add x8, x20, x13, lsl #5
+	BLE LBB9_27
+	WORD $0x29403f0d // ldp w13, w15, [x24]
+
+LBB9_25:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7db0 // ubfiz x16, x13, #5, #32
+	WORD $0xd37b7def // ubfiz x15, x15, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ec // cset w12, hi
+	WORD $0x8b100171 // add x17, x11, x16
+	WORD $0x8b100133 // add x19, x9, x16
+	WORD $0x8b2c4f0e // add x14, x24, w12, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294039cd // ldp w13, w14, [x14]
+	WORD $0x4c40aa29 // ld1 { v9.4s, v10.4s }, [x17]
+	WORD $0xfc408728 // ldr d8, [x25], #8
+	WORD $0x4f8810e9 // fmla v9.4s, v7.4s, v8.s[0]
+	WORD $0x4f8810ca // fmla v10.4s, v6.4s, v8.s[0]
+	WORD $0x4c00aa29 // st1 { v9.4s, v10.4s }, [x17]
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x8b100110 // add x16, x8, x16
+	WORD $0x4c40aa29 // ld1 { v9.4s, v10.4s }, [x17]
+	WORD $0x4f881089 // fmla v9.4s, v4.4s, v8.s[0]
+	WORD $0x4f88104a // fmla v10.4s, v2.4s, v8.s[0]
+	WORD $0x4c00aa29 // st1 { v9.4s, v10.4s }, [x17]
+	WORD $0x8b0f0131 // add x17, x9, x15
+	WORD $0x4c40aa69 // ld1 { v9.4s, v10.4s }, [x19]
+	WORD $0x4f881009 // fmla v9.4s, v0.4s, v8.s[0]
+	WORD $0x4f88102a // fmla v10.4s, v1.4s, v8.s[0]
+	WORD $0x4c00aa69 // st1 { v9.4s, v10.4s }, [x19]
+	WORD $0x4c40aa09 // ld1 { v9.4s, v10.4s }, [x16]
+	WORD $0x4f8810a9 // fmla v9.4s, v5.4s, v8.s[0]
+	WORD $0x4f88106a // fmla v10.4s, v3.4s, v8.s[0]
+	WORD $0x4c00aa09 // st1 { v9.4s, v10.4s }, [x16]
+	WORD $0x8b0f0170 // add x16, x11, x15
+	WORD $0x4c40aa09 // ld1 { v9.4s, v10.4s }, [x16]
+	WORD $0x4fa810e9 // fmla v9.4s, v7.4s, v8.s[1]
+	WORD $0x4fa810ca // fmla v10.4s, v6.4s, v8.s[1]
+	WORD $0x4c00aa09 // st1 { v9.4s, v10.4s }, [x16]
+	WORD $0x8b0f0150 // add x16, x10, x15
+	WORD $0x4c40aa09 // ld1 { v9.4s, v10.4s }, [x16]
+	WORD $0x4fa81089 // fmla v9.4s, v4.4s, v8.s[1]
+	WORD $0x4fa8104a // fmla v10.4s, v2.4s, v8.s[1]
+	WORD $0x4c00aa09 // st1 { v9.4s, v10.4s }, [x16]
+	WORD $0x8b0f0110 // add x16, x8, x15
+	WORD $0x2a0e03ef // mov w15, w14
+	WORD $0x4c40aa29 // ld1 { v9.4s, v10.4s }, [x17]
+	WORD $0x4fa81009 // fmla v9.4s, v0.4s, v8.s[1]
+	WORD $0x4fa8102a // fmla v10.4s, v1.4s, v8.s[1]
+	WORD $0x4c00aa29 // st1 { v9.4s, v10.4s }, [x17]
+	WORD $0x4c40aa09 // ld1 { v9.4s, v10.4s }, [x16]
+	WORD $0x4fa810a9 // fmla v9.4s, v5.4s, v8.s[1]
+	WORD $0x4fa8106a // fmla v10.4s, v3.4s, v8.s[1]
+	WORD $0x4c00aa09 // st1 { v9.4s, v10.4s }, [x16]
+	BHI LBB9_25
+	WORD $0xd37f7d8c // ubfiz x12, x12, #1, #32
+	WORD $0x8b0c0b18 // add x24, x24, x12, lsl #2
+
+LBB9_27:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030c // ldr w12, [x24]
+	WORD $0xbd400328 // ldr s8, [x25]
+	WORD $0xd37be98c // lsl x12, x12, #5
+	WORD $0x8b0c016b // add x11, x11, x12
+	WORD $0x8b0c014a // add x10, x10, x12
+	WORD $0x8b0c0129 // add x9, x9, x12
+	WORD $0x8b0c0108 // add x8, x8, x12
+	WORD $0x4c40a969 // ld1 { v9.4s, v10.4s }, [x11]
+	WORD $0x4f8810e9 // fmla v9.4s, v7.4s, v8.s[0]
+	WORD $0x4f8810ca // fmla v10.4s, v6.4s, v8.s[0]
+	WORD $0x4c00a969 // st1 { v9.4s, v10.4s }, [x11]
+	WORD $0x4c40a946 // ld1 { v6.4s, v7.4s }, [x10]
+	WORD $0x4f881086 // fmla v6.4s, v4.4s, v8.s[0]
+	WORD $0x4f881047 // fmla v7.4s, v2.4s, v8.s[0]
+	WORD $0x4c00a946 // st1 { v6.4s, v7.4s }, [x10]
+	WORD $0x4c40a926 // ld1 { v6.4s, v7.4s }, [x9]
+	WORD $0x4f881006 // fmla v6.4s, v0.4s, v8.s[0]
+	WORD $0x4f881027 // fmla v7.4s, v1.4s, v8.s[0]
+	WORD $0x4c00a926 // st1 { v6.4s, v7.4s }, [x9]
+	WORD $0x4c40a900 // ld1 { v0.4s, v1.4s }, [x8]
+	WORD $0x4f8810a0 // fmla v0.4s, v5.4s, v8.s[0]
+	WORD $0x4f881061 // fmla v1.4s, v3.4s, v8.s[0]
+	WORD $0x4c00a900 // st1 { v0.4s, v1.4s }, [x8]
+	RET
+
+LBB9_29:
+	WORD $0xf10016ff // cmp x23, #5
+	BEQ LBB9_55
+	WORD $0xf1001aff // cmp x23, #6
+	BNE LBB9_11
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad4012a6 // ldp q6, q4, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b09168d // add x13, x20, x9, lsl #5
+	WORD $0xad410aa3 // ldp q3, q2, [x21, #32]
+	WORD $0x8b08168c // add x12, x20, x8, lsl #5
+	WORD $0xad4206a0 // ldp q0, q1, [x21, #64]
+	WORD $0xad432aab // ldp q11, q10, [x21, #96]
+	WORD $0xad441ea9 // ldp q9, q7, [x21, #128]
+	WORD $0x69413aca // ldpsw x10, x14, [x22, #8]
+	WORD $0x8b0a168b // add x11, x20, x10, lsl #5
+	WORD $0x8b0e168a // add x10, x20, x14, lsl #5
+	WORD $0x69423ec8 // ldpsw x8, x15, [x22, #16]
+	WORD $0x8b081689 // add x9, x20, x8, lsl #5
+	WORD $0xad4516a8 // ldp q8, q5, [x21, #160]
+	WORD $0x8b0f1688 // add x8, x20, x15, lsl #5
+	BLE LBB9_35
+	WORD $0x2940470f // ldp w15, w17, [x24]
+
+LBB9_33:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7df3 // ubfiz x19, x15, #5, #32
+	WORD $0xd37b7e31 // ubfiz x17, x17, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ee // cset w14, hi
+	WORD $0x8b130194 // add x20, x12, x19
+	WORD $0x8b130175 // add x21, x11, x19
+	WORD $0x8b2e4f10 // add x16, x24, w14, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940420f // ldp w15, w16, [x16]
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0xfc40872c // ldr d12, [x25], #8
+	WORD $0x4f8c10cd // fmla v13.4s, v6.4s, v12.s[0]
+	WORD $0x4f8c108e // fmla v14.4s, v4.4s, v12.s[0]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x8b1301b4 // add x20, x13, x19
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4f8c106d // fmla v13.4s, v3.4s, v12.s[0]
+	WORD $0x4f8c104e // fmla v14.4s, v2.4s, v12.s[0]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x8b130154 // add x20, x10, x19
+	WORD $0x4c40aaad // ld1 { v13.4s, v14.4s }, [x21]
+	WORD $0x4f8c100d // fmla v13.4s, v0.4s, v12.s[0]
+	WORD $0x4f8c102e // fmla v14.4s, v1.4s, v12.s[0]
+	WORD $0x4c00aaad // st1 { v13.4s, v14.4s }, [x21]
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4f8c116d // fmla v13.4s, v11.4s, v12.s[0]
+	WORD $0x4f8c114e // fmla v14.4s, v10.4s, v12.s[0]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x8b130134 // add x20, x9, x19
+	WORD $0x8b130113 // add x19, x8, x19
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4f8c112d // fmla v13.4s, v9.4s, v12.s[0]
+	WORD $0x4f8c10ee // fmla v14.4s, v7.4s, v12.s[0]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x8b110194 // add x20, x12, x17
+	WORD $0x4c40aa6d // ld1 { v13.4s, v14.4s }, [x19]
+	WORD $0x4f8c110d // fmla v13.4s, v8.4s, v12.s[0]
+	WORD $0x4f8c10ae // fmla v14.4s, v5.4s, v12.s[0]
+	WORD $0x4c00aa6d // st1 { v13.4s, v14.4s }, [x19]
+	WORD $0x8b1101b3 // add x19, x13, x17
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4fac10cd // fmla v13.4s, v6.4s, v12.s[1]
+	WORD $0x4fac108e // fmla v14.4s, v4.4s, v12.s[1]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x8b110134 // add x20, x9, x17
+	WORD $0x4c40aa6d // ld1 { v13.4s, v14.4s }, [x19]
+	WORD $0x4fac106d // fmla v13.4s, v3.4s, v12.s[1]
+	WORD $0x4fac104e // fmla v14.4s, v2.4s, v12.s[1]
+	WORD $0x4c00aa6d // st1 { v13.4s, v14.4s }, [x19]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4c40aa6d // ld1 { v13.4s, v14.4s }, [x19]
+	WORD $0x4fac100d // fmla v13.4s, v0.4s, v12.s[1]
+	WORD $0x4fac102e // fmla v14.4s, v1.4s, v12.s[1]
+	WORD $0x4c00aa6d // st1 { v13.4s, v14.4s }, [x19]
+	WORD $0x8b110153 // add x19, x10, x17
+	WORD $0x4c40aa6d // ld1 { v13.4s, v14.4s }, [x19]
+	WORD $0x4fac116d // fmla v13.4s, v11.4s, v12.s[1]
+	WORD $0x4fac114e // fmla v14.4s, v10.4s, v12.s[1]
+	WORD $0x4c00aa6d // st1 { v13.4s, v14.4s }, [x19]
+	WORD $0x8b110113 // add x19, x8, x17
+	WORD $0x2a1003f1 // mov w17, w16
+	WORD $0x4c40aa8d // ld1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4fac112d // fmla v13.4s, v9.4s, v12.s[1]
+	WORD $0x4fac10ee // fmla v14.4s, v7.4s, v12.s[1]
+	WORD $0x4c00aa8d // st1 { v13.4s, v14.4s }, [x20]
+	WORD $0x4c40aa6d // ld1 { v13.4s, v14.4s }, [x19]
+	WORD $0x4fac110d // fmla v13.4s, v8.4s, v12.s[1]
+	WORD $0x4fac10ae // fmla v14.4s, v5.4s, v12.s[1]
+	WORD $0x4c00aa6d // st1 { v13.4s, v14.4s }, [x19]
+	BHI LBB9_33
+	WORD $0xd37f7dce // ubfiz x14, x14, #1, #32
+	WORD $0x8b0e0b18 // add x24, x24, x14, lsl #2
+
+LBB9_35:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030e // ldr w14, [x24]
+	WORD $0xbd40032c // ldr s12, [x25]
+	WORD $0xd37be9ce // lsl x14, x14, #5
+	WORD $0x8b0e018c // add x12, x12, x14
+	WORD $0x8b0e016b // add x11, x11, x14
+	WORD $0x8b0e014a // add x10, x10, x14
+	WORD $0x8b0e0129 // add x9, x9, x14
+	WORD $0x8b0e0108 // add x8, x8, x14
+	WORD $0x4c40a98d // ld1 { v13.4s, v14.4s }, [x12]
+	WORD $0x4f8c10cd // fmla v13.4s, v6.4s, v12.s[0]
+	WORD $0x4f8c108e // fmla v14.4s, v4.4s, v12.s[0]
+	WORD $0x4c00a98d // st1 { v13.4s, v14.4s }, [x12]
+	WORD $0x8b0e01ac // add x12, x13, x14
+	WORD $0x4c40a98d // ld1 { v13.4s, v14.4s }, [x12]
+	WORD $0x4f8c106d // fmla v13.4s, v3.4s, v12.s[0]
+	WORD $0x4f8c104e // fmla v14.4s, v2.4s, v12.s[0]
+	WORD $0x4c00a98d // st1 { v13.4s, v14.4s }, [x12]
+	WORD $0x4c40a962 // ld1 { v2.4s, v3.4s }, [x11]
+	WORD $0x4f8c1002 // fmla v2.4s, v0.4s, v12.s[0]
+	WORD $0x4f8c1023 // fmla v3.4s, v1.4s, v12.s[0]
+	WORD $0x4c00a962 // st1 { v2.4s, v3.4s }, [x11]
+	WORD $0x4c40a940 // ld1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4f8c1160 // fmla v0.4s, v11.4s, v12.s[0]
+	WORD $0x4f8c1141 // fmla v1.4s, v10.4s, v12.s[0]
+	WORD $0x4c00a940 // st1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4c40a920 // ld1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4f8c1120 // fmla v0.4s, v9.4s, v12.s[0]
+	WORD $0x4f8c10e1 // fmla v1.4s, v7.4s, v12.s[0]
+	WORD $0x4c00a920 // st1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4c40a900 // ld1 { v0.4s, v1.4s }, [x8]
+	WORD $0x4f8c1100 // fmla v0.4s, v8.4s, v12.s[0]
+	WORD $0x4f8c10a1 // fmla v1.4s, v5.4s, v12.s[0]
+	WORD $0x4c00a900 // st1 { v0.4s, v1.4s }, [x8]
+	RET
+
+LBB9_37:
+	WORD $0xad4002a1 // ldp q1, q0, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xb98002c8 // ldrsw x8, [x22]
+	WORD $0x8b081688 // add x8, x20, x8, lsl #5
+	BLE LBB9_41
+	WORD $0x29402b0b // ldp w11, w10, [x24]
+
+LBB9_39:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0x2a0b03eb // mov w11, w11
+	WORD $0x2a0a03ea // mov w10, w10
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97e9 // cset w9, hi
+	WORD $0x8b0b150b // add x11, x8, x11, lsl #5
+	WORD $0x8b0a150a // add x10, x8, x10, lsl #5
+	WORD $0x8b294f0c // add x12, x24, w9, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x2940318d // ldp w13, w12, [x12]
+	WORD $0x4c40a963 // ld1 { v3.4s, v4.4s }, [x11]
+	WORD $0xfc408722 // ldr d2, [x25], #8
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0x4f821004 // fmla v4.4s, v0.4s, v2.s[0]
+	WORD $0x4c00a963 // st1 { v3.4s, v4.4s }, [x11]
+	WORD $0x2a0d03eb // mov w11, w13
+	WORD $0x4c40a943 // ld1 { v3.4s, v4.4s }, [x10]
+	WORD $0x4fa21023 // fmla v3.4s, v1.4s, v2.s[1]
+	WORD $0x4fa21004 // fmla v4.4s, v0.4s, v2.s[1]
+	WORD $0x4c00a943 // st1 { v3.4s, v4.4s }, [x10]
+	WORD $0x2a0c03ea // mov w10, w12
+	BHI LBB9_39
+	WORD $0xd37f7d29 // ubfiz x9, x9, #1, #32
+	WORD $0x8b090b18 // add x24, x24, x9, lsl #2
+
+LBB9_41:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb9400309 // ldr w9, [x24]
+	WORD $0xbd400322 // ldr s2, [x25]
+	WORD $0x8b091508 // add x8, x8, x9, lsl #5
+	WORD $0x4c40a903 // ld1 { v3.4s, v4.4s }, [x8]
+	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
+	WORD $0x4f821004 // fmla v4.4s, v0.4s, v2.s[0]
+	WORD $0x4c00a903 // st1 { v3.4s, v4.4s }, [x8]
+	RET
+
+LBB9_43:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad4012a5 // ldp q5, q4, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b091689 // add x9, x20, x9, lsl #5
+	WORD $0xad4102a2 // ldp q2, q0, [x21, #32]
+	WORD $0x8b08168a // add x10, x20, x8, lsl #5
+	WORD $0xad4206a3 // ldp q3, q1, [x21, #64]
+	WORD $0xb9800ac8 // ldrsw x8, [x22, #8]
+	WORD $0x8b081688 // add x8, x20, x8, lsl #5
+	BLE LBB9_47
+	WORD $0x29403b0c // ldp w12, w14, [x24]
+
+LBB9_45:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7d8f // ubfiz x15, x12, #5, #32
+	WORD $0xd37b7dce // ubfiz x14, x14, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97eb // cset w11, hi
+	WORD $0x8b0f0150 // add x16, x10, x15
+	WORD $0x8b2b4f0d // add x13, x24, w11, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x294035ac // ldp w12, w13, [x13]
+	WORD $0x4c40aa07 // ld1 { v7.4s, v8.4s }, [x16]
+	WORD $0xfc408726 // ldr d6, [x25], #8
+	WORD $0x4f8610a7 // fmla v7.4s, v5.4s, v6.s[0]
+	WORD $0x4f861088 // fmla v8.4s, v4.4s, v6.s[0]
+	WORD $0x4c00aa07 // st1 { v7.4s, v8.4s }, [x16]
+	WORD $0x8b0f0130 // add x16, x9, x15
+	WORD $0x8b0f010f // add x15, x8, x15
+	WORD $0x4c40aa07 // ld1 { v7.4s, v8.4s }, [x16]
+	WORD $0x4f861047 // fmla v7.4s, v2.4s, v6.s[0]
+	WORD $0x4f861008 // fmla v8.4s, v0.4s, v6.s[0]
+	WORD $0x4c00aa07 // st1 { v7.4s, v8.4s }, [x16]
+	WORD $0x8b0e0130 // add x16, x9, x14
+	WORD $0x4c40a9e7 // ld1 { v7.4s, v8.4s }, [x15]
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0x4f861028 // fmla v8.4s, v1.4s, v6.s[0]
+	WORD $0x4c00a9e7 // st1 { v7.4s, v8.4s }, [x15]
+	WORD $0x8b0e014f // add x15, x10, x14
+	WORD $0x4c40a9e7 // ld1 { v7.4s, v8.4s }, [x15]
+	WORD $0x4fa610a7 // fmla v7.4s, v5.4s, v6.s[1]
+	WORD $0x4fa61088 // fmla v8.4s, v4.4s, v6.s[1]
+	WORD $0x4c00a9e7 // st1 { v7.4s, v8.4s }, [x15]
+	WORD $0x8b0e010f // add x15, x8, x14
+	WORD $0x2a0d03ee // mov w14, w13
+	WORD $0x4c40aa07 // ld1 { v7.4s, v8.4s }, [x16]
+	WORD $0x4fa61047 // fmla v7.4s, v2.4s, v6.s[1]
+	WORD $0x4fa61008 // fmla v8.4s, v0.4s, v6.s[1]
+	WORD $0x4c00aa07 // st1 { v7.4s, v8.4s }, [x16]
+	WORD $0x4c40a9e7 // ld1 { v7.4s, v8.4s }, [x15]
+	WORD $0x4fa61067 // fmla v7.4s, v3.4s, v6.s[1]
+	WORD $0x4fa61028 // fmla v8.4s, v1.4s, v6.s[1]
+	WORD $0x4c00a9e7 // st1 { v7.4s, v8.4s }, [x15]
+	BHI LBB9_45
+	WORD $0xd37f7d6b // ubfiz x11, x11, #1, #32
+	WORD $0x8b0b0b18 // add x24, x24, x11, lsl #2
+
+LBB9_47:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030b // ldr w11, [x24]
+	WORD $0xbd400326 // ldr s6, [x25]
+	WORD $0xd37be96b // lsl x11, x11, #5
+	WORD $0x8b0b014a // add x10, x10, x11
+	WORD $0x8b0b0129 // add x9, x9, x11
+	WORD $0x8b0b0108 // add x8, x8, x11
+	WORD $0x4c40a947 // ld1 { v7.4s, v8.4s }, [x10]
+	WORD $0x4f8610a7 // fmla v7.4s, v5.4s, v6.s[0]
+	WORD $0x4f861088 // fmla v8.4s, v4.4s, v6.s[0]
+	WORD $0x4c00a947 // st1 { v7.4s, v8.4s }, [x10]
+	WORD $0x4c40a924 // ld1 { v4.4s, v5.4s }, [x9]
+	WORD $0x4f861044 // fmla v4.4s, v2.4s, v6.s[0]
+	WORD $0x4f861005 // fmla v5.4s, v0.4s, v6.s[0]
+	WORD $0x4c00a924 // st1 { v4.4s, v5.4s }, [x9]
+	WORD $0x4c40a904 // ld1 { v4.4s, v5.4s }, [x8]
+	WORD $0x4f861064 // fmla v4.4s, v3.4s, v6.s[0]
+	WORD $0x4f861025 // fmla v5.4s, v1.4s, v6.s[0]
+	WORD $0x4c00a904 // st1 { v4.4s, v5.4s }, [x8]
+	RET
+
+LBB9_49:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x69412eca // ldpsw x10, x11, [x22, #8]
+	WORD $0x8b09168d // add x13, x20, x9, lsl #5
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b0b168b // add x11, x20, x11, lsl #5
+	WORD $0xad402ead // ldp q13, q11, [x21]
+	WORD $0xad4122a9 // ldp q9, q8, [x21, #32]
+	WORD $0x8b08168e // add x14, x20, x8, lsl #5
+	WORD $0x694226c8 // ldpsw x8, x9, [x22, #16]
+	WORD $0xad420aa4 // ldp q4, q2, [x21, #64]
+	WORD $0xad4302a1 // ldp q1, q0, [x21, #96]
+	WORD $0xad442aac // ldp q12, q10, [x21, #128]
+	WORD $0x8b0a168c // add x12, x20, x10, lsl #5
+	WORD $0x8b091689 // add x9, x20, x9, lsl #5
+	WORD $0x8b08168a // add x10, x20, x8, lsl #5
+	WORD $0xad4516a7 // ldp q7, q5, [x21, #160]
+	WORD $0xad460ea6 // ldp q6, q3, [x21, #192]
+	WORD $0xb9801ac8 // ldrsw x8, [x22, #24]
+	WORD $0x8b081688 // add x8, x20, x8, lsl #5
+	BLE LBB9_53
+	WORD $0x29404f10 // ldp w16, w19, [x24]
+
+LBB9_51:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e14 // ubfiz x20, x16, #5, #32
+	WORD $0xd37b7e73 // ubfiz x19, x19, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ef // cset w15, hi
+	WORD $0x8b1401d5 // add x21, x14, x20
+	WORD $0x8b140156 // add x22, x10, x20
+	WORD $0x8b2f4f11 // add x17, x24, w15, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29404630 // ldp w16, w17, [x17]
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0xfc40872e // ldr d14, [x25], #8
+	WORD $0x4f8e11af // fmla v15.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1170 // fmla v16.4s, v11.4s, v14.s[0]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b1401b5 // add x21, x13, x20
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4f8e112f // fmla v15.4s, v9.4s, v14.s[0]
+	WORD $0x4f8e1110 // fmla v16.4s, v8.4s, v14.s[0]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b140195 // add x21, x12, x20
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4f8e108f // fmla v15.4s, v4.4s, v14.s[0]
+	WORD $0x4f8e1050 // fmla v16.4s, v2.4s, v14.s[0]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b140175 // add x21, x11, x20
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4f8e102f // fmla v15.4s, v1.4s, v14.s[0]
+	WORD $0x4f8e1010 // fmla v16.4s, v0.4s, v14.s[0]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b140135 // add x21, x9, x20
+	WORD $0x8b140114 // add x20, x8, x20
+	WORD $0x4c40aacf // ld1 { v15.4s, v16.4s }, [x22]
+	WORD $0x4f8e118f // fmla v15.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e1150 // fmla v16.4s, v10.4s, v14.s[0]
+	WORD $0x4c00aacf // st1 { v15.4s, v16.4s }, [x22]
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4f8e10ef // fmla v15.4s, v7.4s, v14.s[0]
+	WORD $0x4f8e10b0 // fmla v16.4s, v5.4s, v14.s[0]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b1301b5 // add x21, x13, x19
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4f8e10cf // fmla v15.4s, v6.4s, v14.s[0]
+	WORD $0x4f8e1070 // fmla v16.4s, v3.4s, v14.s[0]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	WORD $0x8b1301d4 // add x20, x14, x19
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4fae11af // fmla v15.4s, v13.4s, v14.s[1]
+	WORD $0x4fae1170 // fmla v16.4s, v11.4s, v14.s[1]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	WORD $0x8b130194 // add x20, x12, x19
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4fae112f // fmla v15.4s, v9.4s, v14.s[1]
+	WORD $0x4fae1110 // fmla v16.4s, v8.4s, v14.s[1]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x8b130135 // add x21, x9, x19
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4fae108f // fmla v15.4s, v4.4s, v14.s[1]
+	WORD $0x4fae1050 // fmla v16.4s, v2.4s, v14.s[1]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	WORD $0x8b130174 // add x20, x11, x19
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4fae102f // fmla v15.4s, v1.4s, v14.s[1]
+	WORD $0x4fae1010 // fmla v16.4s, v0.4s, v14.s[1]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	WORD $0x8b130154 // add x20, x10, x19
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4fae118f // fmla v15.4s, v12.4s, v14.s[1]
+	WORD $0x4fae1150 // fmla v16.4s, v10.4s, v14.s[1]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	WORD $0x8b130114 // add x20, x8, x19
+	WORD $0x2a1103f3 // mov w19, w17
+	WORD $0x4c40aaaf // ld1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4fae10ef // fmla v15.4s, v7.4s, v14.s[1]
+	WORD $0x4fae10b0 // fmla v16.4s, v5.4s, v14.s[1]
+	WORD $0x4c00aaaf // st1 { v15.4s, v16.4s }, [x21]
+	WORD $0x4c40aa8f // ld1 { v15.4s, v16.4s }, [x20]
+	WORD $0x4fae10cf // fmla v15.4s, v6.4s, v14.s[1]
+	WORD $0x4fae1070 // fmla v16.4s, v3.4s, v14.s[1]
+	WORD $0x4c00aa8f // st1 { v15.4s, v16.4s }, [x20]
+	BHI LBB9_51
+	WORD $0xd37f7def // ubfiz x15, x15, #1, #32
+	WORD $0x8b0f0b18 // add x24, x24, x15, lsl #2
+
+LBB9_53:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030f // ldr w15, [x24]
+	WORD $0xbd40032e // ldr s14, [x25]
+	WORD $0xd37be9ef // lsl x15, x15, #5
+	WORD $0x8b0f01ce // add x14, x14, x15
+	WORD $0x8b0f01ad // add x13, x13, x15
+	WORD $0x8b0f018c // add x12, x12, x15
+	WORD $0x8b0f016b // add x11, x11, x15
+	WORD $0x8b0f014a // add x10, x10, x15
+	WORD $0x8b0f0129 // add x9, x9, x15
+	WORD $0x8b0f0108 // add x8, x8, x15
+	WORD $0x4c40a9cf // ld1 { v15.4s, v16.4s }, [x14]
+	WORD $0x4f8e11af // fmla v15.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1170 // fmla v16.4s, v11.4s, v14.s[0]
+	WORD $0x4c00a9cf // st1 { v15.4s, v16.4s }, [x14]
+	WORD $0x4c40a9af // ld1 { v15.4s, v16.4s }, [x13]
+	WORD $0x4f8e112f // fmla v15.4s, v9.4s, v14.s[0]
+	WORD $0x4f8e1110 // fmla v16.4s, v8.4s, v14.s[0]
+	WORD $0x4c00a9af // st1 { v15.4s, v16.4s }, [x13]
+	WORD $0x4c40a988 // ld1 { v8.4s, v9.4s }, [x12]
+	WORD $0x4f8e1088 // fmla v8.4s, v4.4s, v14.s[0]
+	WORD $0x4f8e1049 // fmla v9.4s, v2.4s, v14.s[0]
+	WORD $0x4c00a988 // st1 { v8.4s, v9.4s }, [x12]
+	WORD $0x4c40a968 // ld1 { v8.4s, v9.4s }, [x11]
+	WORD $0x4f8e1028 // fmla v8.4s, v1.4s, v14.s[0]
+	WORD $0x4f8e1009 // fmla v9.4s, v0.4s, v14.s[0]
+	WORD $0x4c00a968 // st1 { v8.4s, v9.4s }, [x11]
+	WORD $0x4c40a940 // ld1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4f8e1180 // fmla v0.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e1141 // fmla v1.4s, v10.4s, v14.s[0]
+	WORD $0x4c00a940 // st1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4c40a920 // ld1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4f8e10e0 // fmla v0.4s, v7.4s, v14.s[0]
+	WORD $0x4f8e10a1 // fmla v1.4s, v5.4s, v14.s[0]
+	WORD $0x4c00a920 // st1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4c40a900 // ld1 { v0.4s, v1.4s }, [x8]
+	WORD $0x4f8e10c0 // fmla v0.4s, v6.4s, v14.s[0]
+	WORD $0x4f8e1061 // fmla v1.4s, v3.4s, v14.s[0]
+	WORD $0x4c00a900 // st1 { v0.4s, v1.4s }, [x8]
+	RET
+
+LBB9_55:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0xad4022a9 // ldp q9, q8, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0x8b09168b // add x11, x20, x9, lsl #5
+	WORD $0xad4112a6 // ldp q6, q4, [x21, #32]
+	WORD $0x8b08168c // add x12, x20, x8, lsl #5
+	WORD $0xad420aa3 // ldp q3, q2, [x21, #64]
+	WORD $0xb98012c8 // ldrsw x8, [x22, #16]
+	WORD $0xad4302a1 // ldp q1, q0, [x21, #96]
+	WORD $0xad4416a7 // ldp q7, q5, [x21, #128]
+	WORD $0x8b081688 // add x8, x20, x8, lsl #5
+	WORD $0x694136ca // ldpsw x10, x13, [x22, #8]
+	WORD $0x8b0a168a // add x10, x20, x10, lsl #5
+	WORD $0x8b0d1689 // add x9, x20, x13, lsl #5
+	BLE LBB9_59
+	WORD $0x2940430e // ldp w14, w16, [x24]
+
+LBB9_57:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7dd1 // ubfiz x17, x14, #5, #32
+	WORD $0xd37b7e10 // ubfiz x16, x16, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97ed // cset w13, hi
+	WORD $0x8b110193 // add x19, x12, x17
+	WORD $0x8b2d4f0f // add x15, x24, w13, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29403dee // ldp w14, w15, [x15]
+	WORD $0x4c40aa6b // ld1 { v11.4s, v12.4s }, [x19]
+	WORD $0xfc40872a // ldr d10, [x25], #8
+	WORD $0x4f8a112b // fmla v11.4s, v9.4s, v10.s[0]
+	WORD $0x4f8a110c // fmla v12.4s, v8.4s, v10.s[0]
+	WORD $0x4c00aa6b // st1 { v11.4s, v12.4s }, [x19]
+	WORD $0x8b110173 // add x19, x11, x17
+	WORD $0x4c40aa6b // ld1 { v11.4s, v12.4s }, [x19]
+	WORD $0x4f8a10cb // fmla v11.4s, v6.4s, v10.s[0]
+	WORD $0x4f8a108c // fmla v12.4s, v4.4s, v10.s[0]
+	WORD $0x4c00aa6b // st1 { v11.4s, v12.4s }, [x19]
+	WORD $0x8b110153 // add x19, x10, x17
+	WORD $0x4c40aa6b // ld1 { v11.4s, v12.4s }, [x19]
+	WORD $0x4f8a106b // fmla v11.4s, v3.4s, v10.s[0]
+	WORD $0x4f8a104c // fmla v12.4s, v2.4s, v10.s[0]
+	WORD $0x4c00aa6b // st1 { v11.4s, v12.4s }, [x19]
+	WORD $0x8b110133 // add x19, x9, x17
+	WORD $0x8b110111 // add x17, x8, x17
+	WORD $0x4c40aa6b // ld1 { v11.4s, v12.4s }, [x19]
+	WORD $0x4f8a102b // fmla v11.4s, v1.4s, v10.s[0]
+	WORD $0x4f8a100c // fmla v12.4s, v0.4s, v10.s[0]
+	WORD $0x4c00aa6b // st1 { v11.4s, v12.4s }, [x19]
+	WORD $0x8b100133 // add x19, x9, x16
+	WORD $0x4c40aa2b // ld1 { v11.4s, v12.4s }, [x17]
+	WORD $0x4f8a10eb // fmla v11.4s, v7.4s, v10.s[0]
+	WORD $0x4f8a10ac // fmla v12.4s, v5.4s, v10.s[0]
+	WORD $0x4c00aa2b // st1 { v11.4s, v12.4s }, [x17]
+	WORD $0x8b100191 // add x17, x12, x16
+	WORD $0x4c40aa2b // ld1 { v11.4s, v12.4s }, [x17]
+	WORD $0x4faa112b // fmla v11.4s, v9.4s, v10.s[1]
+	WORD $0x4faa110c // fmla v12.4s, v8.4s, v10.s[1]
+	WORD $0x4c00aa2b // st1 { v11.4s, v12.4s }, [x17]
+	WORD $0x8b100171 // add x17, x11, x16
+	WORD $0x4c40aa2b // ld1 { v11.4s, v12.4s }, [x17]
+	WORD $0x4faa10cb // fmla v11.4s, v6.4s, v10.s[1]
+	WORD $0x4faa108c // fmla v12.4s, v4.4s, v10.s[1]
+	WORD $0x4c00aa2b // st1 { v11.4s, v12.4s }, [x17]
+	WORD $0x8b100151 // add x17, x10, x16
+	WORD $0x4c40aa2b // ld1 { v11.4s, v12.4s }, [x17]
+	WORD $0x4faa106b // fmla v11.4s, v3.4s, v10.s[1]
+	WORD $0x4faa104c // fmla v12.4s, v2.4s, v10.s[1]
+	WORD $0x4c00aa2b // st1 { v11.4s, v12.4s }, [x17]
+	WORD $0x8b100111 // add x17, x8, x16
+	WORD $0x2a0f03f0 // mov w16, w15
+	WORD $0x4c40aa6b // ld1 { v11.4s, v12.4s }, [x19]
+	WORD $0x4faa102b // fmla v11.4s, v1.4s, v10.s[1]
+	WORD $0x4faa100c // fmla v12.4s, v0.4s, v10.s[1]
+	WORD $0x4c00aa6b // st1 { v11.4s, v12.4s }, [x19]
+	WORD $0x4c40aa2b // ld1 { v11.4s, v12.4s }, [x17]
+	WORD $0x4faa10eb // fmla v11.4s, v7.4s, v10.s[1]
+	WORD $0x4faa10ac // fmla v12.4s, v5.4s, v10.s[1]
+	WORD $0x4c00aa2b // st1 { v11.4s, v12.4s }, [x17]
+	BHI LBB9_57
+	WORD $0xd37f7dad // ubfiz x13, x13, #1, #32
+	WORD $0x8b0d0b18 // add x24, x24, x13, lsl #2
+
+LBB9_59:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb940030d // ldr w13, [x24]
+	WORD $0xbd40032a // ldr s10, [x25]
+	WORD $0xd37be9ad // lsl x13, x13, #5
+	WORD $0x8b0d018c // add x12, x12, x13
+	WORD $0x8b0d016b // add x11, x11, x13
+	WORD $0x8b0d014a // add x10, x10, x13
+	WORD $0x8b0d0129 // add x9, x9, x13
+	WORD $0x8b0d0108 // add x8, x8, x13
+	WORD $0x4c40a98b // ld1 { v11.4s, v12.4s }, [x12]
+	WORD $0x4f8a112b // fmla v11.4s, v9.4s, v10.s[0]
+	WORD $0x4f8a110c // fmla v12.4s, v8.4s, v10.s[0]
+	WORD $0x4c00a98b // st1 { v11.4s, v12.4s }, [x12]
+	WORD $0x4c40a968 // ld1 { v8.4s, v9.4s }, [x11]
+	WORD $0x4f8a10c8 // fmla v8.4s, v6.4s, v10.s[0]
+	WORD $0x4f8a1089 // fmla v9.4s, v4.4s, v10.s[0]
+	WORD $0x4c00a968 // st1 { v8.4s, v9.4s }, [x11]
+	WORD $0x4c40a948 // ld1 { v8.4s, v9.4s }, [x10]
+	WORD $0x4f8a1068 // fmla v8.4s, v3.4s, v10.s[0]
+	WORD $0x4f8a1049 // fmla v9.4s, v2.4s, v10.s[0]
+	WORD $0x4c00a948 // st1 { v8.4s, v9.4s }, [x10]
+	WORD $0x4c40a922 // ld1 { v2.4s, v3.4s }, [x9]
+	WORD $0x4f8a1022 // fmla v2.4s, v1.4s, v10.s[0]
+	WORD $0x4f8a1003 // fmla v3.4s, v0.4s, v10.s[0]
+	WORD $0x4c00a922 // st1 { v2.4s, v3.4s }, [x9]
+	WORD $0x4c40a900 // ld1 { v0.4s, v1.4s }, [x8]
+	WORD $0x4f8a10e0 // fmla v0.4s, v7.4s, v10.s[0]
+	WORD $0x4f8a10a1 // fmla v1.4s, v5.4s, v10.s[0]
+	WORD $0x4c00a900 // st1 { v0.4s, v1.4s }, [x8]
+	RET
+
+LBB9_61:
+	WORD $0x694026c8 // ldpsw x8, x9, [x22]
+	WORD $0x8b09168e // add x14, x20, x9, lsl #5
+	WORD $0xad402aad // ldp q13, q10, [x21]
+	WORD $0xf100075f // cmp x26, #1
+	WORD $0xad4112a6 // ldp q6, q4, [x21, #32]
+	WORD $0x8b08168f // add x15, x20, x8, lsl #5
+	WORD $0x69412ac8 // ldpsw x8, x10, [x22, #8]
+	WORD $0x8b0a168c // add x12, x20, x10, lsl #5
+	WORD $0xad420aa3 // ldp q3, q2, [x21, #64]
+	WORD $0xad4302a1 // ldp q1, q0, [x21, #96]
+	WORD $0x8b08168d // add x13, x20, x8, lsl #5
+	WORD $0x694226c8 // ldpsw x8, x9, [x22, #16]
+	WORD $0xad4432ab // ldp q11, q12, [x21, #128]
+	WORD $0xad453aaf // ldp q15, q14, [x21, #160]
+	WORD $0xad461ea9 // ldp q9, q7, [x21, #192]
+	WORD $0xad4716a8 // ldp q8, q5, [x21, #224]
+	WORD $0x8b091689 // add x9, x20, x9, lsl #5
+	WORD $0x8b08168a // add x10, x20, x8, lsl #5
+	WORD $0x694342c8 // ldpsw x8, x16, [x22, #24]
+	WORD $0x8b08168b // add x11, x20, x8, lsl #5
+	WORD $0x8b101688 // add x8, x20, x16, lsl #5
+	BLE LBB9_65
+	WORD $0x29405311 // ldp w17, w20, [x24]
+
+LBB9_63:
+	WORD $0xf1000f5f // cmp x26, #3
+	WORD $0xd37b7e35 // ubfiz x21, x17, #5, #32
+	WORD $0xd37b7e94 // ubfiz x20, x20, #5, #32
+	WORD $0xd1000b5a // sub x26, x26, #2
+	WORD $0x1a9f97f0 // cset w16, hi
+	WORD $0x8b1501f6 // add x22, x15, x21
+	WORD $0x8b1501b7 // add x23, x13, x21
+	WORD $0x8b304f13 // add x19, x24, w16, uxtw #3
+	WORD $0x91002318 // add x24, x24, #8
+	WORD $0x29404e71 // ldp w17, w19, [x19]
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0xfc408730 // ldr d16, [x25], #8
+	WORD $0x4f9011b1 // fmla v17.4s, v13.4s, v16.s[0]
+	WORD $0x4f901152 // fmla v18.4s, v10.4s, v16.s[0]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b1501d6 // add x22, x14, x21
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4f9010d1 // fmla v17.4s, v6.4s, v16.s[0]
+	WORD $0x4f901092 // fmla v18.4s, v4.4s, v16.s[0]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b150196 // add x22, x12, x21
+	WORD $0x4c40aaf1 // ld1 { v17.4s, v18.4s }, [x23]
+	WORD $0x4f901071 // fmla v17.4s, v3.4s, v16.s[0]
+	WORD $0x4f901052 // fmla v18.4s, v2.4s, v16.s[0]
+	WORD $0x4c00aaf1 // st1 { v17.4s, v18.4s }, [x23]
+	WORD $0x8b150177 // add x23, x11, x21
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4f901031 // fmla v17.4s, v1.4s, v16.s[0]
+	WORD $0x4f901012 // fmla v18.4s, v0.4s, v16.s[0]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b150156 // add x22, x10, x21
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4f901171 // fmla v17.4s, v11.4s, v16.s[0]
+	WORD $0x4f901192 // fmla v18.4s, v12.4s, v16.s[0]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b150136 // add x22, x9, x21
+	WORD $0x8b150115 // add x21, x8, x21
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4f9011f1 // fmla v17.4s, v15.4s, v16.s[0]
+	WORD $0x4f9011d2 // fmla v18.4s, v14.4s, v16.s[0]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b1401b6 // add x22, x13, x20
+	WORD $0x4c40aaf1 // ld1 { v17.4s, v18.4s }, [x23]
+	WORD $0x4f901131 // fmla v17.4s, v9.4s, v16.s[0]
+	WORD $0x4f9010f2 // fmla v18.4s, v7.4s, v16.s[0]
+	WORD $0x4c00aaf1 // st1 { v17.4s, v18.4s }, [x23]
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4f901111 // fmla v17.4s, v8.4s, v16.s[0]
+	WORD $0x4f9010b2 // fmla v18.4s, v5.4s, v16.s[0]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b1401f5 // add x21, x15, x20
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb011b1 // fmla v17.4s, v13.4s, v16.s[1]
+	WORD $0x4fb01152 // fmla v18.4s, v10.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b1401d5 // add x21, x14, x20
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb010d1 // fmla v17.4s, v6.4s, v16.s[1]
+	WORD $0x4fb01092 // fmla v18.4s, v4.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b140195 // add x21, x12, x20
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4fb01071 // fmla v17.4s, v3.4s, v16.s[1]
+	WORD $0x4fb01052 // fmla v18.4s, v2.4s, v16.s[1]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x8b140176 // add x22, x11, x20
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb01031 // fmla v17.4s, v1.4s, v16.s[1]
+	WORD $0x4fb01012 // fmla v18.4s, v0.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b140155 // add x21, x10, x20
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb01171 // fmla v17.4s, v11.4s, v16.s[1]
+	WORD $0x4fb01192 // fmla v18.4s, v12.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b140135 // add x21, x9, x20
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb011f1 // fmla v17.4s, v15.4s, v16.s[1]
+	WORD $0x4fb011d2 // fmla v18.4s, v14.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	WORD $0x8b140115 // add x21, x8, x20
+	WORD $0x2a1303f4 // mov w20, w19
+	WORD $0x4c40aad1 // ld1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4fb01131 // fmla v17.4s, v9.4s, v16.s[1]
+	WORD $0x4fb010f2 // fmla v18.4s, v7.4s, v16.s[1]
+	WORD $0x4c00aad1 // st1 { v17.4s, v18.4s }, [x22]
+	WORD $0x4c40aab1 // ld1 { v17.4s, v18.4s }, [x21]
+	WORD $0x4fb01111 // fmla v17.4s, v8.4s, v16.s[1]
+	WORD $0x4fb010b2 // fmla v18.4s, v5.4s, v16.s[1]
+	WORD $0x4c00aab1 // st1 { v17.4s, v18.4s }, [x21]
+	BHI LBB9_63
+	WORD $0xd37f7e10 // ubfiz x16, x16, #1, #32
+	WORD $0x8b100b18 // add x24, x24, x16, lsl #2
+
+LBB9_65:
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB9_11
+	WORD $0xb9400310 // ldr w16, [x24]
+	WORD $0xbd400330 // ldr s16, [x25]
+	WORD $0xd37bea10 // lsl x16, x16, #5
+	WORD $0x8b1001ef // add x15, x15, x16
+	WORD $0x8b1001ce // add x14, x14, x16
+	WORD $0x8b1001ad // add x13, x13, x16
+	WORD $0x8b10018c // add x12, x12, x16
+	WORD $0x8b10014a // add x10, x10, x16
+	WORD $0x8b100129 // add x9, x9, x16
+	WORD $0x8b100108 // add x8, x8, x16
+	WORD $0x4c40a9f1 // ld1 { v17.4s, v18.4s }, [x15]
+	WORD $0x4f9011b1 // fmla v17.4s, v13.4s, v16.s[0]
+	WORD $0x4f901152 // fmla v18.4s, v10.4s, v16.s[0]
+	WORD $0x4c00a9f1 // st1 { v17.4s, v18.4s }, [x15]
+	WORD $0x4c40a9d1 // ld1 { v17.4s, v18.4s }, [x14]
+	WORD $0x4f9010d1 // fmla v17.4s, v6.4s, v16.s[0]
+	WORD $0x4f901092 // fmla v18.4s, v4.4s, v16.s[0]
+	WORD $0x4c00a9d1 // st1 { v17.4s, v18.4s }, [x14]
+	WORD $0x4c40a9b1 // ld1 { v17.4s, v18.4s }, [x13]
+	WORD $0x4f901071 // fmla v17.4s, v3.4s, v16.s[0]
+	WORD $0x4f901052 // fmla v18.4s, v2.4s, v16.s[0]
+	WORD $0x4c00a9b1 // st1 { v17.4s, v18.4s }, [x13]
+	WORD $0x4c40a982 // ld1 { v2.4s, v3.4s }, [x12]
+	WORD $0x4f901022 // fmla v2.4s, v1.4s, v16.s[0]
+	WORD $0x4f901003 // fmla v3.4s, v0.4s, v16.s[0]
+	WORD $0x4c00a982 // st1 { v2.4s, v3.4s }, [x12]
+	WORD $0x4c40a940 // ld1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4f901160 // fmla v0.4s, v11.4s, v16.s[0]
+	WORD $0x4f901181 // fmla v1.4s, v12.4s, v16.s[0]
+	WORD $0x4c00a940 // st1 { v0.4s, v1.4s }, [x10]
+	WORD $0x4c40a920 // ld1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4f9011e0 // fmla v0.4s, v15.4s, v16.s[0]
+	WORD $0x4f9011c1 // fmla v1.4s, v14.4s, v16.s[0]
+	WORD $0x4c00a920 // st1 { v0.4s, v1.4s }, [x9]
+	WORD $0x8b100169 // add x9, x11, x16
+	WORD $0x4c40a920 // ld1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4f901120 // fmla v0.4s, v9.4s, v16.s[0]
+	WORD $0x4f9010e1 // fmla v1.4s, v7.4s, v16.s[0]
+	WORD $0x4c00a920 // st1 { v0.4s, v1.4s }, [x9]
+	WORD $0x4c40a900 // ld1 { v0.4s, v1.4s }, [x8]
+	WORD $0x4f901100 // fmla v0.4s, v8.4s, v16.s[0]
+	WORD $0x4f9010a1 // fmla v1.4s, v5.4s, v16.s[0]
+	WORD $0x4c00a900 // st1 { v0.4s, v1.4s }, [x8]
 	RET
 
 // func winnersNEON(pos *int32, sel *float32, grad *float32, arg *int32, rowPos *int32, size *int, compress *uint64)
@@ -2516,17 +7708,23 @@ DATA LCPI2_0<>+8(SB)/4, $2
 DATA LCPI2_0<>+12(SB)/4, $3
 GLOBL LCPI2_0<>(SB), RODATA|NOPTR, $16
 
-DATA LCPI3_0<>+0(SB)/4, $0
-DATA LCPI3_0<>+4(SB)/4, $1
-DATA LCPI3_0<>+8(SB)/4, $2
-DATA LCPI3_0<>+12(SB)/4, $3
+DATA LCPI3_0<>+0(SB)/4, $1
+DATA LCPI3_0<>+4(SB)/4, $2
+DATA LCPI3_0<>+8(SB)/4, $3
+DATA LCPI3_0<>+12(SB)/4, $4
 GLOBL LCPI3_0<>(SB), RODATA|NOPTR, $16
 
-DATA LCPI4_0<>+0(SB)/4, $0
-DATA LCPI4_0<>+4(SB)/4, $1
-DATA LCPI4_0<>+8(SB)/4, $2
-DATA LCPI4_0<>+12(SB)/4, $3
+DATA LCPI4_0<>+0(SB)/4, $1
+DATA LCPI4_0<>+4(SB)/4, $2
+DATA LCPI4_0<>+8(SB)/4, $3
+DATA LCPI4_0<>+12(SB)/4, $4
 GLOBL LCPI4_0<>(SB), RODATA|NOPTR, $16
+
+DATA LCPI5_0<>+0(SB)/4, $1
+DATA LCPI5_0<>+4(SB)/4, $2
+DATA LCPI5_0<>+8(SB)/4, $3
+DATA LCPI5_0<>+12(SB)/4, $4
+GLOBL LCPI5_0<>(SB), RODATA|NOPTR, $16
 
 DATA LCPI10_0<>+0(SB)/4, $1
 DATA LCPI10_0<>+4(SB)/4, $2

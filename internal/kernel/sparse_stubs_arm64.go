@@ -4,7 +4,7 @@
 
 package kernel
 
-// sparseDot4NEON computes, for k < number (2, 4, 6, 8 or 10), l < 4 and j = 0 … n-1 in order, with a table of three
+// sparseDot4NEON computes, for k < count (2, 4, 6, 8 or 10), l < 4 and j = 0 … n-1 in order, with a table of three
 // times ten numbers,
 //
 //	dw[table[10+k]+l] += grad[j] * x[pos[j]+table[k]+l]   if l ≥ table[20+k]
@@ -12,62 +12,63 @@ package kernel
 // Vectors that overlap begin with the same sums.
 //
 //go:noescape
-func sparseDot4NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+func sparseDot4NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 
 // sparseDot2NEON is sparseDot4NEON for l < 2.
 //
 //go:noescape
-func sparseDot2NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+func sparseDot2NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 
 // sparseDot1NEON is sparseDot4NEON for l = 0.
 //
 //go:noescape
-func sparseDot1NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, number int)
+func sparseDot1NEON(dw *float32, x *float32, table *int32, pos *int32, grad *float32, n int, count int)
 
-// sparseAdd4NEON computes, for j = 0 … n-1 in order, r < nr and l < kw, with kw ≥ 4,
+// sparseAdd4NEON computes, for j = 0 … n-1 in order, k < count (2, 4, 6, 8 or 10) in order and l < 4, with a table of three
+// times ten numbers,
 //
-//	dx[pos[j]+rows[r]+l] += grad[j] * w[r*kw+l]
-//
-//go:noescape
-func sparseAdd4NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
-
-// sparseAdd2NEON is sparseAdd4NEON for kw ≥ 2.
+//	dx[pos[j]+table[k]+l] += grad[j] * (l ≥ table[20+k] ? w[table[10+k]+l] : 0)
 //
 //go:noescape
-func sparseAdd2NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
+func sparseAdd4NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
 
-// sparseAdd1NEON is sparseAdd4NEON for kw ≥ 1.
+// sparseAdd2NEON is sparseAdd4NEON for l < 2.
 //
 //go:noescape
-func sparseAdd1NEON(dx *float32, w *float32, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
+func sparseAdd2NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
 
-// sparseDotBlock16NEON computes, for t < taps, c < 16 and j = 0 … n-1 in order,
+// sparseAdd1NEON is sparseAdd4NEON for l = 0.
+//
+//go:noescape
+func sparseAdd1NEON(dx *float32, w *float32, table *int32, pos *int32, grad *float32, n int, count int)
+
+// sparseDotBlock16NEON computes, for t < count ≤ 6, c < 16 and j = 0 … n-1 in order,
 //
 //	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
 //
 //go:noescape
-func sparseDotBlock16NEON(dw *float32, x *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+func sparseDotBlock16NEON(dw *float32, x *float32, off *int32, count int, pos *int32, grad *float32, n int)
 
-// sparseDotBlock8NEON computes, for t < taps, c < 8 and j = 0 … n-1 in order,
+// sparseDotBlock8NEON computes, for t < count ≤ 9, c < 8 and j = 0 … n-1 in order,
 //
 //	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
 //
 //go:noescape
-func sparseDotBlock8NEON(dw *float32, x *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+func sparseDotBlock8NEON(dw *float32, x *float32, off *int32, count int, pos *int32, grad *float32, n int)
 
-// sparseAddBlock16NEON computes, for j = 0 … n-1 in order, t < taps and c < 16,
+// sparseAddBlock16NEON computes, for j = 0 … n-1 in order, t < count ≤ 6 and c < 16,
 //
 //	dx[(pos[j]+off[t])*16+c] += grad[j] * w[t*16+c]
 //
 //go:noescape
-func sparseAddBlock16NEON(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+func sparseAddBlock16NEON(dx *float32, w *float32, off *int32, count int, pos *int32, grad *float32, n int)
 
-// sparseAddBlock8NEON computes, for j = 0 … n-1 in order, t < taps and c < 8,
+// sparseAddBlock8NEON computes, for j = 0 … n-1 in order, t < count ≤ 9 and c < 8,
 //
 //	dx[(pos[j]+off[t])*8+c] += grad[j] * w[t*8+c]
 //
 //go:noescape
-func sparseAddBlock8NEON(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+func sparseAddBlock8NEON(dx *float32, w *float32, off *int32, count int, pos *int32, grad *float32, n int)
 
 // winnersNEON computes winners with size = {n, nz, ph, lo, width, stride}, and sets size[0] to the number found. It writes up
 // to 4 elements beyond. Row k of compress has the bytes of the lanes that are ones in k.

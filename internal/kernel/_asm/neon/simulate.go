@@ -10,34 +10,41 @@ import (
 )
 
 var (
-	cycles  = regexp.MustCompile(`Total Cycles: +(\d+)`)
-	madd    = regexp.MustCompile(`^fml[as]\t`)
-	target  = regexp.MustCompile(`\.(LBB\w+)$`)
-	vectors = regexp.MustCompile(`^(ldr|str|stur|ldur)\tq|^(ld1|st1)\t`)
-	pairs   = regexp.MustCompile(`^(ldp|stp)\tq`)
+	cycles = regexp.MustCompile(`Total Cycles: +(\d+)`)
+	madd   = regexp.MustCompile(`^fml[as]\t`)
+	target = regexp.MustCompile(`\.(LBB\w+)$`)
+	moves  = regexp.MustCompile(`^(ld|st)[^\t]*\t(q\d+(, q\d+)?|\{ v[^}]*\})`)
+	vector = regexp.MustCompile(`[qv]\d+`)
 )
 
 // rounds is how often a loop is simulated.
 const rounds = 200
 
+// independent is the number of multiply-adds of which none waits for another.
+const independent = 24
+
 // simulateLoops prints, for the innermost loop of each function with most multiply-adds, how many of them
 // an iteration has, how many vectors it loads and stores, and for each processor the part of the
-// limit at which they run: that of the same multiply-adds without anything else.
+// limit at which they run: that of as many multiply-adds without anything else.
 func simulateLoops(functions []function) {
+	var alone []string
+	for i := range independent {
+		alone = append(alone, fmt.Sprintf("fmla\tv%d.4s, v30.4s, v31.s[0]", i))
+	}
 	for _, f := range functions {
 		loop := innerLoop(f)
-		n, moved := count(loop, madd), count(loop, vectors)+2*count(loop, pairs)
+		n := count(loop, madd)
 		if n < 4 {
 			continue
 		}
-		var alone []string
-		for i := range n { // of other sums, so that none waits for another
-			alone = append(alone, fmt.Sprintf("fmla\tv%d.4s, v30.4s, v31.s[0]", i%24))
+		moved := 0
+		for _, line := range loop {
+			moved += len(vector.FindAllString(moves.FindString(line), -1))
 		}
 		fmt.Printf("| %s | %d | %d |", f.name, n, moved)
 		for _, cpu := range []string{"neoverse-n1", "neoverse-v2"} {
-			limit, taken := simulated(cpu, alone), simulated(cpu, loop)
-			fmt.Printf(" %.1f | %.0f%% |", float64(taken)/rounds, 100*float64(limit)/float64(taken))
+			limit, taken := float64(simulated(cpu, alone)*n)/independent, float64(simulated(cpu, loop))
+			fmt.Printf(" %.1f | %.0f%% |", taken/rounds, 100*limit/taken)
 		}
 		fmt.Println()
 	}

@@ -74,31 +74,63 @@ INLINE void rows(float *out, const float *x, const int32_t *a, int64_t na, const
 // indexedRows1NEON computes, for r < na (a multiple of 10) and l < 8,
 //
 //	out[r*8+l] += Σ_{t<nb} w[t] * x[a[r]+l+b[t]]
-KERNEL indexedRows1NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
-	rows(out, x, a, na, b, nb, w, 1, 10);
+//
+// where taps come in rows of kw neighbours: b[t+1] = b[t] + 1 unless t+1 is a multiple of kw. With one channel a vector serves one
+// multiply-add, and processors multiply more vectors than they load. Of two neighbours, the first half of the run for the second
+// is therefore shifted together from the vectors of the first. Six of ten runs do so: a shift takes the place of a multiply-add.
+KERNEL indexedRows1NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w, int64_t kw) {
+	for (; na > 0; na -= 10, a += 10, out += 80) {
+		v4 sum[10][2];
+		const float *at[10], *v = w;
+		FOR(r, 10) {
+			at[r] = own(x + a[r]);
+			FOR(i, 2) sum[r][i] = load(out + 8 * r + 4 * i);
+		}
+		for (int64_t t = 0; t < nb; t += kw) {
+			int64_t off = b[t], k = kw;
+			for (; k >= 2; k -= 2, off += 2, v += 2) {
+				asm("" : "+r"(off)); // clang would keep two pointers for each run
+				float32x2_t taps = vld1_f32(v);
+				asm("" : "+w"(taps));
+				FOR(r, 10) {
+					const float *from = at[r] + off;
+					v4 low = load(from), high = load(from + 4), next = r < 6 ? vextq_f32(low, high, 1) : load(from + 1);
+					sum[r][0] = scaled(scaled(sum[r][0], low, taps[0]), next, taps[1]);
+					sum[r][1] = scaled(scaled(sum[r][1], high, taps[0]), load(from + 5), taps[1]);
+				}
+			}
+			if (k > 0) {
+				float tap = scalar(v++);
+				FOR(r, 10) FOR(i, 2) sum[r][i] = scaled(sum[r][i], load(at[r] + off + 4 * i), tap);
+			}
+		}
+		FOR(r, 10) FOR(i, 2) store(out + 8 * r + 4 * i, sum[r][i]);
+	}
 }
 
-// indexedRows2NEON is indexedRows1NEON for 2 channels, na a multiple of 6.
+// indexedRows2NEON computes, for r < na (a multiple of 6), l < 8 and c < 2,
+//
+//	out[(c*na+r)*8+l] += Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
 KERNEL indexedRows2NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
 	rows(out, x, a, na, b, nb, w, 2, 6);
 }
 
-// indexedRows3NEON is indexedRows1NEON for 3 channels, na a multiple of 4.
+// indexedRows3NEON is indexedRows2NEON for 3 channels, na a multiple of 4.
 KERNEL indexedRows3NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
 	rows(out, x, a, na, b, nb, w, 3, 4);
 }
 
-// indexedRows4NEON is indexedRows1NEON for 4 channels, na a multiple of 3.
+// indexedRows4NEON is indexedRows2NEON for 4 channels, na a multiple of 3.
 KERNEL indexedRows4NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
 	rows(out, x, a, na, b, nb, w, 4, 3);
 }
 
-// indexedRows5NEON is indexedRows1NEON for 5 channels, na a multiple of 2.
+// indexedRows5NEON is indexedRows2NEON for 5 channels, na a multiple of 2.
 KERNEL indexedRows5NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
 	rows(out, x, a, na, b, nb, w, 5, 2);
 }
 
-// indexedRows6NEON is indexedRows1NEON for 6 channels, na a multiple of 2.
+// indexedRows6NEON is indexedRows2NEON for 6 channels, na a multiple of 2.
 KERNEL indexedRows6NEON(float *out, const float *x, const int32_t *a, int64_t na, const int32_t *b, int64_t nb, const float *w) {
 	rows(out, x, a, na, b, nb, w, 6, 2);
 }

@@ -8,7 +8,8 @@ INLINE v4 some(const float *p, const int lanes) {
 		return load(p);
 	if (lanes == 2)
 		return vcombine_f32(vld1_f32(p), vdup_n_f32(0));
-	return vld1q_lane_f32(p, all(0), 0);
+	float32x2_t one = vld1_lane_f32(p, vdup_n_f32(0), 0);
+	return __builtin_shufflevector(one, one, 0, -1, -1, -1); // clang would clear the other lanes with an instruction
 }
 
 INLINE void storeSome(float *p, v4 v, const int lanes) {
@@ -26,6 +27,34 @@ INLINE void storeFrom(float *p, v4 v, int64_t skip, const int lanes) {
 	storeSome(p, vbslq_f32(vcgeq_s32(index, vdupq_n_s32(skip)), v, some(p, lanes)), lanes);
 }
 
+// WINNERS runs its last argument for every winner in order, with its position p and its gradient factor. Two at a time share the
+// loads of these; positions are loaded one round ahead, since otherwise all loads of a round wait for them.
+#define WINNERS(pos, grad, n, ...)                                                       \
+	if (n >= 2) {                                                                    \
+		uint32_t at0 = pos[0], at1 = pos[1];                                     \
+		do {                                                                     \
+			n -= 2;                                                          \
+			pos += n >= 2 ? 2 : 0;                                           \
+			uint32_t next0 = pos[0], next1 = pos[1];                         \
+			asm volatile("" : "+r"(next0), "+r"(next1));                     \
+			float32x2_t both = vld1_f32(grad);                               \
+			asm("" : "+w"(both));                                            \
+			grad += 2;                                                       \
+			FOR(j, 2) {                                                      \
+				const int64_t p = j == 0 ? at0 : at1;                    \
+				const float factor = both[j];                            \
+				__VA_ARGS__                                              \
+			}                                                                \
+			at0 = next0, at1 = next1;                                        \
+		} while (n >= 2);                                                        \
+		pos += 2;                                                                \
+	}                                                                                \
+	if (n > 0) {                                                                     \
+		const int64_t p = (uint32_t)*pos;                                        \
+		const float factor = scalar(grad);                                       \
+		__VA_ARGS__                                                              \
+	}
+
 // dots adds up the products of number vectors over all winners. Vector k lies at table[k] in the window of a winner and at table[10+k]
 // in dw, where its first table[20+k] lanes stay as they are.
 INLINE void dots(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, const int number, const int lanes) {
@@ -35,149 +64,134 @@ INLINE void dots(float *dw, const float *x, const int32_t *table, const int32_t 
 		at[k] = own(x + table[k]);
 		sum[k] = some(dw + table[10 + k], lanes);
 	}
-	for (int64_t j = 0; j < n; j++) {
-		int64_t p = pos[j];
-		float factor = scalar(grad + j);
-		FOR(k, number) sum[k] = scaled(sum[k], some(at[k] + p, lanes), factor);
-	}
+	WINNERS(pos, grad, n, FOR(k, number) sum[k] = scaled(sum[k], some(at[k] + p, lanes), factor);)
 	FOR(k, number) storeFrom(dw + table[10 + k], sum[k], table[20 + k], lanes);
 }
 
-INLINE void dotGroup(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t number, const int lanes) {
-	if (number == 10)
-		dots(dw, x, table, pos, grad, n, 10, lanes);
-	else if (number == 8)
-		dots(dw, x, table, pos, grad, n, 8, lanes);
-	else if (number == 6)
-		dots(dw, x, table, pos, grad, n, 6, lanes);
-	else if (number == 4)
-		dots(dw, x, table, pos, grad, n, 4, lanes);
-	else
-		dots(dw, x, table, pos, grad, n, 2, lanes);
+// adds adds the products of number vectors of weights to the windows of all winners: dots with the places of dw and x exchanged.
+// The weights stay in registers.
+INLINE void adds(float *dx, const float *w, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, const int number, const int lanes) {
+	v4 tap[10];
+	float *at[10];
+	int32x4_t index = {0, 1, 2, 3};
+	FOR(k, number) {
+		at[k] = (float *)own(dx + table[k]);
+		tap[k] = vbslq_f32(vcgeq_s32(index, vdupq_n_s32(table[20 + k])), some(w + table[10 + k], lanes), all(0));
+	}
+	WINNERS(pos, grad, n, FOR(k, number) storeSome(at[k] + p, scaled(some(at[k] + p, lanes), tap[k], factor), lanes);)
 }
 
-// sparseDot4NEON computes, for k < number (2, 4, 6, 8 or 10), l < 4 and j = 0 … n-1 in order, with a table of three
+// IF compiles something for number = k, to be run if that is the count. EVENS, SIXES and NINES choose among all numbers that occur.
+#define IF(k, ...)                    \
+	if (count == k) {             \
+		const int number = k; \
+		__VA_ARGS__;          \
+	}
+#define EVENS(...) IF(2, __VA_ARGS__) IF(4, __VA_ARGS__) IF(6, __VA_ARGS__) IF(8, __VA_ARGS__) IF(10, __VA_ARGS__)
+#define SIXES(...) IF(1, __VA_ARGS__) IF(2, __VA_ARGS__) IF(3, __VA_ARGS__) IF(4, __VA_ARGS__) IF(5, __VA_ARGS__) IF(6, __VA_ARGS__)
+#define NINES(...) SIXES(__VA_ARGS__) IF(7, __VA_ARGS__) IF(8, __VA_ARGS__) IF(9, __VA_ARGS__)
+
+// sparseDot4NEON computes, for k < count (2, 4, 6, 8 or 10), l < 4 and j = 0 … n-1 in order, with a table of three
 // times ten numbers,
 //
 //	dw[table[10+k]+l] += grad[j] * x[pos[j]+table[k]+l]   if l ≥ table[20+k]
 //
 // Vectors that overlap begin with the same sums.
-KERNEL sparseDot4NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t number) {
-	dotGroup(dw, x, table, pos, grad, n, number, 4);
+KERNEL sparseDot4NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(dots(dw, x, table, pos, grad, n, number, 4))
 }
 
 // sparseDot2NEON is sparseDot4NEON for l < 2.
-KERNEL sparseDot2NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t number) {
-	dotGroup(dw, x, table, pos, grad, n, number, 2);
+KERNEL sparseDot2NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(dots(dw, x, table, pos, grad, n, number, 2))
 }
 
 // sparseDot1NEON is sparseDot4NEON for l = 0.
-KERNEL sparseDot1NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t number) {
-	dotGroup(dw, x, table, pos, grad, n, number, 1);
+KERNEL sparseDot1NEON(float *dw, const float *x, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(dots(dw, x, table, pos, grad, n, number, 1))
 }
 
-// addRows adds one winner's contributions to all kernel rows.
-INLINE void addRows(float *dx, const float *w, const int32_t *rows, int64_t nr, int64_t kw, float factor, const int lanes) {
-	for (; nr > 0; nr--, rows++, w += kw) {
-		float *to = dx + *rows;
-		int64_t l = 0;
-		for (; l + lanes <= kw; l += lanes)
-			storeSome(to + l, scaled(some(to + l, lanes), some(w + l, lanes), factor), lanes);
-		if (l < kw) {
-			int64_t last = kw - lanes;
-			storeFrom(to + last, scaled(some(to + last, lanes), some(w + last, lanes), factor), l - last, lanes);
-		}
-	}
-}
-
-// sparseAdd4NEON computes, for j = 0 … n-1 in order, r < nr and l < kw, with kw ≥ 4,
+// sparseAdd4NEON computes, for j = 0 … n-1 in order, k < count (2, 4, 6, 8 or 10) in order and l < 4, with a table of three
+// times ten numbers,
 //
-//	dx[pos[j]+rows[r]+l] += grad[j] * w[r*kw+l]
-KERNEL sparseAdd4NEON(float *dx, const float *w, const int32_t *rows, int64_t nr, int64_t kw, const int32_t *pos, const float *grad, int64_t n) {
-	for (int64_t j = 0; j < n; j++)
-		addRows(dx + pos[j], w, rows, nr, kw, scalar(grad + j), 4);
+//	dx[pos[j]+table[k]+l] += grad[j] * (l ≥ table[20+k] ? w[table[10+k]+l] : 0)
+KERNEL sparseAdd4NEON(float *dx, const float *w, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(adds(dx, w, table, pos, grad, n, number, 4))
 }
 
-// sparseAdd2NEON is sparseAdd4NEON for kw ≥ 2.
-KERNEL sparseAdd2NEON(float *dx, const float *w, const int32_t *rows, int64_t nr, int64_t kw, const int32_t *pos, const float *grad, int64_t n) {
-	for (int64_t j = 0; j < n; j++)
-		addRows(dx + pos[j], w, rows, nr, kw, scalar(grad + j), 2);
+// sparseAdd2NEON is sparseAdd4NEON for l < 2.
+KERNEL sparseAdd2NEON(float *dx, const float *w, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(adds(dx, w, table, pos, grad, n, number, 2))
 }
 
-// sparseAdd1NEON is sparseAdd4NEON for kw ≥ 1.
-KERNEL sparseAdd1NEON(float *dx, const float *w, const int32_t *rows, int64_t nr, int64_t kw, const int32_t *pos, const float *grad, int64_t n) {
-	for (int64_t j = 0; j < n; j++)
-		addRows(dx + pos[j], w, rows, nr, kw, scalar(grad + j), 1);
+// sparseAdd1NEON is sparseAdd4NEON for l = 0.
+KERNEL sparseAdd1NEON(float *dx, const float *w, const int32_t *table, const int32_t *pos, const float *grad, int64_t n, int64_t count) {
+	EVENS(adds(dx, w, table, pos, grad, n, number, 1))
 }
 
 // dotBlock adds up the products of some taps over all winners.
 INLINE void dotBlock(float *dw, const float *x, const int32_t *off, const int32_t *pos, const float *grad, int64_t n, const int taps, const int vectors) {
-	v4 sum[12][4];
-	const float *at[12];
+	v4 sum[9][4];
+	const float *at[9];
 	FOR(t, taps) {
 		at[t] = own(x + (int64_t)off[t] * 4 * vectors);
 		FOR(i, vectors) sum[t][i] = load(dw + (t * vectors + i) * 4);
 	}
-	for (int64_t j = 0; j < n; j++) {
-		int64_t p = (int64_t)pos[j] * 4 * vectors;
-		float factor = scalar(grad + j);
-		FOR(t, taps) {
-			const float *from = at[t] + p;
-			FOR(i, vectors) sum[t][i] = scaled(sum[t][i], load(from + 4 * i), factor);
-		}
-	}
+	WINNERS(pos, grad, n, FOR(t, taps) {
+		const float *from = at[t] + p * 4 * vectors;
+		FOR(i, vectors) sum[t][i] = scaled(sum[t][i], load(from + 4 * i), factor);
+	})
 	FOR(t, taps) FOR(i, vectors) store(dw + (t * vectors + i) * 4, sum[t][i]);
 }
 
-#define GROUP(number, vectors)                                                                                                  \
-	for (; taps >= number; taps -= number, off += number, dw += number * vectors * 4)                                       \
-		dotBlock(dw, x, off, pos, grad, n, number, vectors);
+// addBlock adds the products of some taps, which stay in registers, to the gradients that they reach, for one winner after the other.
+INLINE void addBlock(float *dx, const float *w, const int32_t *off, const int32_t *pos, const float *grad, int64_t n, const int taps, const int vectors) {
+	v4 tap[9][4];
+	float *at[9];
+	FOR(t, taps) {
+		at[t] = (float *)own(dx + (int64_t)off[t] * 4 * vectors);
+		FOR(i, vectors) tap[t][i] = load(w + (t * vectors + i) * 4);
+	}
+	WINNERS(pos, grad, n, FOR(t, taps) {
+		float *to = at[t] + p * 4 * vectors;
+		if (vectors == 4) {
+			float32x4x4_t v = vld1q_f32_x4(to);
+			FOR(i, 4) v.val[i] = scaled(v.val[i], tap[t][i], factor);
+			vst1q_f32_x4(to, v);
+		} else {
+			float32x4x2_t v = vld1q_f32_x2(to);
+			FOR(i, 2) v.val[i] = scaled(v.val[i], tap[t][i], factor);
+			vst1q_f32_x2(to, v);
+		}
+	})
+}
 
-// sparseDotBlock16NEON computes, for t < taps, c < 16 and j = 0 … n-1 in order,
+// sparseDotBlock16NEON computes, for t < count ≤ 6, c < 16 and j = 0 … n-1 in order,
 //
 //	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
-KERNEL sparseDotBlock16NEON(float *dw, const float *x, const int32_t *off, int64_t taps, const int32_t *pos, const float *grad, int64_t n) {
-	GROUP(5, 4)
-	GROUP(3, 4)
-	GROUP(1, 4)
+KERNEL sparseDotBlock16NEON(float *dw, const float *x, const int32_t *off, int64_t count, const int32_t *pos, const float *grad, int64_t n) {
+	SIXES(dotBlock(dw, x, off, pos, grad, n, number, 4))
 }
 
-// sparseDotBlock8NEON computes, for t < taps, c < 8 and j = 0 … n-1 in order,
+// sparseDotBlock8NEON computes, for t < count ≤ 9, c < 8 and j = 0 … n-1 in order,
 //
 //	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
-KERNEL sparseDotBlock8NEON(float *dw, const float *x, const int32_t *off, int64_t taps, const int32_t *pos, const float *grad, int64_t n) {
-	GROUP(9, 2)
-	GROUP(5, 2)
-	GROUP(3, 2)
-	GROUP(1, 2)
+KERNEL sparseDotBlock8NEON(float *dw, const float *x, const int32_t *off, int64_t count, const int32_t *pos, const float *grad, int64_t n) {
+	NINES(dotBlock(dw, x, off, pos, grad, n, number, 2))
 }
 
-// addBlock adds one winner after the other to the gradients that its taps reach.
-INLINE void addBlock(float *dx, const float *w, const int32_t *off, int64_t taps, const int32_t *pos, const float *grad, int64_t n, const int vectors) {
-	for (int64_t j = 0; j < n; j++) {
-		float *to = dx + (int64_t)pos[j] * 4 * vectors, factor = scalar(grad + j);
-		const float *tap = w;
-		for (int64_t t = 0; t < taps; t++, tap += 4 * vectors) {
-			float *at = to + (int64_t)off[t] * 4 * vectors;
-			v4 v[4];
-			FOR(i, vectors) v[i] = scaled(load(at + 4 * i), load(tap + 4 * i), factor);
-			FOR(i, vectors) store(at + 4 * i, v[i]);
-		}
-	}
-}
-
-// sparseAddBlock16NEON computes, for j = 0 … n-1 in order, t < taps and c < 16,
+// sparseAddBlock16NEON computes, for j = 0 … n-1 in order, t < count ≤ 6 and c < 16,
 //
 //	dx[(pos[j]+off[t])*16+c] += grad[j] * w[t*16+c]
-KERNEL sparseAddBlock16NEON(float *dx, const float *w, const int32_t *off, int64_t taps, const int32_t *pos, const float *grad, int64_t n) {
-	addBlock(dx, w, off, taps, pos, grad, n, 4);
+KERNEL sparseAddBlock16NEON(float *dx, const float *w, const int32_t *off, int64_t count, const int32_t *pos, const float *grad, int64_t n) {
+	SIXES(addBlock(dx, w, off, pos, grad, n, number, 4))
 }
 
-// sparseAddBlock8NEON computes, for j = 0 … n-1 in order, t < taps and c < 8,
+// sparseAddBlock8NEON computes, for j = 0 … n-1 in order, t < count ≤ 9 and c < 8,
 //
 //	dx[(pos[j]+off[t])*8+c] += grad[j] * w[t*8+c]
-KERNEL sparseAddBlock8NEON(float *dx, const float *w, const int32_t *off, int64_t taps, const int32_t *pos, const float *grad, int64_t n) {
-	addBlock(dx, w, off, taps, pos, grad, n, 2);
+KERNEL sparseAddBlock8NEON(float *dx, const float *w, const int32_t *off, int64_t count, const int32_t *pos, const float *grad, int64_t n) {
+	NINES(addBlock(dx, w, off, pos, grad, n, number, 2))
 }
 
 // winnersNEON computes winners with size = {n, nz, ph, lo, width, stride}, and sets size[0] to the number found. It writes up
