@@ -79,7 +79,7 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 }
 
 // BenchmarkFitRows shows how one epoch of a whole fit grows with rows, features and threads:
-// features in memory, one network, no references.
+// features in memory, one network, no trees, no references.
 func BenchmarkFitRows(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, c := range []struct{ rows, features, threads int }{
@@ -90,7 +90,7 @@ func BenchmarkFitRows(b *testing.B) {
 			ds := manyRows(c.rows, c.features)
 			runtime.GOMAXPROCS(c.threads)
 			for b.Loop() {
-				o := Options{Epochs: 1, Ensemble: 1, Batch: largeBatch, Widths: []int{128, 128}, NoReferences: true}
+				o := Options{Epochs: 1, Ensemble: 1, Batch: largeBatch, Widths: []int{128, 128}, NoReferences: true, Trees: "off"}
 				if _, err := Fit(b.Context(), ds, o); err != nil {
 					b.Fatal(err)
 				}
