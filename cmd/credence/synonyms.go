@@ -229,8 +229,8 @@ func flagHint(cmd *cobra.Command, name string) string {
 // otherVerbs returns a hint on the commands that have a flag which cmd lacks, or "".
 func otherVerbs(cmd *cobra.Command, name string) string {
 	var with []string
-	for _, c := range cmd.Root().Commands() {
-		if f := c.Flags().Lookup(name); f != nil && !f.Hidden && c != cmd {
+	for _, c := range wholeTree().Commands() {
+		if f := c.Flags().Lookup(name); f != nil && !f.Hidden && c.CommandPath() != cmd.CommandPath() {
 			with = append(with, "credence "+c.Name())
 		}
 	}
