@@ -172,13 +172,16 @@ func marshal(v any) (string, error) {
 // small multiple of the file's size.
 func Load(path string) (*Model, error) { return LoadWith(path, Extensions{}) }
 
-// Extensions lists methods and layers of other packages that a model may use.
+// Extensions lists methods and layers of other packages that a model may use, and what is not to be read.
 type Extensions struct {
 	Methods []head.Method
 	Layers  []nn.Typed // a zero value of each type
+	// NoProvenance leaves the model's Provenance empty. Predictions do not depend on it, and the history of training takes a
+	// third of the time to load a small model. Such a model must not be saved.
+	NoProvenance bool
 }
 
-// LoadWith is [Load] for models that use methods and layers of other packages.
+// LoadWith is [Load] for models that use methods and layers of other packages, or of which not everything is needed.
 func LoadWith(path string, k Extensions) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -242,6 +245,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 		list = append(list, section{keyRecalibration, &m.Recalibration})
 	}
 	for _, s := range list {
+		if s.key == keyProvenance && k.NoProvenance {
+			continue
+		}
 		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.key, err)
 		}
