@@ -172,13 +172,16 @@ func marshal(v any) (string, error) {
 // small multiple of the file's size.
 func Load(path string) (*Model, error) { return LoadWith(path, Extensions{}) }
 
-// Extensions lists methods and layers of other packages that a model may use.
+// Extensions lists methods and layers of other packages that a model may use, and what is not to be read.
 type Extensions struct {
 	Methods []head.Method
 	Layers  []nn.Typed // a zero value of each type
+	// NoProvenance leaves the model's Provenance empty. Predictions do not depend on it, and the history of training takes a
+	// third of the time to load a small model. Such a model must not be saved.
+	NoProvenance bool
 }
 
-// LoadWith is [Load] for models that use methods and layers of other packages.
+// LoadWith is [Load] for models that use methods and layers of other packages, or of which not everything is needed.
 func LoadWith(path string, k Extensions) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -242,6 +245,9 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 		list = append(list, section{keyRecalibration, &m.Recalibration})
 	}
 	for _, s := range list {
+		if s.key == keyProvenance && k.NoProvenance {
+			continue
+		}
 		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.key, err)
 		}
@@ -265,8 +271,14 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("%s: %w", keyTransform, err)
 	}
+	roots := map[string]nn.Layer{} // members mostly have the same layers
 	for i, text := range layers {
-		member, err := loadMember(tensors, i, text, k.Layers, in, h.Own())
+		if roots[string(text)] == nil {
+			if roots[string(text)], err = parseLayers(text, k.Layers); err != nil {
+				return nil, fmt.Errorf("network %d: %w", i, err)
+			}
+		}
+		member, err := loadMember(tensors, i, roots[string(text)], in, h.Own())
 		if err != nil {
 			return nil, fmt.Errorf("network %d: %w", i, err)
 		}
@@ -291,25 +303,29 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 // enough for thousands of networks. Reading it takes about a hundred times as much memory.
 const maxNetworks = 4 << 20
 
+// parseLayers reads the description of a network.
+func parseLayers(text []byte, known []nn.Typed) (root nn.Layer, err error) {
+	defer recoverLayers(&err)
+	if err := checkSizes(text); err != nil {
+		return nil, err
+	}
+	return nn.Parse(text, 0, known...)
+}
+
+// recoverLayers is deferred to convert a panic of a layer whose sizes are absurd to an error.
+func recoverLayers(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("invalid layers: %v", p)
+	}
+}
+
 // loadMember builds network i and fills it from tensors, which are those of the file
 // that no earlier network uses. Names and shapes are compared first, so that no more
 // is allocated than the file contains.
 func loadMember(
-	tensors map[string]*safetensors.Tensor, i int, layers []byte, known []nn.Typed, in nn.Shape, own []nn.HeadParam,
+	tensors map[string]*safetensors.Tensor, i int, root nn.Layer, in nn.Shape, own []nn.HeadParam,
 ) (member *nn.Network, err error) {
-	defer func() {
-		// A layer may panic if its sizes are absurd.
-		if p := recover(); p != nil {
-			member, err = nil, fmt.Errorf("invalid layers: %v", p)
-		}
-	}()
-	if err := checkSizes(layers); err != nil {
-		return nil, err
-	}
-	root, err := nn.Parse(layers, 0, known...)
-	if err != nil {
-		return nil, err
-	}
+	defer recoverLayers(&err)
 	params, states, err := nn.Tensors(root, in)
 	if err != nil {
 		return nil, err

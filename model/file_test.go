@@ -284,3 +284,25 @@ func FuzzMetadata(f *testing.F) {
 		}
 	})
 }
+
+// TestNoProvenance checks that a model without its provenance predicts as before.
+func TestNoProvenance(t *testing.T) {
+	m := small(t)
+	path := filepath.Join(t.TempDir(), "m")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadWith(path, Extensions{NoProvenance: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Provenance.Data != "" || got.Provenance.Runs != nil {
+		t.Errorf("the provenance was read: %+v", got.Provenance)
+	}
+	got.Provenance = m.Provenance
+	a, errA := m.Hash()
+	b, errB := got.Hash()
+	if errA != nil || errB != nil || a != b {
+		t.Errorf("the rest differs: %v, %v", errA, errB)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -19,8 +20,10 @@ import (
 
 // kinds are the layers a file may name, a value of each. A layer with a number of
 // dimensions also has a name for each of these, such as conv2d.
-var kinds = named(&Dense{}, &Conv{}, &MaxPool{}, &AvgPool{}, &GlobalPool{}, &ReLU{}, &GELU{}, &Tanh{}, &Sigmoid{},
-	&Dropout{}, &LayerNorm{}, &BatchNorm{}, &Flatten{}, &Embedding{}, &Sequential{}, &Residual{}, &Concat{})
+var kinds = sync.OnceValue(func() map[string]Layer {
+	return named(&Dense{}, &Conv{}, &MaxPool{}, &AvgPool{}, &GlobalPool{}, &ReLU{}, &GELU{}, &Tanh{}, &Sigmoid{},
+		&Dropout{}, &LayerNorm{}, &BatchNorm{}, &Flatten{}, &Embedding{}, &Sequential{}, &Residual{}, &Concat{})
+})
 
 func named(layers ...Layer) map[string]Layer {
 	names := map[string]Layer{}
@@ -67,7 +70,7 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("layers: expected one document with a list of layers")
 	}
-	r := layerReader(maps.Clone(kinds))
+	r := layerReader(maps.Clone(kinds()))
 	for _, l := range own {
 		if err := checkTyped(l); err != nil {
 			return nil, err
@@ -325,7 +328,7 @@ func kindOf(l Layer) string {
 	if c, ok := l.(*Conv); ok && c.Dims > 0 {
 		name = fmt.Sprintf("conv%dd", c.Dims)
 	}
-	if k, ok := kinds[name]; ok && reflect.TypeOf(k) == reflect.TypeOf(l) {
+	if k, ok := kinds()[name]; ok && reflect.TypeOf(k) == reflect.TypeOf(l) {
 		return name
 	}
 	if t, ok := l.(Typed); ok && checkTyped(t) == nil {
@@ -339,7 +342,7 @@ func checkTyped(t Typed) error {
 	if v := reflect.TypeOf(t); v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("layer %T is not a pointer to a struct", t)
 	}
-	if _, taken := kinds[t.Type()]; taken || t.Type() == "" {
+	if _, taken := kinds()[t.Type()]; taken || t.Type() == "" {
 		return fmt.Errorf("layer %T has the type %q, which is empty or taken", t, t.Type())
 	}
 	return nil

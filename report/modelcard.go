@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"credence/dataset"
 	"credence/internal/words"
@@ -237,15 +238,15 @@ func (c *ModelCard) WriteMarkdown(w io.Writer) error {
 }
 
 // markdownMarks are escaped in texts of people, so that a text cannot become HTML, a link or a row of a table.
-var markdownMarks = regexp.MustCompile("[\\\\`*_\\[\\]<>|#]")
+var markdownMarks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[\\\\`*_\\[\\]<>|#]") })
 
 // markdown returns a text in one line with the marks of Markdown escaped. References such as [1] stay as they are.
 func markdown(s string) string {
-	s = markdownMarks.ReplaceAllString(strings.Join(strings.Fields(s), " "), `\$0`)
-	return reference.ReplaceAllString(s, "[$1]")
+	s = markdownMarks().ReplaceAllString(strings.Join(strings.Fields(s), " "), `\$0`)
+	return reference().ReplaceAllString(s, "[$1]")
 }
 
-var reference = regexp.MustCompile(`\\\[(\d+)\\\]`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\\[(\d+)\\\]`) })
 
 // yaml writes the metadata as YAML. Texts are in JSON's quotes, which are YAML's as well.
 func (m *CardMetadata) yaml(b *strings.Builder) {

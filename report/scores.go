@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"credence/evaluate"
 )
@@ -18,13 +19,15 @@ type Verdict struct {
 	Answer   string `json:"answer"`
 }
 
-var verdictLine = regexp.MustCompile(`(?m)^<li><span class="mark (\w+)">[^<]*</span><span><b>([^<]*)</b> ([^<]*)</span></li>$`)
+var verdictLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^<li><span class="mark (\w+)">[^<]*</span><span><b>([^<]*)</b> ([^<]*)</span></li>$`)
+})
 
 // Verdicts parses the verdicts of a page written by [Write]: the page is stored with the model, so
 // they can be shown without the data. It returns nil for any other page.
 func Verdicts(page []byte) []Verdict {
 	var list []Verdict
-	for _, m := range verdictLine.FindAllSubmatch(page, -1) {
+	for _, m := range verdictLine().FindAllSubmatch(page, -1) {
 		list = append(list, Verdict{string(m[1]), html.UnescapeString(string(m[2])), html.UnescapeString(string(m[3]))})
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 
 	"credence/calibrate"
 	"credence/dataset"
@@ -223,7 +224,8 @@ func subgroups(r *evaluate.Result) (rows []subgroup, score, note string) {
 // box is a box of the flow of items and votes; Out is what leaves before it.
 type box struct{ Text, Out string }
 
-var flowTemplate = template.Must(template.New("flow").Parse(`<div class="flow">
+var flowTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("flow").Parse(`<div class="flow">
 {{- range .}}
 <div><b>{{.Name}}</b>
 {{- range .Boxes}}
@@ -232,6 +234,7 @@ var flowTemplate = template.Must(template.New("flow").Parse(`<div class="flow">
 {{- end}}
 </div>
 `))
+})
 
 // flow draws how many items and votes go into training and evaluation, and how many are left out.
 func (g *gallery) flow(in *Input) *figure {
@@ -279,7 +282,7 @@ func (g *gallery) flow(in *Input) *figure {
 		return nil
 	}
 	var b strings.Builder
-	if err := flowTemplate.Execute(&b, columns); err != nil {
+	if err := flowTemplate().Execute(&b, columns); err != nil {
 		g.err = cmp.Or(g.err, err)
 		return nil
 	}

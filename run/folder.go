@@ -237,18 +237,21 @@ func (f Folder) writeHistory(runs []model.Run) error {
 // Load reads the model at path, which is a model file or the folder of a run. For a
 // folder without a model the error is ErrNoModel, and also ErrUnfinished if its
 // training was interrupted.
-func Load(path string) (*model.Model, error) {
+func Load(path string) (*model.Model, error) { return LoadWith(path, model.Extensions{}) }
+
+// LoadWith is [Load] with [model.LoadWith].
+func LoadWith(path string, k model.Extensions) (*model.Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the model %s: %w", path, cause(err))
 	}
 	if !info.IsDir() {
-		return model.Load(path)
+		return model.LoadWith(path, k)
 	}
 	folder := Folder(path)
 	switch {
 	case folder.Has(ModelFile):
-		return model.Load(folder.Path(ModelFile))
+		return model.LoadWith(folder.Path(ModelFile), k)
 	case folder.Unfinished():
 		return nil, fmt.Errorf("%s %w: %w", path, ErrNoModel, ErrUnfinished)
 	}

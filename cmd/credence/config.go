@@ -132,7 +132,7 @@ func newConfigSchema() *cobra.Command {
 	var verbs bool
 	run := func(cmd *cobra.Command, _ []string) error {
 		if verbs {
-			return writeVerbs(cmd.OutOrStdout(), cmd.Root())
+			return writeVerbs(cmd.OutOrStdout(), wholeTree())
 		}
 		return config.WriteSchema(cmd.OutOrStdout())
 	}

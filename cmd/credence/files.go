@@ -187,7 +187,12 @@ func loadDistributions(messages io.Writer, path, what string) (*model.Model, err
 // warns about a run that has not ended: its model may have fewer networks than
 // requested, or networks that are not fully trained.
 func loadModel(messages io.Writer, path string) (*model.Model, error) {
-	m, err := run.Load(path)
+	return loadModelWith(messages, path, model.Extensions{})
+}
+
+// loadModelWith is loadModel with [model.LoadWith].
+func loadModelWith(messages io.Writer, path string, k model.Extensions) (*model.Model, error) {
+	m, err := run.LoadWith(path, k)
 	switch {
 	case errors.Is(err, run.ErrUnfinished):
 		return nil, withHint(err, "its training was interrupted; continue it with: "+resumeCommand(run.Folder(path)))
@@ -198,6 +203,9 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data files follow it")
 	}
 	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
+		if k.NoProvenance { // which has the number of networks that were requested
+			return loadModel(messages, path)
+		}
 		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",
 			folder, networksOf(m), resumeCommand(folder))
 	}

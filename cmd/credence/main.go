@@ -31,14 +31,15 @@ const (
 
 func main() {
 	budget.BoundGarbage(256 << 20)
-	root := newRoot()
+	args := os.Args[1:]
+	root := newRoot(args...)
 	root.SetContext(endWithParent())
-	os.Exit(execute(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(execute(root, args, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // program executes one command line and returns its exit code.
 func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return execute(newRoot(), args, stdin, stdout, stderr)
+	return execute(newRoot(args...), args, stdin, stdout, stderr)
 }
 
 // execute runs args on the command tree under root. It recovers from panics: Go would

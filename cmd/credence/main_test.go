@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -172,12 +174,37 @@ func TestBinary(t *testing.T) {
 	})
 }
 
-// BenchmarkStart measures the time to start the program.
+// BenchmarkStart measures processes from start to exit: one that does nothing, and the prediction of one item with a model
+// of default settings. CREDENCE_BINARY names a build to measure. Medians are reported, since other programs delay some starts.
 func BenchmarkStart(b *testing.B) {
-	bin := build(b)
-	for b.Loop() {
-		if err := exec.Command(bin, "version").Run(); err != nil {
-			b.Fatal(err)
+	bin := os.Getenv("CREDENCE_BINARY")
+	if bin == "" {
+		bin = build(b)
+	}
+	start := func(args ...string) func(b *testing.B) {
+		return func(b *testing.B) {
+			var times []float64
+			for b.Loop() {
+				begin := time.Now()
+				if err := exec.Command(bin, args...).Run(); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(begin).Seconds()*1e3)
+			}
+			slices.Sort(times)
+			b.ReportMetric(times[len(times)/2], "median-ms")
 		}
+	}
+	b.Run("version", start("version"))
+	for _, classes := range []int{2, 5} {
+		dir := b.TempDir()
+		at := func(name string) string { return filepath.Join(dir, name) }
+		blobs(b, at("items.csv"), at("votes.csv"), classes, 1000)
+		blobs(b, at("new.csv"), "", classes, 1)
+		train := exec.Command(bin, "train", "--data", at("items.csv"), "--votes", at("votes.csv"), "--out", at("run"))
+		if out, err := train.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		b.Run(fmt.Sprintf("predict/classes=%d", classes), start("predict", at("run"), at("new.csv")))
 	}
 }

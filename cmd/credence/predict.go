@@ -21,6 +21,7 @@ import (
 	"credence/internal/table"
 	"credence/internal/words"
 	"credence/mixture"
+	"credence/model"
 	"credence/predict"
 	"credence/run"
 )
@@ -130,7 +131,7 @@ func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(cmd.ErrOrStderr(), path)
+	m, err := loadModelWith(cmd.ErrOrStderr(), path, model.Extensions{NoProvenance: o.score == ""})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,61 @@ import (
 	"credence/internal/words"
 )
 
-// newRoot assembles the command tree.
-func newRoot() *cobra.Command {
+// stage is a group of verbs in the help.
+type stage struct {
+	title string // "" for verbs that are not listed
+	verbs []verb
+}
+
+// verb is a command below the root: its name, by which it is found before it is built, and what builds it.
+type verb struct {
+	name string
+	new  func() *cobra.Command
+}
+
+// stages has all verbs, in the order of the help.
+func stages() []stage {
+	return []stage{
+		{"Prepare", []verb{
+			{"init", newInit},
+			{"check", newCheck},
+			{"data", func() *cobra.Command {
+				return newGroup("data", "Fetch or generate data sets; turn clinical scores into votes",
+					newDataMNIST(), newDataADNISynthetic(), newDataLabels())
+			}},
+			{"embed", newEmbed},
+			{"formats", func() *cobra.Command {
+				return newVerb("formats", "Describe the files of items and votes that are read", "", help)
+			}},
+			{"network", func() *cobra.Command {
+				return newVerb("network", "Describe how to write a network for --network", "", help)
+			}},
+			{"config", func() *cobra.Command {
+				return newGroup("config", "Show the configuration of training and the origin of each value",
+					newConfigShow(), newConfigSchema())
+			}},
+		}},
+		{"Train", []verb{{"train", newTrain}, {"join", newJoin}, {"verify", newVerify}, {"demo", newDemo}}},
+		{"Judge", []verb{{"evaluate", newEvaluate}, {"report", newReport}, {"inspect", newInspect}, {"raters", newRaters},
+			{"judges", newJudges}, {"suspects", newSuspects}}},
+		{"Use", []verb{{"predict", newPredict}, {"next", newNext}, {"monitor", newMonitor}, {"recalibrate", newRecalibrate},
+			{"export", newExport}, {"mixture", newMixture}}},
+		{"Operate", []verb{
+			{"serve", newServe},
+			{"health", newHealth},
+			{"bench", func() *cobra.Command {
+				return newGroup("bench", "Measure the speed of this machine",
+					newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain())
+			}},
+			{"version", newVersion},
+		}},
+		{"", []verb{{"reproduce", newReproduce}, {workerName, newWorker}}},
+	}
+}
+
+// newRoot assembles the command tree for args. If they begin with a verb, the tree has no other: building all verbs takes
+// longer than some of them run. All of them are needed for help, completion and suggestions only.
+func newRoot(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "credence",
 		Short:         "Classifiers that report how certain each probability is",
@@ -23,48 +77,40 @@ func newRoot() *cobra.Command {
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", "FlagUsagesWrapped 100"))
 	root.SetHelpTemplate(helpTemplate)
-	cobra.EnableCommandSorting = false // verbs are listed in the order below
+	cobra.EnableCommandSorting = false // verbs are listed in the order of stages
 	root.SetVersionTemplate("credence {{.Version}}\n")
 	// Declared here, because cobra's own flag would also take -v.
 	root.Flags().Bool("version", false, "print the version")
 	addKernelFlag(root)
 	root.SetFlagErrorFunc(flagError)
 
-	for _, stage := range []struct {
-		title string
-		verbs []*cobra.Command
-	}{
-		{"Prepare", []*cobra.Command{
-			newInit(),
-			newCheck(),
-			newGroup("data", "Fetch or generate data sets; turn clinical scores into votes",
-				newDataMNIST(), newDataADNISynthetic(), newDataLabels()),
-			newEmbed(),
-			newVerb("formats", "Describe the files of items and votes that are read", "", help),
-			newVerb("network", "Describe how to write a network for --network", "", help),
-			newGroup("config", "Show the configuration of training and the origin of each value",
-				newConfigShow(), newConfigSchema()),
-		}},
-		{"Train", []*cobra.Command{newTrain(), newJoin(), newVerify(), newDemo()}},
-		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters(), newJudges(), newSuspects()}},
-		{"Use", []*cobra.Command{newPredict(), newNext(), newMonitor(), newRecalibrate(), newExport(), newMixture()}},
-		{"Operate", []*cobra.Command{
-			newServe(), newHealth(),
-			newGroup("bench", "Measure the speed of this machine",
-				newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain()),
-			newVersion(),
-		}},
-	} {
-		root.AddGroup(&cobra.Group{ID: stage.title, Title: stage.title + ":"})
-		for _, verb := range stage.verbs {
-			verb.GroupID = stage.title
-			root.AddCommand(verb)
+	all := stages()
+	one := func(v verb) bool { return len(args) > 0 && v.name == args[0] }
+	found := slices.ContainsFunc(all, func(s stage) bool { return slices.ContainsFunc(s.verbs, one) })
+	for _, s := range all {
+		if s.title != "" {
+			root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
+		}
+		for _, v := range s.verbs {
+			if found && !one(v) {
+				continue
+			}
+			cmd := v.new()
+			cmd.GroupID = s.title
+			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newReproduce(), newWorker())
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 	addHelp(root)
+	return root
+}
+
+// wholeTree returns the tree of all verbs as execute prepares it, for verbs that describe others.
+func wholeTree() *cobra.Command {
+	root := newRoot()
+	addDefaults(root)
+	useRenamed(root, nil)
 	return root
 }
 

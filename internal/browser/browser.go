@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func Find() (string, error) {
 // NumberingVersion is the first major version that prints the margin boxes of a style sheet, and so page numbers.
 const NumberingVersion = 131
 
-var version = regexp.MustCompile(`\b(\d+)\.\d+\.\d+`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(\d+)\.\d+\.\d+`) })
 
 // NumbersPages reports whether a browser is recent enough to number the pages of what it prints. One that does not
 // state its version, as on Windows, is taken to be.
@@ -64,7 +65,7 @@ func NumbersPages(ctx context.Context, path string) bool {
 		return true
 	}
 	text, _ := exec.CommandContext(ctx, path, "--version").Output()
-	found := version.FindSubmatch(text)
+	found := version().FindSubmatch(text)
 	if found == nil {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -273,11 +274,11 @@ func (p *conditionParser) numbers(start int) (span, error) {
 	return s, nil
 }
 
-var decimal = regexp.MustCompile(`^[+-]?[0-9.]*`)
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9.]*`) })
 
 // number parses a decimal number.
 func (p *conditionParser) number() (float64, error) {
-	text := decimal.FindString(p.rest())
+	text := decimal().FindString(p.rest())
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) {
 		return 0, p.errorf("expected a number")

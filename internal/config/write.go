@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"credence/internal/printout"
@@ -108,7 +109,7 @@ func block(text string) bool {
 
 // plainText matches texts that every YAML reader takes for a string without
 // quotes, except those in notText.
-var plainText = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
+var plainText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`) })
 
 // notText lists the words that some version of YAML does not read as a string.
 var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
@@ -119,7 +120,7 @@ func (o *Option) scalar(text string) string {
 	case string:
 		_, err := strconv.ParseFloat(text, 64)
 		number := text != "" && (text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && err == nil)
-		if plainText.MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
+		if plainText().MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
 			return text
 		}
 		return quote(text)

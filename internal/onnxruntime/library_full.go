@@ -3,8 +3,10 @@
 package onnxruntime
 
 import (
+	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/ebitengine/purego"
@@ -48,4 +50,8 @@ func limitMemory(bytes int64) error {
 	}
 	const data = 2 // RLIMIT_DATA, which counts private memory that can be written to
 	return syscall.Setrlimit(data, &syscall.Rlimit{Cur: uint64(bytes), Max: uint64(bytes)})
+}
+
+func newMessages(r io.Reader, w io.Writer) messages {
+	return messages{gob.NewEncoder(w).Encode, gob.NewDecoder(r).Decode}
 }

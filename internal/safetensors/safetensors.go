@@ -14,7 +14,6 @@ package safetensors
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -219,110 +218,24 @@ func Read(r io.Reader, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, size-8-int64(n))
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-		return nil, fmt.Errorf("%w: expected checksum %s of the values, found %x", ErrCorrupt, want, sum)
-	}
-	f := &File{Metadata: meta}
-	for _, t := range tensors {
+	f := &File{Metadata: meta, Tensors: make([]Tensor, len(tensors))}
+	sum := sha256.New()
+	const chunk = 1 << 15 // the values are in memory once, not also as bytes
+	buf := make([]byte, min(size-8-int64(n), chunk))
+	for i, t := range tensors {
 		t.Values = make([]float32, (t.end-t.begin)/4)
-		_, _ = binary.Decode(data[t.begin:t.end], binary.LittleEndian, t.Values) // they have the same size
-		f.Tensors = append(f.Tensors, t.Tensor)
+		for some := range slices.Chunk(t.Values, chunk/4) {
+			text := buf[:4*len(some)]
+			if _, err := io.ReadFull(r, text); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
+			}
+			sum.Write(text)
+			_, _ = binary.Decode(text, binary.LittleEndian, some) // they have the same size
+		}
+		f.Tensors[i] = t.Tensor
+	}
+	if got := sum.Sum(nil); hex.EncodeToString(got) != want {
+		return nil, fmt.Errorf("%w: expected checksum %s of the values, found %x", ErrCorrupt, want, got)
 	}
 	return f, nil
-}
-
-// tensor is a tensor without its values, and the range of its bytes in the data of
-// all tensors.
-type tensor struct {
-	Tensor
-	begin, end int64
-}
-
-// parse parses a header for a data section of the given size. It returns the
-// metadata, the tensors in the order of their data, and the stated checksum of the
-// data.
-func parse(header []byte, size int64) (meta map[string]string, tensors []tensor, sum string, err error) {
-	text := bytes.TrimRight(header, " ")
-	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil, nil, "", fmt.Errorf("%w: expected a JSON object at byte 8", ErrForeign)
-	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, nil, "", fmt.Errorf("%w: header: %v", ErrCorrupt, err)
-	}
-	if m, ok := raw["__metadata__"]; ok {
-		if err := json.Unmarshal(m, &meta); err != nil {
-			return nil, nil, "", fmt.Errorf("%w: metadata: %v", ErrCorrupt, err)
-		}
-		delete(raw, "__metadata__")
-	}
-	own, sealed := meta[headerSum]
-	sum, summed := meta[dataSum]
-	if !sealed || !summed {
-		return nil, nil, "", fmt.Errorf("%w: a safetensors file without checksums", ErrForeign)
-	}
-	if err := checkSeal(text, own); err != nil {
-		return nil, nil, "", err
-	}
-	delete(meta, headerSum)
-	delete(meta, dataSum)
-	for name, text := range raw {
-		t, err := newTensor(name, text, size)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		tensors = append(tensors, t)
-	}
-	return meta, tensors, sum, arrange(tensors, size)
-}
-
-// newTensor parses the header entry of one tensor.
-func newTensor(name string, text []byte, size int64) (tensor, error) {
-	var e entry
-	if err := json.Unmarshal(text, &e); err != nil {
-		return tensor{}, fmt.Errorf("%w: tensor %q: %v", ErrCorrupt, name, err)
-	}
-	n, ok := product(e.Shape)
-	if !ok || len(e.Offsets) != 2 || e.Type != "F32" ||
-		e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != 4*int64(n) {
-		return tensor{}, fmt.Errorf("%w: tensor %q has type %s, shape %v and bytes %v", ErrCorrupt, name, e.Type, e.Shape, e.Offsets)
-	}
-	if e.Offsets[1] > size {
-		return tensor{}, fmt.Errorf("%w: tensor %q ends at byte %d of %d", ErrTruncated, name, e.Offsets[1], size)
-	}
-	return tensor{Tensor{Name: name, Shape: e.Shape}, e.Offsets[0], e.Offsets[1]}, nil
-}
-
-// arrange sorts tensors by position, and returns an error if there are gaps,
-// overlaps or bytes after the last.
-func arrange(tensors []tensor, size int64) error {
-	slices.SortFunc(tensors, func(a, b tensor) int {
-		// An empty tensor precedes a nonempty one.
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
-	})
-	end := int64(0)
-	for _, t := range tensors {
-		if t.begin != end {
-			return fmt.Errorf("%w: tensor %q begins at byte %d, not %d", ErrCorrupt, t.Name, t.begin, end)
-		}
-		end = t.end
-	}
-	if end != size {
-		return fmt.Errorf("%w: %d bytes after the last tensor", ErrCorrupt, size-end)
-	}
-	return nil
-}
-
-// checkSeal compares a header with its checksum.
-func checkSeal(text []byte, sum string) error {
-	full, _ := json.Marshal(sum)
-	open := bytes.Replace(text, append([]byte(`"`+headerSum+`":`), full...), []byte(empty), 1)
-	if got := sha256.Sum256(open); hex.EncodeToString(got[:]) != sum {
-		return fmt.Errorf("%w: expected checksum %s of the header, found %x", ErrCorrupt, sum, got)
-	}
-	return nil
 }

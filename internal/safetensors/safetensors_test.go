@@ -2,7 +2,9 @@ package safetensors
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"math"
@@ -161,4 +163,32 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("read, written and read again: %v", err)
 		}
 	})
+}
+
+// TestHeaders checks that headers with valid checksums are refused if their content is not what Write would have written.
+func TestHeaders(t *testing.T) {
+	sum := sha256.Sum256(nil)
+	meta := `"__metadata__":{"data_sha256":"` + hex.EncodeToString(sum[:]) + `",` + empty + `}`
+	for text, want := range map[string]string{
+		`{` + meta + `}`: "",
+		`{` + meta + `,"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`:                                                        "",
+		`{` + meta + `,"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0,1],"data_offsets":[0,0]}}`: `"a" twice`,
+		`{` + meta + `,"a":{"dtype":"F32","shape":[0.0],"data_offsets":[0,0]}}`:                                                      `expected a whole number, found "0.0"`,
+		`{` + meta + `,"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}`:                                                       `expected a whole number, found "-1"`,
+		`{` + meta + `,"a":{"dtype":"F16","shape":[0],"data_offsets":[0,0]}}`:                                                        "type F16",
+		`{` + meta + `,"a":{"dtype":"F32","shape":[0],"data_offsets":[0]}}`:                                                          "bytes [0]",
+		`{` + meta + `,"a":{"dtype":"F32","shape":[0],"offsets":[0,0]}}`:                                                             `unknown key "offsets"`,
+		`{` + meta + `,"a":[]}`:             `the file is corrupt: tensor "a": header: invalid JSON`,
+		`{` + meta + `} {}`:                 "text after the JSON object",
+		`{` + meta + `,`:                    "invalid JSON at byte",
+		`{"__metadata__":{"format":1}}`:     "invalid JSON at byte",
+		`{"__metadata__":{"format":"a"}}`:   "without checksums",
+		`{"__metadata__":null,"b":{"a":1}}`: "invalid JSON at byte",
+	} {
+		header := seal([]byte(text))
+		b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		if _, err := read(b); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package special
 
 import (
 	"math"
+	"sync"
 
 	"credence/internal/kernel"
 )
@@ -35,17 +36,18 @@ func tailIntegral(l, v float64, f func(float64) float64) float64 {
 	for f(end) > -drop {
 		end *= 1.05
 	}
+	nodes, weights := legendre32()
 	sum, h := 0.0, end/2
-	for i, u := range legendreNodes {
-		sum += h * legendreWeights[i] * math.Exp(f(h-h*u))
-		sum += h * legendreWeights[i] * math.Exp(f(h+h*u))
+	for i, u := range nodes {
+		sum += h * weights[i] * math.Exp(f(h-h*u))
+		sum += h * weights[i] * math.Exp(f(h+h*u))
 	}
 	return sum
 }
 
-// The positive nodes of 32-point Gauss–Legendre quadrature on [−1, 1] and their
+// legendre32 returns the positive nodes of 32-point Gauss–Legendre quadrature on [−1, 1] and their
 // weights.
-var legendreNodes, legendreWeights = legendre(32)
+var legendre32 = sync.OnceValues(func() (nodes, weights []float64) { return legendre(32) })
 
 // legendre returns the positive roots of P_n, n even, in decreasing order, and
 // their weights, by Newton's method from Tricomi's approximation.

@@ -55,9 +55,18 @@ func (o ordered) Fields() []parquet.Field {
 	return fields
 }
 
-// parquetNodes maps kinds of columns to schema nodes of the library.
-var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetWhole: parquet.Int(64),
-	ParquetNumber: parquet.Leaf(parquet.DoubleType), ParquetBool: parquet.Leaf(parquet.BooleanType)}
+// parquetNode returns the schema node of the library for a kind of columns.
+func parquetNode(kind ParquetKind) parquet.Node {
+	switch kind {
+	case ParquetText:
+		return parquet.String()
+	case ParquetWhole:
+		return parquet.Int(64)
+	case ParquetBool:
+		return parquet.Leaf(parquet.BooleanType)
+	}
+	return parquet.Leaf(parquet.DoubleType)
+}
 
 // columnNames returns the names of columns to write.
 func columnNames(columns []ParquetColumn) []string {
@@ -69,7 +78,7 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, err
 	root := ordered{Group: parquet.Group{}, at: map[string]int{}}
 	for i, c := range columns {
 		root.at[c.Name] = i
-		root.Group[c.Name] = parquet.Compressed(parquet.Optional(parquetNodes[c.Kind]), &parquet.Snappy)
+		root.Group[c.Name] = parquet.Compressed(parquet.Optional(parquetNode(c.Kind)), &parquet.Snappy)
 	}
 	if err := checkHeader("a Parquet file to write", 0, columnNames(columns)); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"credence/internal/budget"
@@ -354,7 +355,7 @@ func isDateID(id int) bool {
 func isDateFormat(code string) bool {
 	code, _, _ = strings.Cut(strings.ToLower(code), ";")
 	duration := false
-	plain := unshown.ReplaceAllStringFunc(code, func(part string) string {
+	plain := unshown().ReplaceAllStringFunc(code, func(part string) string {
 		duration = duration || part[0] == '[' && slices.Contains([]string{"h", "m", "s"}, part[1:2]) &&
 			strings.Trim(part[1:len(part)-1], part[1:2]) == ""
 		return ""
@@ -364,7 +365,7 @@ func isDateFormat(code string) bool {
 }
 
 // unshown matches the parts of a format that do not display the number.
-var unshown = regexp.MustCompile(`(?s)"[^"]*"|"|[\\_*].?|\[[^\]]*\]`)
+var unshown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)"[^"]*"|"|[\\_*].?|\[[^\]]*\]`) })
 
 // lastDate is the last day of the year 9999 as a number.
 const lastDate = 2958465

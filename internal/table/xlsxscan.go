@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"credence/internal/budget"
@@ -390,10 +391,10 @@ func unescaped(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	return escapes.ReplaceAllStringFunc(s, func(escape string) string {
+	return escapes().ReplaceAllStringFunc(s, func(escape string) string {
 		code, _ := strconv.ParseUint(escape[2:6], 16, 16)
 		return string(rune(code))
 	})
 }
 
-var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`) })

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -23,9 +24,9 @@ const (
 )
 
 var (
-	marks       = without(unicode.Mn, laterMarks, 0x1734)
-	punctuation = without(unicode.P, laterPunctuation, 0x166d, 0x111c9)
-	controls    = without(nil, laterControls)
+	marks       = sync.OnceValue(func() *category { return without(unicode.Mn, laterMarks, 0x1734) })
+	punctuation = sync.OnceValue(func() *category { return without(unicode.P, laterPunctuation, 0x166d, 0x111c9) })
+	controls    = sync.OnceValue(func() *category { return without(nil, laterControls) })
 )
 
 // category is a set of characters.
@@ -81,18 +82,18 @@ func isControl(r rune) bool {
 	case 0, 0xfffd:
 		return true
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) && !controls.excepts(r)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) && !controls().excepts(r)
 }
 
 // isMark reports whether a character is a combining mark that takes no space.
-func isMark(r rune) bool { return marks.has(r) }
+func isMark(r rune) bool { return marks().has(r) }
 
 // isPunctuation reports whether a character is a word by itself.
 func isPunctuation(r rune) bool {
 	if r < 0x80 {
 		return r > ' ' && r < 0x7f && !('0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z')
 	}
-	return punctuation.has(r)
+	return punctuation().has(r)
 }
 
 // toLower returns the lower case of a letter.
