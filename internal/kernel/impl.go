@@ -51,6 +51,10 @@ type impl struct {
 	rowTile     func(channels, run int) int
 	indexedRows func(out, x []float32, a, b []int32, w []float32, channels, run int)
 
+	// poolRows is convolution and max-pool of 2×2 with positions in the lanes, nil if that gains nothing: the more
+	// positions a vector holds, the more it does.
+	poolRows func(y []float32, arg []int32, x []float32, off []int32, w, bias []float32, p poolRun)
+
 	winogradInput  func(v, x []float32, n, ld int, starts []int32, in []float32, t int)
 	winogradOutput func(out, bias, prod []float32, ld int, o []int32, powers []float32, m, t, cb int)
 

@@ -13,6 +13,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group poolrows -out ../poolrows_amd64.s -stubs ../poolrows_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
@@ -85,6 +86,7 @@ func newAVX512() *impl {
 	im.runLimits, im.indexedRuns = runLimitsAVX512, indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
+	im.poolRows = poolRowsAVX512
 	im.winogradInput, im.winogradOutput = winogradInputAVX512, winogradOutputAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512

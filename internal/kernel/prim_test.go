@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -113,6 +115,42 @@ func TestIndexedRows(t *testing.T) {
 					indexedRowsGeneric(want, x, a, b, w, channels, run)
 					p.compare(got, want)
 				}
+			}
+		}
+	})
+}
+
+func TestPoolRows(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.poolRows == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for channels := 1; channels <= maxRowChannels; channels++ {
+			for n := minPoolRun; n <= maxPoolRun; n++ {
+				q := poolRun{rows: 1 + n%3, n: n, pitch: 2*n + 5, step: n + channels%2, wide: 2*n + n%2, pos: 7, floor: float32(math.Inf(-1))}
+				q.ld = q.rows*q.step + n%4
+				if n%2 == 0 {
+					q.floor = 0
+				}
+				taps := 1 + (7*n+channels)%40
+				p.what = fmt.Sprintf("channels=%d n=%d taps=%d", channels, n, taps)
+				x := newGuarded(integers(p.r, (2*q.rows-1)*q.pitch+2*n+30, 1), n%4).x
+				off, w, bias := p.offsets(taps, 31), integers(p.r, taps*maxPoolChannels, 1), p.in(channels)
+				if n%4 == 1 {
+					x[p.r.IntN(len(x))] = nan32()
+				}
+				got, want := p.out(channels * q.ld)
+				arg, arg2 := make([]int32, len(got)), make([]int32, len(got))
+				active.poolRows(got, arg, x, off, w, bias, q)
+				poolRowsGeneric(want, arg2, x, off, w, bias, q)
+				sameBits(p.t, p.what, got, want)
+				if !slices.Equal(arg, arg2) {
+					p.t.Fatalf("%s: arg %v, want %v", p.what, arg, arg2)
+				}
+				for _, g := range p.outs {
+					g.check(p.t, p.what)
+				}
+				p.outs = p.outs[:0]
 			}
 		}
 	})

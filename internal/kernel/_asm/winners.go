@@ -96,10 +96,4 @@ func winners(table Mem) {
 }
 
 // broadcastInt loads the lower half of an int parameter into all lanes.
-func broadcastInt(name string, v VecVirtual) {
-	c, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VPBROADCASTD(c.Addr, v)
-}
+func broadcastInt(name string, v VecVirtual) { VPBROADCASTD(address(name), v) }
