@@ -22,6 +22,7 @@ func checkAllocations(t *testing.T, s convCase) {
 	packed, packedIn := make([]float32, c.PackedLen()), make([]float32, c.PackedInputLen())
 	n := s.Out * volume(c.PooledSize())
 	y, arg, g := make([]float32, n), make([]int32, n), normals(r, n)
+	w, m1, m2 := normals(r, n), make([]float32, n), make([]float32, n)
 	gs := new(GemmScratch)
 	m := Matrix{Data: normals(r, 30*30), Stride: 30}
 	out := Matrix{Data: make([]float32, 30*30), Stride: 30}
@@ -36,7 +37,7 @@ func checkAllocations(t *testing.T, s convCase) {
 		c.GradWeight(d.w, d.bias, d.dy, d.x, sc)
 		c.GradInput(d.x, d.dy, packedIn, sc)
 		Gemm(30, 30, 30, out, m, m, nil, gs)
-		adam.Update(y, g, y, g)
+		adam.Update(w, m1, m2, g)
 		Sum(y)
 		SumSq(y)
 	}); a != 0 {

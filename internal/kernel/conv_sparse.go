@@ -12,7 +12,8 @@ type sparseScratch struct {
 	g   []float32 // [Out, n] their gradients; 8 more
 	end []int32   // [Out, slabs] end of each slab in pos and g
 
-	dx []float32 // padded input gradient
+	dx   []float32  // padded input gradient
+	none [1]float32 // for sums that are not wanted
 
 	// For the pass by channels: blocks of cb input channels, each block
 	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
@@ -49,12 +50,16 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
 	blocks := c.byChannels()
+	var sum []float32 // the bias gradients, if they are added with those of the weights
 	if blocks {
 		c.blockSparse(dw, w, dx != nil, s.sparse)
+		if cb, _ := blockWidth(0, c.shape.In); c.dotsRuns(cb) {
+			sum = db
+		}
 	}
 	for i := range n {
 		c.listWinners(g[i*out:(i+1)*out], arg[i*out:(i+1)*out], s.sparse)
-		if db != nil {
+		if sum == nil && db != nil {
 			c.biasSparse(db, s.sparse)
 		}
 		xi, dxi := x[i*in:(i+1)*in], dx
@@ -62,7 +67,7 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 			dxi = dx[i*in : (i+1)*in]
 		}
 		if blocks {
-			c.sparseByChannels(dxi, xi, s.sparse)
+			c.sparseByChannels(sum, dxi, xi, s.sparse)
 		} else {
 			c.sparseByRows(dw, dxi, xi, w, s)
 		}
@@ -259,27 +264,38 @@ func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
 
 // sparseByChannels holds input channels in a vector: input and gradients are
 // laid out with channels last for it.
-func (c *Conv) sparseByChannels(dx, x []float32, p *sparseScratch) {
+func (c *Conv) sparseByChannels(sum, dx, x []float32, p *sparseScratch) {
 	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		c.weightSparse(x, c0, p)
+		c.weightSparse(sum, x, c0, p)
 		if dx != nil {
 			c.inputSparse(dx, c0, p)
 		}
 	}
 }
 
-// weightSparse adds the weight gradients of the input channels from c0 on.
-func (c *Conv) weightSparse(x []float32, c0 int, p *sparseScratch) {
+// weightSparse adds the weight gradients of the input channels from c0 on, and
+// with those of the first ones the bias gradients unless sum is nil.
+func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
 	xc, dwc := p.xc[c0*volume(c.padded):], p.dwc[c0*c.shape.Out*k:]
 	c.eachRun(func(at, in, n int) {
 		active.block(xc[in*cb:], x[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), n, cb, used)
 	})
+	runs := c.dotsRuns(cb)
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(p, o, z)
-			active.sparseDotBlock(dwc[o*k*cb:(o+1)*k*cb], xc, c.off[:k], pos, g, cb)
+			d := dwc[o*k*cb : (o+1)*k*cb]
+			if !runs {
+				active.sparseDotBlock(d, xc, c.off[:k], pos, g, cb)
+				continue
+			}
+			to := p.none[:]
+			if sum != nil && c0 == 0 {
+				to = sum[o:]
+			}
+			active.sparseDotRuns(d, to, xc, c.channelRows(), c.kernelRun(), pos, g)
 		}
 	}
 }
@@ -289,14 +305,10 @@ func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
 	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
-	run := c.shape.Kernel[2]
-	if c.shape.Dilation[2] > 1 {
-		run = 1
-	}
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)
-		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
+		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], c.kernelRun(), pos, g, cb)
 	}
 	c.eachRun(func(at, in, n int) {
 		active.unblock(dx[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), dxc[in*cb:], n, cb, used)

@@ -69,6 +69,10 @@ type impl struct {
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
 	sparseAddBlock func(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int)
 
+	// sparseDotRuns is sparseDotBlock for blocks of 8 channels and kernel rows of 3 or 5 taps, with the sum of the
+	// gradients; nil if it gains nothing.
+	sparseDotRuns func(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
+
 	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
 
 	packRows, packCols, packTrans func(dst, a []float32, ld, k, n int)

@@ -15,6 +15,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group poolrows -out ../poolrows_amd64.s -stubs ../poolrows_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group sparse -out ../sparse_amd64.s -stubs ../sparse_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group winograd -out ../winograd_amd64.s -stubs ../winograd_stubs_amd64.go -pkg kernel
@@ -90,6 +91,7 @@ func newAVX512() *impl {
 	im.winogradInput, im.winogradOutput = winogradInputAVX512, winogradOutputAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
+	im.sparseDotRuns = sparseDotRunsAVX512
 	im.gemmPanel = gemmPanelAVX512
 	im.mask = mask16
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8

@@ -261,6 +261,28 @@ func TestSparse(t *testing.T) {
 	})
 }
 
+func TestSparseDotRuns(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.sparseDotRuns == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for n := range 40 {
+			for _, kw := range []int{3, 5} {
+				nr := kw * (1 + n%3)
+				p.what = fmt.Sprintf("n=%d kw=%d rows=%d", n, kw, nr)
+				rows, pos, g := p.offsets(nr, 40), p.offsets(n, 41), p.in(n)
+				x := p.in((79 + kw) * 8)
+				got, want := p.out(nr * kw * 8)
+				sum, sum2 := p.out(1)
+				active.sparseDotRuns(got, sum, x, rows, kw, pos, g)
+				sparseDotRunsGeneric(want, sum2, x, rows, kw, pos, g)
+				sameBits(p.t, p.what, sum, sum2)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
 func TestWinners(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for n := 1; n < 40; n++ {

@@ -141,3 +141,20 @@ func sparseAddTaps(by *[3]sparseAddFunc, dx, w []float32, off []int32, run int, 
 	}
 	f(&dx[0], &w[0], &off[0], number, &pos[0], &g[0], len(pos))
 }
+
+// sparseDotRunsAVX512 is sparseDotRunsGeneric in groups of kw kernel rows.
+func sparseDotRunsAVX512(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32) {
+	if len(pos) == 0 {
+		return
+	}
+	var none float32
+	to := &sum[0]
+	for r := 0; r < len(rows); r += kw {
+		if kw == 3 { // called by name, so that none stays on the stack
+			sparseDotRuns8x3AVX512(&dw[r*kw*8], to, &x[0], &rows[r], &pos[0], &g[0], len(pos))
+		} else {
+			sparseDotRuns8x5AVX512(&dw[r*kw*8], to, &x[0], &rows[r], &pos[0], &g[0], len(pos))
+		}
+		to = &none
+	}
+}

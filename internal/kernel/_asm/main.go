@@ -29,6 +29,7 @@ var groups = map[string]func(){
 	"peak":     peakGroup,
 	"poolrows": poolRowsGroup,
 	"runs":     runsGroup,
+	"sparse":   sparseGroup,
 	"tails":    tailsGroup,
 	"vec":      vecGroup,
 	"winograd": winogradGroup,
