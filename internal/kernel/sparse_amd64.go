@@ -104,11 +104,14 @@ func sparseDotTaps(by []sparseBlockFunc, dw, x []float32, off, pos []int32, g []
 // sparseAddFunc is a variant of sparseAddBlock; the number is that of taps, or of rows of taps.
 type sparseAddFunc = func(dx, w *float32, off *int32, number int, pos *int32, grad *float32, n int)
 
-// The variants for any taps, and for those that lie side by side in rows of 3 and of 5.
+// The variants for any taps, and for those that lie side by side in rows of 3 and of 5; held are those for as many rows.
 var (
 	sparseAdds8AVX2    = [3]sparseAddFunc{sparseAddBlock8AVX2, sparseAddRuns8x3AVX2, sparseAddRuns8x5AVX2}
 	sparseAdds16AVX2   = [3]sparseAddFunc{sparseAddBlock16AVX2, sparseAddRuns16x3AVX2, sparseAddRuns16x5AVX2}
 	sparseAdds16AVX512 = [3]sparseAddFunc{sparseAddBlock16AVX512, sparseAddRuns16x3AVX512, sparseAddRuns16x5AVX512}
+
+	sparseHeld8  = [3]sparseAddFunc{sparseAddBlock8AVX2, sparseAddHeld8x3AVX512, sparseAddHeld8x5AVX512}
+	sparseHeld16 = [3]sparseAddFunc{sparseAddBlock16AVX512, sparseAddHeld16x3AVX512, sparseAddHeld16x5AVX512}
 )
 
 func sparseAddBlockAVX2(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
@@ -120,9 +123,12 @@ func sparseAddBlockAVX2(dx, w []float32, off []int32, run int, pos []int32, g []
 }
 
 func sparseAddBlockAVX512(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
-	by := &sparseAdds8AVX2
+	by, held := &sparseAdds8AVX2, &sparseHeld8
 	if cb == 16 {
-		by = &sparseAdds16AVX512
+		by, held = &sparseAdds16AVX512, &sparseHeld16
+	}
+	if len(off) == run*run {
+		by = held
 	}
 	sparseAddTaps(by, dx, w, off, run, pos, g)
 }

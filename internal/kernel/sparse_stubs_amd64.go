@@ -12,6 +12,20 @@ package kernel
 //go:noescape
 func sparseDotRuns8x3AVX512(dw *float32, sum *float32, x *float32, rows *int32, pos *int32, grad *float32, n int)
 
+// sparseAddHeld8x3AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 3, t < 3 and c < 8,
+//
+//	dx[(pos[j]+off[3*r]+t)*8+c] += grad[j] * w[(3*r+t)*8+c]
+//
+//go:noescape
+func sparseAddHeld8x3AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddHeld16x3AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 3, t < 3 and c < 16,
+//
+//	dx[(pos[j]+off[3*r]+t)*16+c] += grad[j] * w[(3*r+t)*16+c]
+//
+//go:noescape
+func sparseAddHeld16x3AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
 // sparseDotRuns8x5AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < 5, t < 5 and c < 8,
 //
 //	dw[(5*r+t)*8+c] += grad[j] * x[(pos[j]+rows[r]+t)*8+c]
@@ -19,3 +33,17 @@ func sparseDotRuns8x3AVX512(dw *float32, sum *float32, x *float32, rows *int32, 
 //
 //go:noescape
 func sparseDotRuns8x5AVX512(dw *float32, sum *float32, x *float32, rows *int32, pos *int32, grad *float32, n int)
+
+// sparseAddHeld8x5AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 5, t < 5 and c < 8,
+//
+//	dx[(pos[j]+off[5*r]+t)*8+c] += grad[j] * w[(5*r+t)*8+c]
+//
+//go:noescape
+func sparseAddHeld8x5AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddHeld16x5AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 5, t < 5 and c < 16,
+//
+//	dx[(pos[j]+off[5*r]+t)*16+c] += grad[j] * w[(5*r+t)*16+c]
+//
+//go:noescape
+func sparseAddHeld16x5AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
