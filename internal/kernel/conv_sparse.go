@@ -2,14 +2,17 @@ package kernel
 
 import "math"
 
-// sparseSlack is how far sparseAdd may write behind a kernel row.
-const sparseSlack = 16
+// sparseSlack is how far sparseAdd may write behind a kernel row, winnerSlack how far winners may behind the last one.
+const (
+	sparseSlack = 16
+	winnerSlack = 16
+)
 
 // sparseScratch is the working memory of GradSparse. n is the number of pooled
 // positions of a channel, slabs the pooled depth.
 type sparseScratch struct {
-	pos []int32   // [Out, n] where the winners' windows begin, in scan order; 8 more
-	g   []float32 // [Out, n] their gradients; 8 more
+	pos []int32   // [Out, n] where the winners' windows begin, in scan order; winnerSlack more
+	g   []float32 // [Out, n] their gradients; winnerSlack more
 	end []int32   // [Out, slabs] end of each slab in pos and g
 
 	dx   []float32  // padded input gradient
@@ -46,7 +49,7 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
 	}
 	if s.sparse == nil {
-		m := c.shape.Out*volume(c.pooled) + 8
+		m := c.shape.Out*volume(c.pooled) + winnerSlack
 		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
 	blocks := c.byChannels()
@@ -139,7 +142,7 @@ func (c *Conv) listWinners(g []float32, arg []int32, s *sparseScratch) {
 //	l = arg[z·n + j] − (lo + r·width)
 //	if 0 ≤ l < width and g[z·n + j] ≠ 0:  pos[m], sel[m] = rowPos[r] + l·stride, g[z·n + j];  m++
 //
-// and returns m. It may write up to 8 elements beyond. Whether an element counts
+// and returns m. It may write up to winnerSlack elements beyond. Whether an element counts
 // cannot be predicted: it is stored, and overwritten by the next if not.
 func winnersGeneric(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
 	m := 0

@@ -89,6 +89,7 @@ func newAVX512() *impl {
 	im.indexedRows = indexedRowsAVX512
 	im.poolRows = poolRowsAVX512
 	im.winogradInput, im.winogradOutput = winogradInputAVX512, winogradOutputAVX512
+	im.winners = winners16
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.sparseDotRuns = sparseDotRunsAVX512

@@ -294,8 +294,8 @@ func TestWinners(t *testing.T) {
 				arg[i] = int32(lo + (i/n*ph+p.r.IntN(ph))*width + i%n*3 + p.r.IntN(3))
 			}
 			rowPos := p.offsets(nz*ph, 1000)
-			pos, pos2 := make([]int32, nz*n+8), make([]int32, nz*n+8)
-			got, want := p.out(nz*n + 8)
+			pos, pos2 := make([]int32, nz*n+winnerSlack), make([]int32, nz*n+winnerSlack)
+			got, want := p.out(nz*n + winnerSlack)
 			m := active.winners(pos, got, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			m2 := winnersGeneric(pos2, want, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			if m != m2 {

@@ -20,6 +20,10 @@ func winners8(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos 
 	return winnersAVX2(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride, &compress[0])
 }
 
+func winners16(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
+	return winnersAVX512(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride)
+}
+
 // sparseDots are the variants for 1 … 9 kernel rows at a time.
 var sparseDots = [...]func(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *int32, grad *float32, n int){
 	sparseDot1AVX2, sparseDot2AVX2, sparseDot3AVX2, sparseDot4AVX2, sparseDot5AVX2,

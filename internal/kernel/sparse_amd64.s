@@ -4,6 +4,113 @@
 
 #include "textflag.h"
 
+// func winnersAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int) int
+// Requires: AVX, AVX512F, AVX512VL, POPCNT
+TEXT ·winnersAVX512(SB), NOSPLIT, $0-96
+	MOVQ pos+0(FP), AX
+	MOVQ sel+8(FP), DX
+
+	// K1: the windows of the last vector of a row.
+	MOVQ         n+32(FP), CX
+	ANDQ         $0x0f, CX
+	MOVL         $0x00000001, BX
+	SHLQ         CL, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VPBROADCASTD lo+64(FP), Z0
+	VPBROADCASTD width+72(FP), Z1
+	VPBROADCASTD stride+80(FP), Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         grad+16(FP), CX
+	MOVQ         arg+24(FP), BX
+	MOVQ         rowPos+56(FP), SI
+	XORQ         DI, DI
+
+windows:
+	MOVQ ph+48(FP), R8
+
+row:
+	VPBROADCASTD (SI), Z4
+	MOVQ         n+32(FP), R10
+	XORQ         R9, R9
+	SUBQ         $0x10, R10
+	JL           rest
+
+sixteen:
+	VMOVDQU32     (BX)(R9*4), Z5
+	VMOVUPS       (CX)(R9*4), Z6
+	VPSUBD        Z0, Z5, Z5
+	VCMPPS        $0x04, Z3, Z6, K2
+	VPCMPUD       $0x01, Z1, Z5, K2, K2
+	VPMULLD       Z2, Z5, Z5
+	VPADDD        Z4, Z5, Z5
+	VPCOMPRESSD.Z Z5, K2, Z5
+	VCOMPRESSPS.Z Z6, K2, Z6
+	KMOVW         K2, R11
+	POPCNTL       R11, R11
+
+	// Vectors of 64 bytes take longer to store; more than 8 winners are rare.
+	CMPQ      R11, $0x08
+	JG        many
+	VMOVDQU32 Y5, (AX)(DI*4)
+	VMOVUPS   Y6, (DX)(DI*4)
+	JMP       stored
+
+many:
+	VMOVDQU32 Z5, (AX)(DI*4)
+	VMOVUPS   Z6, (DX)(DI*4)
+
+stored:
+	ADDQ R11, DI
+	ADDQ $0x10, R9
+	SUBQ $0x10, R10
+	JGE  sixteen
+
+rest:
+	ADDQ          $0x10, R10
+	JZ            next
+	VMOVDQU32.Z   (BX)(R9*4), K1, Z5
+	VMOVUPS.Z     (CX)(R9*4), K1, Z6
+	VPSUBD        Z0, Z5, Z5
+	VCMPPS        $0x04, Z3, Z6, K2
+	VPCMPUD       $0x01, Z1, Z5, K2, K2
+	VPMULLD       Z2, Z5, Z5
+	VPADDD        Z4, Z5, Z5
+	VPCOMPRESSD.Z Z5, K2, Z5
+	VCOMPRESSPS.Z Z6, K2, Z6
+	KMOVW         K2, R9
+	POPCNTL       R9, R9
+
+	// Vectors of 64 bytes take longer to store; more than 8 winners are rare.
+	CMPQ      R9, $0x08
+	JG        manyLast
+	VMOVDQU32 Y5, (AX)(DI*4)
+	VMOVUPS   Y6, (DX)(DI*4)
+	JMP       storedLast
+
+manyLast:
+	VMOVDQU32 Z5, (AX)(DI*4)
+	VMOVUPS   Z6, (DX)(DI*4)
+
+storedLast:
+	ADDQ R9, DI
+
+next:
+	ADDQ   $0x04, SI
+	VPADDD Z1, Z0, Z0
+	DECQ   R8
+	JNZ    row
+	MOVQ   n+32(FP), R8
+	LEAQ   (BX)(R8*4), BX
+	LEAQ   (CX)(R8*4), CX
+	MOVQ   nz+40(FP), R8
+	DECQ   R8
+	MOVQ   R8, nz+40(FP)
+	JNZ    windows
+	MOVQ   DI, ret+88(FP)
+	VZEROUPPER
+	RET
+
 // func sparseDotRuns8x3AVX512(dw *float32, sum *float32, x *float32, rows *int32, pos *int32, grad *float32, n int)
 // Requires: AVX, AVX512F, FMA3
 TEXT ·sparseDotRuns8x3AVX512(SB), NOSPLIT, $0-56

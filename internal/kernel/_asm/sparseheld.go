@@ -9,6 +9,7 @@ import (
 )
 
 func sparseGroup() {
+	winnersWide()
 	for _, kw := range []int{3, 5} {
 		sparseDotRuns(kw)
 		sparseAddHeld(kw, 8)
