@@ -20,6 +20,30 @@ func (c *Conv) dotsRuns(cb int) bool {
 	return active.sparseDotRuns != nil && cb == 8 && (run == 3 || run == 5) && len(c.channelRows())%run == 0
 }
 
+// winnerList is a list of winners, in scan order: where their windows begin, and their gradients.
+type winnerList struct {
+	pos []int32
+	g   []float32
+}
+
+// dotsTwo reports whether sparseDotTwo computes weight gradients by rows.
+func (c *Conv) dotsTwo() bool {
+	n := len(c.rows)
+	return active.sparseDotTwo != nil && (n == 3 || n == 5) && c.shape.Dilation[2] == 1 && c.shape.Kernel[2] <= 8
+}
+
+// sparseDotTwoGeneric computes sparseDotGeneric for two lists of winners,
+//
+//	dw[(i·len(rows) + r)·kw + l] += g_i[j] · x[pos_i[j] + rows[r] + l],   sum[i] += g_i[j],   i < 2
+//
+// len(rows) is 3 or 5, and kw at most 8.
+func sparseDotTwoGeneric(dw, sum, x []float32, rows []int32, kw int, a, b winnerList) {
+	n := len(rows) * kw
+	sparseDotGeneric(dw[:n], x, rows, kw, a.pos, a.g)
+	sparseDotGeneric(dw[n:2*n], x, rows, kw, b.pos, b.g)
+	sum[0], sum[1] = addAll(sum[0], a.g), addAll(sum[1], b.g)
+}
+
 // sparseDotRunsGeneric computes, for r < len(rows), l < kw, c < 8 and j = 0 … len(pos)−1 in order,
 //
 //	dw[(r·kw + l)·8 + c] += g[j] · x[(pos[j] + rows[r] + l)·8 + c],   sum[0] += g[j]

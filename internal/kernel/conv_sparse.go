@@ -16,7 +16,7 @@ type sparseScratch struct {
 	end []int32   // [Out, slabs] end of each slab in pos and g
 
 	dx   []float32  // padded input gradient
-	none [1]float32 // for sums that are not wanted
+	none [2]float32 // for sums that are not wanted
 
 	// For the pass by channels: blocks of cb input channels, each block
 	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
@@ -56,9 +56,9 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 	var sum []float32 // the bias gradients, if they are added with those of the weights
 	if blocks {
 		c.blockSparse(dw, w, dx != nil, s.sparse)
-		if cb, _ := blockWidth(0, c.shape.In); c.dotsRuns(cb) {
-			sum = db
-		}
+	}
+	if cb, _ := blockWidth(0, c.shape.In); blocks && c.dotsRuns(cb) || !blocks && c.dotsTwo() {
+		sum = db
 	}
 	for i := range n {
 		c.listWinners(g[i*out:(i+1)*out], arg[i*out:(i+1)*out], s.sparse)
@@ -72,7 +72,7 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		if blocks {
 			c.sparseByChannels(sum, dxi, xi, s.sparse)
 		} else {
-			c.sparseByRows(dw, dxi, xi, w, s)
+			c.sparseByRows(dw, sum, dxi, xi, w, s)
 		}
 	}
 	if blocks {
@@ -198,17 +198,31 @@ func (c *Conv) byChannels() bool {
 
 // sparseByRows holds the taps of a kernel row in a vector. For the weight
 // gradient, slabs come before channels: a slab of the input stays in the
-// second-level cache.
-func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
+// second-level cache. It adds the bias gradients, too, unless sum is nil.
+func (c *Conv) sparseByRows(dw, sum, dx, x, w []float32, s *ConvScratch) {
 	rows, kw := c.rows, c.shape.Kernel[2]
 	if c.shape.Dilation[2] > 1 {
 		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbors
 	}
 	x = c.Pad(x, s)
 	for z := range c.pooled[0] {
-		for o := range c.shape.Out {
+		o := 0
+		for ; c.dotsTwo() && o+2 <= c.shape.Out; o += 2 {
+			to := s.sparse.none[:]
+			if sum != nil {
+				to = sum[o:]
+			}
+			var a, b winnerList
+			a.pos, a.g = c.slab(s.sparse, o, z)
+			b.pos, b.g = c.slab(s.sparse, o+1, z)
+			active.sparseDotTwo(dw[o*c.taps:(o+2)*c.taps], to, x, rows, kw, a, b)
+		}
+		for ; o < c.shape.Out; o++ {
 			pos, g := c.slab(s.sparse, o, z)
 			active.sparseDot(dw[o*c.taps:(o+1)*c.taps], x, rows, kw, pos, g)
+			if sum != nil {
+				sum[o] = addAll(sum[o], g)
+			}
 		}
 	}
 	if dx == nil {
@@ -285,7 +299,7 @@ func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 	c.eachRun(func(at, in, n int) {
 		active.block(xc[in*cb:], x[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), n, cb, used)
 	})
-	runs := c.dotsRuns(cb)
+	runs, rows, run := c.dotsRuns(cb), c.channelRows(), c.kernelRun()
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(p, o, z)
@@ -298,7 +312,7 @@ func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 			if sum != nil && c0 == 0 {
 				to = sum[o:]
 			}
-			active.sparseDotRuns(d, to, xc, c.channelRows(), c.kernelRun(), pos, g)
+			active.sparseDotRuns(d, to, xc, rows, run, pos, g)
 		}
 	}
 }
@@ -308,10 +322,11 @@ func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
 	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
+	run := c.kernelRun()
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)
-		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], c.kernelRun(), pos, g, cb)
+		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
 	}
 	c.eachRun(func(at, in, n int) {
 		active.unblock(dx[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), dxc[in*cb:], n, cb, used)

@@ -65,6 +65,10 @@ type impl struct {
 
 	sparseDot, sparseAdd func(sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
+	// sparseDotTwo is sparseDot for two output channels and kernels of 3 or 5 rows of at most 8 taps, with the sums of
+	// the gradients; nil if it gains nothing.
+	sparseDotTwo func(dw, sum, x []float32, rows []int32, kw int, a, b winnerList)
+
 	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
 	sparseAddBlock func(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int)

@@ -92,7 +92,7 @@ func newAVX512() *impl {
 	im.winners = winners16
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
-	im.sparseDotRuns = sparseDotRunsAVX512
+	im.sparseDotTwo, im.sparseDotRuns = sparseDotTwoAVX512, sparseDotRunsAVX512
 	im.gemmPanel = gemmPanelAVX512
 	im.mask = mask16
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8

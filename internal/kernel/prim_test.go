@@ -283,6 +283,28 @@ func TestSparseDotRuns(t *testing.T) {
 	})
 }
 
+func TestSparseDotTwo(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.sparseDotTwo == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for n := range 12 {
+			for kw := 1; kw <= 8; kw++ {
+				nr, other := 3+2*(kw%2), (n*5+kw)%12
+				p.what = fmt.Sprintf("n=%d,%d kw=%d rows=%d", n, other, kw, nr)
+				rows, x := p.offsets(nr, 40), p.in(79+kw)
+				a, b := winnerList{p.offsets(n, 41), p.in(n)}, winnerList{p.offsets(other, 41), p.in(other)}
+				got, want := p.out(2 * nr * kw)
+				sum, sum2 := p.out(2)
+				active.sparseDotTwo(got, sum, x, rows, kw, a, b)
+				sparseDotTwoGeneric(want, sum2, x, rows, kw, a, b)
+				sameBits(p.t, p.what, sum, sum2)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
 func TestWinners(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for n := 1; n < 40; n++ {

@@ -168,3 +168,11 @@ func sparseDotRunsAVX512(dw, sum, x []float32, rows []int32, kw int, pos []int32
 		to = &none
 	}
 }
+
+func sparseDotTwoAVX512(dw, sum, x []float32, rows []int32, kw int, a, b winnerList) {
+	f := sparseDotTwo3AVX512
+	if len(rows) == 5 {
+		f = sparseDotTwo5AVX512
+	}
+	f(&dw[0], &sum[0], &x[0], &rows[0], kw, first(a.pos), first(b.pos), first(a.g), first(b.g), len(a.pos), len(b.pos))
+}

@@ -167,6 +167,133 @@ loop:
 	VZEROUPPER
 	RET
 
+// func sparseDotTwo3AVX512(dw *float32, sum *float32, x *float32, rows *int32, kw int, pos0 *int32, pos1 *int32, grad0 *float32, grad1 *float32, n0 int, n1 int)
+// Requires: AVX, AVX512F, AVX512VL, CMOV, FMA3
+TEXT ·sparseDotTwo3AVX512(SB), NOSPLIT, $0-88
+	// K1: taps; where the kernel rows begin in x; gradients and their sums.
+	MOVQ      kw+32(FP), AX
+	MOVQ      AX, CX
+	MOVL      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	MOVQ      dw+0(FP), AX
+	MOVQ      sum+8(FP), CX
+	MOVQ      kw+32(FP), DX
+	VMOVUPS.Z (AX), K1, Y0
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y1
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y2
+	LEAQ      (AX)(DX*4), AX
+	VMOVSS    (CX), X6
+	VMOVUPS.Z (AX), K1, Y3
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y4
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y5
+	VMOVSS    4(CX), X7
+	MOVQ      x+16(FP), AX
+	MOVQ      rows+24(FP), CX
+	MOVLQSX   (CX), DX
+	LEAQ      (AX)(DX*4), DX
+	MOVLQSX   4(CX), BX
+	LEAQ      (AX)(BX*4), BX
+	MOVLQSX   8(CX), CX
+	LEAQ      (AX)(CX*4), CX
+	MOVQ      pos0+40(FP), AX
+	MOVQ      pos1+48(FP), SI
+	MOVQ      grad0+56(FP), DI
+	MOVQ      grad1+64(FP), R8
+	XORQ      R9, R9
+	MOVQ      n0+72(FP), R10
+	MOVQ      n1+80(FP), R11
+	CMPQ      R11, R10
+	CMOVQLT   R11, R10
+	CMPQ      R9, R10
+	JGE       first
+
+both:
+	MOVLQSX      (AX)(R9*4), R11
+	VBROADCASTSS (DI)(R9*4), Y8
+	VADDSS       X8, X6, X6
+	VMOVUPS.Z    (DX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VMOVUPS.Z    (BX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VMOVUPS.Z    (CX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y2
+	MOVLQSX      (SI)(R9*4), R11
+	VBROADCASTSS (R8)(R9*4), Y8
+	VADDSS       X8, X7, X7
+	VMOVUPS.Z    (DX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VMOVUPS.Z    (BX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMOVUPS.Z    (CX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y5
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           both
+
+first:
+	MOVQ n0+72(FP), R10
+	CMPQ R9, R10
+	JGE  second
+
+firstLoop:
+	MOVLQSX      (AX)(R9*4), R11
+	VBROADCASTSS (DI)(R9*4), Y8
+	VADDSS       X8, X6, X6
+	VMOVUPS.Z    (DX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VMOVUPS.Z    (BX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VMOVUPS.Z    (CX)(R11*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y2
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           firstLoop
+
+second:
+	MOVQ n1+80(FP), R10
+	CMPQ R9, R10
+	JGE  done
+
+secondLoop:
+	MOVLQSX      (SI)(R9*4), AX
+	VBROADCASTSS (R8)(R9*4), Y8
+	VADDSS       X8, X7, X7
+	VMOVUPS.Z    (DX)(AX*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VMOVUPS.Z    (BX)(AX*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMOVUPS.Z    (CX)(AX*4), K1, Y9
+	VFMADD231PS  Y9, Y8, Y5
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           secondLoop
+
+done:
+	MOVQ    dw+0(FP), AX
+	MOVQ    sum+8(FP), CX
+	MOVQ    kw+32(FP), DX
+	VMOVUPS Y0, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y1, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y2, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVSS  X6, (CX)
+	VMOVUPS Y3, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y4, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y5, K1, (AX)
+	VMOVSS  X7, 4(CX)
+	VZEROUPPER
+	RET
+
 // func sparseAddHeld8x3AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·sparseAddHeld8x3AVX512(SB), NOSPLIT, $0-56
@@ -389,6 +516,169 @@ loop:
 	VMOVUPS      Z13, 704(AX)
 	VMOVUPS      Y14, 768(AX)
 	VMOVSS       X15, (CX)
+	VZEROUPPER
+	RET
+
+// func sparseDotTwo5AVX512(dw *float32, sum *float32, x *float32, rows *int32, kw int, pos0 *int32, pos1 *int32, grad0 *float32, grad1 *float32, n0 int, n1 int)
+// Requires: AVX, AVX512F, AVX512VL, CMOV, FMA3
+TEXT ·sparseDotTwo5AVX512(SB), NOSPLIT, $0-88
+	// K1: taps; where the kernel rows begin in x; gradients and their sums.
+	MOVQ      kw+32(FP), AX
+	MOVQ      AX, CX
+	MOVL      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	MOVQ      dw+0(FP), AX
+	MOVQ      sum+8(FP), CX
+	MOVQ      kw+32(FP), DX
+	VMOVUPS.Z (AX), K1, Y0
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y1
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y2
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y3
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y4
+	LEAQ      (AX)(DX*4), AX
+	VMOVSS    (CX), X10
+	VMOVUPS.Z (AX), K1, Y5
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y6
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y7
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y8
+	LEAQ      (AX)(DX*4), AX
+	VMOVUPS.Z (AX), K1, Y9
+	VMOVSS    4(CX), X11
+	MOVQ      x+16(FP), AX
+	MOVQ      rows+24(FP), CX
+	MOVLQSX   (CX), DX
+	LEAQ      (AX)(DX*4), DX
+	MOVLQSX   4(CX), BX
+	LEAQ      (AX)(BX*4), BX
+	MOVLQSX   8(CX), SI
+	LEAQ      (AX)(SI*4), SI
+	MOVLQSX   12(CX), DI
+	LEAQ      (AX)(DI*4), DI
+	MOVLQSX   16(CX), CX
+	LEAQ      (AX)(CX*4), CX
+	MOVQ      pos0+40(FP), AX
+	MOVQ      pos1+48(FP), R8
+	MOVQ      grad0+56(FP), R9
+	MOVQ      grad1+64(FP), R10
+	XORQ      R11, R11
+	MOVQ      n0+72(FP), R12
+	MOVQ      n1+80(FP), R13
+	CMPQ      R13, R12
+	CMOVQLT   R13, R12
+	CMPQ      R11, R12
+	JGE       first
+
+both:
+	MOVLQSX      (AX)(R11*4), R13
+	VBROADCASTSS (R9)(R11*4), Y12
+	VADDSS       X12, X10, X10
+	VMOVUPS.Z    (DX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VMOVUPS.Z    (BX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VMOVUPS.Z    (SI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VMOVUPS.Z    (DI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VMOVUPS.Z    (CX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y4
+	MOVLQSX      (R8)(R11*4), R13
+	VBROADCASTSS (R10)(R11*4), Y12
+	VADDSS       X12, X11, X11
+	VMOVUPS.Z    (DX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VMOVUPS.Z    (BX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VMOVUPS.Z    (SI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VMOVUPS.Z    (DI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VMOVUPS.Z    (CX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y9
+	INCQ         R11
+	CMPQ         R11, R12
+	JL           both
+
+first:
+	MOVQ n0+72(FP), R12
+	CMPQ R11, R12
+	JGE  second
+
+firstLoop:
+	MOVLQSX      (AX)(R11*4), R13
+	VBROADCASTSS (R9)(R11*4), Y12
+	VADDSS       X12, X10, X10
+	VMOVUPS.Z    (DX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VMOVUPS.Z    (BX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VMOVUPS.Z    (SI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VMOVUPS.Z    (DI)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VMOVUPS.Z    (CX)(R13*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y4
+	INCQ         R11
+	CMPQ         R11, R12
+	JL           firstLoop
+
+second:
+	MOVQ n1+80(FP), R12
+	CMPQ R11, R12
+	JGE  done
+
+secondLoop:
+	MOVLQSX      (R8)(R11*4), AX
+	VBROADCASTSS (R10)(R11*4), Y12
+	VADDSS       X12, X11, X11
+	VMOVUPS.Z    (DX)(AX*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VMOVUPS.Z    (BX)(AX*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VMOVUPS.Z    (SI)(AX*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VMOVUPS.Z    (DI)(AX*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VMOVUPS.Z    (CX)(AX*4), K1, Y13
+	VFMADD231PS  Y13, Y12, Y9
+	INCQ         R11
+	CMPQ         R11, R12
+	JL           secondLoop
+
+done:
+	MOVQ    dw+0(FP), AX
+	MOVQ    sum+8(FP), CX
+	MOVQ    kw+32(FP), DX
+	VMOVUPS Y0, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y1, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y2, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y3, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y4, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVSS  X10, (CX)
+	VMOVUPS Y5, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y6, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y7, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y8, K1, (AX)
+	LEAQ    (AX)(DX*4), AX
+	VMOVUPS Y9, K1, (AX)
+	VMOVSS  X11, 4(CX)
 	VZEROUPPER
 	RET
 

@@ -22,6 +22,14 @@ func winnersAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, n
 //go:noescape
 func sparseDotRuns8x3AVX512(dw *float32, sum *float32, x *float32, rows *int32, pos *int32, grad *float32, n int)
 
+// sparseDotTwo3AVX512 computes, for i < 2, r < 3, l < kw ≤ 8 and j = 0 … n_i-1 in order,
+//
+//	dw[(i*3+r)*kw+l] += grad_i[j] * x[pos_i[j]+rows[r]+l]
+//	sum[i] += grad_i[j]
+//
+//go:noescape
+func sparseDotTwo3AVX512(dw *float32, sum *float32, x *float32, rows *int32, kw int, pos0 *int32, pos1 *int32, grad0 *float32, grad1 *float32, n0 int, n1 int)
+
 // sparseAddHeld8x3AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 3, t < 3 and c < 8,
 //
 //	dx[(pos[j]+off[3*r]+t)*8+c] += grad[j] * w[(3*r+t)*8+c]
@@ -43,6 +51,14 @@ func sparseAddHeld16x3AVX512(dx *float32, w *float32, off *int32, rows int, pos 
 //
 //go:noescape
 func sparseDotRuns8x5AVX512(dw *float32, sum *float32, x *float32, rows *int32, pos *int32, grad *float32, n int)
+
+// sparseDotTwo5AVX512 computes, for i < 2, r < 5, l < kw ≤ 8 and j = 0 … n_i-1 in order,
+//
+//	dw[(i*5+r)*kw+l] += grad_i[j] * x[pos_i[j]+rows[r]+l]
+//	sum[i] += grad_i[j]
+//
+//go:noescape
+func sparseDotTwo5AVX512(dw *float32, sum *float32, x *float32, rows *int32, kw int, pos0 *int32, pos1 *int32, grad0 *float32, grad1 *float32, n0 int, n1 int)
 
 // sparseAddHeld8x5AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows = 5, t < 5 and c < 8,
 //

@@ -12,6 +12,7 @@ func sparseGroup() {
 	winnersWide()
 	for _, kw := range []int{3, 5} {
 		sparseDotRuns(kw)
+		sparseDotTwo(kw)
 		sparseAddHeld(kw, 8)
 		sparseAddHeld(kw, 16)
 	}
