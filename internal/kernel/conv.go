@@ -184,7 +184,12 @@ func (c *Conv) NewScratch() *ConvScratch {
 		strip: make([]float32, strip*lanes),
 	}
 	if c.shape.Pad != [3]int{} {
-		s.x = make([]float32, c.shape.In*volume(c.padded))
+		// Vectors with masks reach beyond the end. Where no memory has been provided
+		// yet, such a load takes hundreds of cycles.
+		n := c.shape.In * volume(c.padded)
+		x := make([]float32, n+lanes)
+		clear(x)
+		s.x = x[:n]
 	}
 	if n := volume(c.pooled); n > 0 {
 		s.best = make([]float32, n*lanes)
