@@ -307,13 +307,13 @@ func TestSparseDotTwo(t *testing.T) {
 
 func TestWinners(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
-		for n := 1; n < 40; n++ {
-			nz, ph, stride, lo := 1+n%3, 1+n%4, 1+n%2, 11
+		for i := range 4 * 40 {
+			n, nz, ph, stride, lo := 1+i/4, 1+i%3, 1+i%4, 1+i/8%2, 11
 			width := n * 3
-			g := newGuarded(integers(p.r, nz*n, 1), n%4).x
+			g := newGuarded(integers(p.r, nz*n, 1), i%4).x
 			arg := make([]int32, nz*n)
-			for i := range arg {
-				arg[i] = int32(lo + (i/n*ph+p.r.IntN(ph))*width + i%n*3 + p.r.IntN(3))
+			for j := range arg {
+				arg[j] = int32(lo + (j/n*ph+p.r.IntN(ph))*width + j%n*3 + p.r.IntN(3))
 			}
 			rowPos := p.offsets(nz*ph, 1000)
 			pos, pos2 := make([]int32, nz*n+winnerSlack), make([]int32, nz*n+winnerSlack)
@@ -321,12 +321,10 @@ func TestWinners(t *testing.T) {
 			m := active.winners(pos, got, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			m2 := winnersGeneric(pos2, want, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			if m != m2 {
-				t.Fatalf("n=%d: %d winners, want %d", n, m, m2)
+				p.t.Fatalf("n=%d ph=%d: %d winners, want %d", n, ph, m, m2)
 			}
-			for i := range m {
-				if pos[i] != pos2[i] {
-					t.Fatalf("n=%d: position %d is %d, want %d", n, i, pos[i], pos2[i])
-				}
+			if !slices.Equal(pos[:m], pos2[:m]) {
+				p.t.Fatalf("n=%d ph=%d: positions %v, want %v", n, ph, pos[:m], pos2[:m])
 			}
 			p.compare(got[:m], want[:m])
 		}

@@ -20,8 +20,12 @@ func winners8(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos 
 	return winnersAVX2(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride, &compress[0])
 }
 
+// winners16 differs for windows of two rows, up to 16 in a row.
 func winners16(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
-	return winnersAVX512(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride)
+	if ph != 2 || n > 16 {
+		return winners8(pos, sel, g, arg, n, nz, ph, rowPos, lo, width, stride)
+	}
+	return winnersTwoAVX512(&pos[0], &sel[0], &g[0], &arg[0], n, nz, &rowPos[0], lo, width, stride)
 }
 
 // sparseDots are the variants for 1 … 9 kernel rows at a time.

@@ -4,110 +4,98 @@
 
 #include "textflag.h"
 
-// func winnersAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int) int
-// Requires: AVX, AVX512F, AVX512VL, POPCNT
-TEXT ·winnersAVX512(SB), NOSPLIT, $0-96
-	MOVQ pos+0(FP), AX
-	MOVQ sel+8(FP), DX
+DATA laneNumbers<>+0(SB)/1, $0x00
+DATA laneNumbers<>+1(SB)/1, $0x01
+DATA laneNumbers<>+2(SB)/1, $0x02
+DATA laneNumbers<>+3(SB)/1, $0x03
+DATA laneNumbers<>+4(SB)/1, $0x04
+DATA laneNumbers<>+5(SB)/1, $0x05
+DATA laneNumbers<>+6(SB)/1, $0x06
+DATA laneNumbers<>+7(SB)/1, $0x07
+DATA laneNumbers<>+8(SB)/1, $0x08
+DATA laneNumbers<>+9(SB)/1, $0x09
+DATA laneNumbers<>+10(SB)/1, $0x0a
+DATA laneNumbers<>+11(SB)/1, $0x0b
+DATA laneNumbers<>+12(SB)/1, $0x0c
+DATA laneNumbers<>+13(SB)/1, $0x0d
+DATA laneNumbers<>+14(SB)/1, $0x0e
+DATA laneNumbers<>+15(SB)/1, $0x0f
+GLOBL laneNumbers<>(SB), RODATA|NOPTR, $16
 
-	// K1: the windows of the last vector of a row.
-	MOVQ         n+32(FP), CX
-	ANDQ         $0x0f, CX
-	MOVL         $0x00000001, BX
-	SHLQ         CL, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VPBROADCASTD lo+64(FP), Z0
-	VPBROADCASTD width+72(FP), Z1
-	VPBROADCASTD stride+80(FP), Z2
-	VPXORD       Z3, Z3, Z3
-	MOVQ         grad+16(FP), CX
-	MOVQ         arg+24(FP), BX
-	MOVQ         rowPos+56(FP), SI
-	XORQ         DI, DI
+// func winnersTwoAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, rowPos *int32, lo int, width int, stride int) int
+// Requires: AVX, AVX512F, AVX512VL, POPCNT
+TEXT ·winnersTwoAVX512(SB), NOSPLIT, $0-88
+	MOVQ n+32(FP), AX
+
+	// K1: the windows of a row; the numbers of the lanes.
+	MOVQ         AX, CX
+	MOVL         $0x00000001, DX
+	SHLQ         CL, DX
+	DECQ         DX
+	KMOVW        DX, K1
+	VPMOVZXBD    laneNumbers<>+0(SB), Z0
+	VPBROADCASTD lo+56(FP), Z1
+	VPBROADCASTD width+64(FP), Z2
+	VPBROADCASTD stride+72(FP), Z4
+	VPADDD       Z2, Z2, Z3
+	VPMULLD      Z2, Z4, Z5
+	VPXORD       Z6, Z6, Z6
+	MOVQ         pos+0(FP), DX
+	MOVQ         sel+8(FP), BX
+	MOVQ         grad+16(FP), SI
+	MOVQ         arg+24(FP), DI
+	MOVQ         rowPos+48(FP), R8
+	MOVQ         nz+40(FP), R9
+	XORQ         R10, R10
 
 windows:
-	MOVQ ph+48(FP), R8
+	// Windows whose winner lies in the upper and in the lower row; the places of both.
+	VMOVDQU32.Z  (DI), K1, Z7
+	VMOVUPS.Z    (SI), K1, Z8
+	VPSUBD       Z1, Z7, Z7
+	VCMPPS       $0x04, Z6, Z8, K2
+	VPCMPUD      $0x01, Z2, Z7, K2, K3
+	VPMULLD      Z4, Z7, Z9
+	VPSUBD       Z2, Z7, Z7
+	VPCMPUD      $0x01, Z2, Z7, K2, K2
+	VPBROADCASTD 4(R8), Z7
+	VPSUBD       Z5, Z7, Z7
+	VPADDD       Z9, Z7, Z7
+	VPADDD.BCST  (R8), Z9, K3, Z7
 
-row:
-	VPBROADCASTD (SI), Z4
-	MOVQ         n+32(FP), R10
-	XORQ         R9, R9
-	SUBQ         $0x10, R10
-	JL           rest
-
-sixteen:
-	VMOVDQU32     (BX)(R9*4), Z5
-	VMOVUPS       (CX)(R9*4), Z6
-	VPSUBD        Z0, Z5, Z5
-	VCMPPS        $0x04, Z3, Z6, K2
-	VPCMPUD       $0x01, Z1, Z5, K2, K2
-	VPMULLD       Z2, Z5, Z5
-	VPADDD        Z4, Z5, Z5
-	VPCOMPRESSD.Z Z5, K2, Z5
-	VCOMPRESSPS.Z Z6, K2, Z6
+	// The lanes of the winners in order, and what they hold.
+	VPCOMPRESSD.Z Z0, K3, Z9
+	VPCOMPRESSD.Z Z0, K2, Z10
+	KMOVW         K3, CX
+	POPCNTL       CX, CX
+	MOVL          $0x0000ffff, R11
+	SHLL          CL, R11
+	KMOVW         R11, K3
+	VPEXPANDD     Z10, K3, Z9
+	VPERMD        Z7, Z9, Z7
+	VPERMPS       Z8, Z9, Z8
 	KMOVW         K2, R11
 	POPCNTL       R11, R11
-
-	// Vectors of 64 bytes take longer to store; more than 8 winners are rare.
-	CMPQ      R11, $0x08
-	JG        many
-	VMOVDQU32 Y5, (AX)(DI*4)
-	VMOVUPS   Y6, (DX)(DI*4)
-	JMP       stored
+	CMPQ          AX, $0x08
+	JG            many
+	VMOVDQU32     Y7, (DX)(R10*4)
+	VMOVUPS       Y8, (BX)(R10*4)
+	JMP           stored
 
 many:
-	VMOVDQU32 Z5, (AX)(DI*4)
-	VMOVUPS   Z6, (DX)(DI*4)
+	VMOVDQU32 Z7, (DX)(R10*4)
+	VMOVUPS   Z8, (BX)(R10*4)
 
 stored:
-	ADDQ R11, DI
-	ADDQ $0x10, R9
-	SUBQ $0x10, R10
-	JGE  sixteen
-
-rest:
-	ADDQ          $0x10, R10
-	JZ            next
-	VMOVDQU32.Z   (BX)(R9*4), K1, Z5
-	VMOVUPS.Z     (CX)(R9*4), K1, Z6
-	VPSUBD        Z0, Z5, Z5
-	VCMPPS        $0x04, Z3, Z6, K2
-	VPCMPUD       $0x01, Z1, Z5, K2, K2
-	VPMULLD       Z2, Z5, Z5
-	VPADDD        Z4, Z5, Z5
-	VPCOMPRESSD.Z Z5, K2, Z5
-	VCOMPRESSPS.Z Z6, K2, Z6
-	KMOVW         K2, R9
-	POPCNTL       R9, R9
-
-	// Vectors of 64 bytes take longer to store; more than 8 winners are rare.
-	CMPQ      R9, $0x08
-	JG        manyLast
-	VMOVDQU32 Y5, (AX)(DI*4)
-	VMOVUPS   Y6, (DX)(DI*4)
-	JMP       storedLast
-
-manyLast:
-	VMOVDQU32 Z5, (AX)(DI*4)
-	VMOVUPS   Z6, (DX)(DI*4)
-
-storedLast:
-	ADDQ R9, DI
-
-next:
-	ADDQ   $0x04, SI
-	VPADDD Z1, Z0, Z0
-	DECQ   R8
-	JNZ    row
-	MOVQ   n+32(FP), R8
-	LEAQ   (BX)(R8*4), BX
-	LEAQ   (CX)(R8*4), CX
-	MOVQ   nz+40(FP), R8
-	DECQ   R8
-	MOVQ   R8, nz+40(FP)
+	ADDQ   CX, R10
+	ADDQ   R11, R10
+	VPADDD Z3, Z1, Z1
+	ADDQ   $0x08, R8
+	LEAQ   (DI)(AX*4), DI
+	LEAQ   (SI)(AX*4), SI
+	DECQ   R9
 	JNZ    windows
-	MOVQ   DI, ret+88(FP)
+	MOVQ   R10, ret+80(FP)
 	VZEROUPPER
 	RET
 

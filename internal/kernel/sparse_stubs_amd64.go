@@ -4,7 +4,7 @@
 
 package kernel
 
-// winnersAVX512 computes, for z < nz and h < ph with r = z*ph+h, and j < n, in order (none of them 0),
+// winnersTwoAVX512 computes, for z < nz and h < 2 with r = 2*z+h, and j < n ≤ 16, in order (none of them 0),
 //
 //	l = arg[z*n+j] - (lo + r*width)
 //	if 0 <= l && l < width && grad[z*n+j] != 0 { pos[m], sel[m] = rowPos[r]+l*stride, grad[z*n+j]; m++ }
@@ -12,7 +12,7 @@ package kernel
 // and returns m. It writes up to 16 elements beyond.
 //
 //go:noescape
-func winnersAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int) int
+func winnersTwoAVX512(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, rowPos *int32, lo int, width int, stride int) int
 
 // sparseDotRuns8x3AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < 3, t < 3 and c < 8,
 //

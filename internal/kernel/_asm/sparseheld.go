@@ -9,7 +9,7 @@ import (
 )
 
 func sparseGroup() {
-	winnersWide()
+	winnersTwo()
 	for _, kw := range []int{3, 5} {
 		sparseDotRuns(kw)
 		sparseDotTwo(kw)

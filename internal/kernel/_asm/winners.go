@@ -95,98 +95,92 @@ func winners(table Mem) {
 	RET()
 }
 
-// winnersWide is winners with masks, sixteen windows at a time.
-func winnersWide() {
-	function("winnersAVX512", "func(pos *int32, sel, grad *float32, arg *int32, n, nz, ph int, rowPos *int32, lo, width, stride int) int",
-		"winnersAVX512 computes, for z < nz and h < ph with r = z*ph+h, and j < n, in order (none of them 0),",
+// winnersTwo is winners with masks for windows of two rows, up to sixteen in a row: these are loaded once, and their
+// winners stored once, those of the upper row before those of the lower one.
+func winnersTwo() {
+	lanes := GLOBL("laneNumbers", RODATA|NOPTR)
+	for i := range 16 {
+		DATA(i, U8(uint8(i)))
+	}
+	function("winnersTwoAVX512", "func(pos *int32, sel, grad *float32, arg *int32, n, nz int, rowPos *int32, lo, width, stride int) int",
+		"winnersTwoAVX512 computes, for z < nz and h < 2 with r = 2*z+h, and j < n ≤ 16, in order (none of them 0),",
 		"",
 		"\tl = arg[z*n+j] - (lo + r*width)",
 		"\tif 0 <= l && l < width && grad[z*n+j] != 0 { pos[m], sel[m] = rowPos[r]+l*stride, grad[z*n+j]; m++ }",
 		"",
 		"and returns m. It writes up to 16 elements beyond.")
-	pos, sel := loadGP("pos"), loadGP("sel")
-	Comment("K1: the windows of the last vector of a row.")
-	tail := K()
+	n := loadGP("n")
+	Comment("K1: the windows of a row; the numbers of the lanes.")
+	windows := K()
 	{
 		bits := GP64()
-		MOVQ(loadGP("n"), RCX)
-		ANDQ(Imm(15), RCX)
+		MOVQ(n, RCX)
 		MOVL(U32(1), bits.As32())
 		SHLQ(CL, bits)
 		DECQ(bits)
-		KMOVW(bits.As32(), tail)
+		KMOVW(bits.As32(), windows)
 	}
-	lo, width, stride, zero := ZMM(), ZMM(), ZMM(), ZMM()
+	lane := ZMM()
+	VPMOVZXBD(lanes, lane)
+	lo, width, both, stride, back, zero := ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
 	broadcastInt("lo", lo)
 	broadcastInt("width", width)
 	broadcastInt("stride", stride)
+	VPADDD(width, width, both)
+	VPMULLD(width, stride, back)
 	VPXORD(zero, zero, zero)
-	g, arg, rowPos := loadGP("grad"), loadGP("arg"), loadGP("rowPos")
-	m, row, j := GP64(), GP64(), GP64()
+	pos, sel, g, arg, rowPos, nz := loadGP("pos"), loadGP("sel"), loadGP("grad"), loadGP("arg"), loadGP("rowPos"), loadGP("nz")
+	m := GP64()
 	XORQ(m, m)
-	base := ZMM()
 
 	Label("windows")
-	Load(Param("ph"), row)
-	Label("row")
-	VPBROADCASTD(Mem{Base: rowPos}, base)
-	n := loadGP("n")
-	XORQ(j, j)
-	step := func(label string, last bool) {
-		l, v, in := ZMM(), ZMM(), K()
-		at, vat := Mem{Base: arg, Index: j, Scale: 4}, Mem{Base: g, Index: j, Scale: 4}
-		if last {
-			VMOVDQU32_Z(at, tail, l)
-			VMOVUPS_Z(vat, tail, v)
-		} else {
-			VMOVDQU32(at, l)
-			VMOVUPS(vat, v)
-		}
-		VPSUBD(lo, l, l)
-		VCMPPS(Imm(4), zero, v, in)       // not equal
-		VPCMPUD(Imm(1), width, l, in, in) // less, without a sign
-		VPMULLD(stride, l, l)
-		VPADDD(base, l, l)
-		VPCOMPRESSD_Z(l, in, l)
-		VCOMPRESSPS_Z(v, in, v)
-		k := GP64()
-		KMOVW(in, k.As32())
-		POPCNTL(k.As32(), k.As32())
-		toPos, toSel := Mem{Base: pos, Index: m, Scale: 4}, Mem{Base: sel, Index: m, Scale: 4}
-		Comment("Vectors of 64 bytes take longer to store; more than 8 winners are rare.")
-		CMPQ(k, Imm(8))
-		JG(LabelRef("many" + label))
-		VMOVDQU32(l.AsY(), toPos)
-		VMOVUPS(v.AsY(), toSel)
-		JMP(LabelRef("stored" + label))
-		Label("many" + label)
-		VMOVDQU32(l, toPos)
-		VMOVUPS(v, toSel)
-		Label("stored" + label)
-		ADDQ(k, m)
-	}
-	SUBQ(Imm(16), n)
-	JL(LabelRef("rest"))
-	Label("sixteen")
-	step("", false)
-	ADDQ(Imm(16), j)
-	SUBQ(Imm(16), n)
-	JGE(LabelRef("sixteen"))
-	Label("rest")
-	ADDQ(Imm(16), n)
-	JZ(LabelRef("next"))
-	step("Last", true)
-	Label("next")
-	ADDQ(Imm(4), rowPos)
-	VPADDD(width, lo, lo)
-	DECQ(row)
-	JNZ(LabelRef("row"))
-	n = loadGP("n")
+	Comment("Windows whose winner lies in the upper and in the lower row; the places of both.")
+	l, v, in, upper, lower := ZMM(), ZMM(), K(), K(), K()
+	VMOVDQU32_Z(Mem{Base: arg}, windows, l)
+	VMOVUPS_Z(Mem{Base: g}, windows, v)
+	VPSUBD(lo, l, l)
+	VCMPPS(Imm(4), zero, v, in)          // not equal
+	VPCMPUD(Imm(1), width, l, in, upper) // less, without a sign
+	at, base := ZMM(), ZMM()
+	VPMULLD(stride, l, at)
+	VPSUBD(width, l, l)
+	VPCMPUD(Imm(1), width, l, in, lower)
+	VPBROADCASTD(Mem{Base: rowPos, Disp: 4}, base)
+	VPSUBD(back, base, base)
+	VPADDD(at, base, base)
+	VPADDD_BCST(Mem{Base: rowPos}, at, upper, base)
+	Comment("The lanes of the winners in order, and what they hold.")
+	order, second := ZMM(), ZMM()
+	VPCOMPRESSD_Z(lane, upper, order)
+	VPCOMPRESSD_Z(lane, lower, second)
+	count, bits, rest := GP64(), GP64(), K()
+	KMOVW(upper, ECX)
+	POPCNTL(ECX, ECX)
+	MOVL(U32(0xffff), bits.As32())
+	SHLL(CL, bits.As32())
+	KMOVW(bits.As32(), rest)
+	VPEXPANDD(second, rest, order)
+	VPERMD(base, order, base)
+	VPERMPS(v, order, v)
+	KMOVW(lower, count.As32())
+	POPCNTL(count.As32(), count.As32())
+	toPos, toSel := Mem{Base: pos, Index: m, Scale: 4}, Mem{Base: sel, Index: m, Scale: 4}
+	CMPQ(n, Imm(8))
+	JG(LabelRef("many"))
+	VMOVDQU32(base.AsY(), toPos)
+	VMOVUPS(v.AsY(), toSel)
+	JMP(LabelRef("stored"))
+	Label("many")
+	VMOVDQU32(base, toPos)
+	VMOVUPS(v, toSel)
+	Label("stored")
+	ADDQ(RCX, m)
+	ADDQ(count, m)
+	VPADDD(both, lo, lo)
+	ADDQ(Imm(8), rowPos)
 	LEAQ(Mem{Base: arg, Index: n, Scale: 4}, arg)
 	LEAQ(Mem{Base: g, Index: n, Scale: 4}, g)
-	nz := loadGP("nz")
 	DECQ(nz)
-	Store(nz, Param("nz"))
 	JNZ(LabelRef("windows"))
 	Store(m, ReturnIndex(0))
 	VZEROUPPER()
