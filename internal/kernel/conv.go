@@ -238,11 +238,9 @@ func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 func copyBox(dst []float32, toSize, to [3]int, src []float32, fromSize, from, size [3]int, channels int) {
 	for c := range channels {
 		for d := range size[0] {
-			for h := range size[1] {
-				at := ((c*toSize[0]+d+to[0])*toSize[1]+h+to[1])*toSize[2] + to[2]
-				in := ((c*fromSize[0]+d+from[0])*fromSize[1]+h+from[1])*fromSize[2] + from[2]
-				copy(dst[at:at+size[2]], src[in:in+size[2]])
-			}
+			at := ((c*toSize[0]+d+to[0])*toSize[1]+to[1])*toSize[2] + to[2]
+			in := ((c*fromSize[0]+d+from[0])*fromSize[1]+from[1])*fromSize[2] + from[2]
+			active.copyRows(dst[at:], toSize[2], src[in:], fromSize[2], size[1], size[2])
 		}
 	}
 }

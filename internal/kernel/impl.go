@@ -58,6 +58,7 @@ type impl struct {
 	winogradInput  func(v, x []float32, n, ld int, starts []int32, in []float32, t int)
 	winogradOutput func(out, bias, prod []float32, ld int, o []int32, powers []float32, m, t, cb int)
 
+	copyRows func(dst []float32, ldd int, src []float32, lds, rows, n int)
 	unblock  func(dst []float32, ld int, src []float32, n, cb, lanes int)
 	block    func(dst []float32, src []float32, ld int, n, cb, lanes int)
 	blockSum func(sum, v []float32, n, cb int)
@@ -118,7 +119,7 @@ var generic = impl{
 	runLimits:       func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
 	rowLanes: 8, rowTile: func(int, int) int { return 1 }, indexedRows: indexedRowsGeneric,
 	winogradInput: winogradInputGeneric, winogradOutput: winogradOutputGeneric,
-	unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
+	copyRows: copyRowsGeneric, unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
 	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 

@@ -44,6 +44,7 @@ func newAVX2() *impl {
 	im.rowTile = rowTileAVX2
 	im.indexedRows = indexedRowsAVX2
 	im.winogradInput, im.winogradOutput = winogradInputAVX2, winogradOutputAVX2
+	im.copyRows = copyRows8
 	im.unblock = unblock8
 	im.block = block8
 	im.blockSum = blockSum8

@@ -183,6 +183,21 @@ func TestBlock(t *testing.T) {
 	})
 }
 
+func TestCopyRows(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for n := 1; n < 131; n++ {
+			rows, ldd, lds := 1+n%4, n+n%3, n+n%5
+			p.what = fmt.Sprintf("rows=%d n=%d", rows, n)
+			src := p.in((rows-1)*lds + n)
+			got, want := p.out((rows-1)*ldd + n)
+			active.copyRows(got, ldd, src, lds, rows, n)
+			copyRowsGeneric(want, ldd, src, lds, rows, n)
+			sameBits(p.t, p.what, got, want)
+			p.compare(got, want)
+		}
+	})
+}
+
 func TestFoldMax(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for _, cb := range []int{8, 16} {
