@@ -184,7 +184,12 @@ func (c *Conv) NewScratch() *ConvScratch {
 		strip: make([]float32, strip*lanes),
 	}
 	if c.shape.Pad != [3]int{} {
-		s.x = make([]float32, c.shape.In*volume(c.padded))
+		// Vectors with masks reach beyond the end. Where no memory has been provided
+		// yet, such a load takes hundreds of cycles.
+		n := c.shape.In * volume(c.padded)
+		x := make([]float32, n+lanes)
+		clear(x)
+		s.x = x[:n]
 	}
 	if n := volume(c.pooled); n > 0 {
 		s.best = make([]float32, n*lanes)
@@ -233,11 +238,9 @@ func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 func copyBox(dst []float32, toSize, to [3]int, src []float32, fromSize, from, size [3]int, channels int) {
 	for c := range channels {
 		for d := range size[0] {
-			for h := range size[1] {
-				at := ((c*toSize[0]+d+to[0])*toSize[1]+h+to[1])*toSize[2] + to[2]
-				in := ((c*fromSize[0]+d+from[0])*fromSize[1]+h+from[1])*fromSize[2] + from[2]
-				copy(dst[at:at+size[2]], src[in:in+size[2]])
-			}
+			at := ((c*toSize[0]+d+to[0])*toSize[1]+to[1])*toSize[2] + to[2]
+			in := ((c*fromSize[0]+d+from[0])*fromSize[1]+from[1])*fromSize[2] + from[2]
+			active.copyRows(dst[at:], toSize[2], src[in:], fromSize[2], size[1], size[2])
 		}
 	}
 }

@@ -80,6 +80,15 @@ func block8(dst []float32, src []float32, ld int, n, cb, lanes int) {
 	}
 }
 
+// copyRows8 is copyRowsGeneric for rows of at least 8 values.
+func copyRows8(dst []float32, ldd int, src []float32, lds, rows, n int) {
+	if n < 8 {
+		copyRowsGeneric(dst, ldd, src, lds, rows, n)
+		return
+	}
+	copyRowsAVX2(&dst[0], ldd, &src[0], lds, rows, n)
+}
+
 func blockSum8(sum, v []float32, n, cb int) {
 	if cb == 16 {
 		blockSum16AVX2(&sum[0], first(v), n)

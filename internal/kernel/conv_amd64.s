@@ -1986,6 +1986,39 @@ done:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX2(dst *float32, ldd int, src *float32, lds int, rows int, n int)
+// Requires: AVX
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ lds+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	SUBQ $0x08, DI
+
+row:
+	XORQ R8, R8
+	CMPQ R8, DI
+	JGE  end
+
+loop:
+	VMOVUPS (DX)(R8*4), Y0
+	VMOVUPS Y0, (AX)(R8*4)
+	ADDQ    $0x08, R8
+	CMPQ    R8, DI
+	JL      loop
+
+end:
+	VMOVUPS (DX)(DI*4), Y0
+	VMOVUPS Y0, (AX)(DI*4)
+	LEAQ    (DX)(BX*4), DX
+	LEAQ    (AX)(CX*4), AX
+	DECQ    SI
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func foldMax8AVX2(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
 // Requires: AVX, AVX2
 TEXT ·foldMax8AVX2(SB), NOSPLIT, $0-56

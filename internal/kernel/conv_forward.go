@@ -133,6 +133,10 @@ func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 		c.forwardTiles(&tileSink{y, arg, act, c.pooled, c.pool}, x, packed, bias, lo, hi, s)
 		return
 	}
+	if c.poolsRows(act) {
+		c.forwardPoolFew(y, arg, x, packed, bias, act, lo, hi, s)
+		return
+	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.pooled, c.pool, s)
 		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, end, s)

@@ -150,6 +150,13 @@ func indexedRowsGeneric(out, x []float32, a, b []int32, w []float32, channels, r
 	}
 }
 
+// copyRowsGeneric computes dst[r·ldd + j] = src[r·lds + j],   r < rows (rows ≥ 1), j < n (n ≥ 1).
+func copyRowsGeneric(dst []float32, ldd int, src []float32, lds, rows, n int) {
+	for r := range rows {
+		copy(dst[r*ldd:r*ldd+n], src[r*lds:])
+	}
+}
+
 // unblockGeneric computes dst[c·ld + p] = src[p·cb + c],   c < lanes ≤ cb, p < n.
 func unblockGeneric(dst []float32, ld int, src []float32, n, cb, lanes int) {
 	for c := range lanes {

@@ -2,17 +2,21 @@ package kernel
 
 import "math"
 
-// sparseSlack is how far sparseAdd may write behind a kernel row.
-const sparseSlack = 16
+// sparseSlack is how far sparseAdd may write behind a kernel row, winnerSlack how far winners may behind the last one.
+const (
+	sparseSlack = 16
+	winnerSlack = 16
+)
 
 // sparseScratch is the working memory of GradSparse. n is the number of pooled
 // positions of a channel, slabs the pooled depth.
 type sparseScratch struct {
-	pos []int32   // [Out, n] where the winners' windows begin, in scan order; 8 more
-	g   []float32 // [Out, n] their gradients; 8 more
+	pos []int32   // [Out, n] where the winners' windows begin, in scan order; winnerSlack more
+	g   []float32 // [Out, n] their gradients; winnerSlack more
 	end []int32   // [Out, slabs] end of each slab in pos and g
 
-	dx []float32 // padded input gradient
+	dx   []float32  // padded input gradient
+	none [2]float32 // for sums that are not wanted
 
 	// For the pass by channels: blocks of cb input channels, each block
 	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
@@ -45,16 +49,20 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
 	}
 	if s.sparse == nil {
-		m := c.shape.Out*volume(c.pooled) + 8
+		m := c.shape.Out*volume(c.pooled) + winnerSlack
 		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
 	blocks := c.byChannels()
+	var sum []float32 // the bias gradients, if they are added with those of the weights
 	if blocks {
 		c.blockSparse(dw, w, dx != nil, s.sparse)
 	}
+	if cb, _ := blockWidth(0, c.shape.In); blocks && c.dotsRuns(cb) || !blocks && c.dotsTwo() {
+		sum = db
+	}
 	for i := range n {
 		c.listWinners(g[i*out:(i+1)*out], arg[i*out:(i+1)*out], s.sparse)
-		if db != nil {
+		if sum == nil && db != nil {
 			c.biasSparse(db, s.sparse)
 		}
 		xi, dxi := x[i*in:(i+1)*in], dx
@@ -62,9 +70,9 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 			dxi = dx[i*in : (i+1)*in]
 		}
 		if blocks {
-			c.sparseByChannels(dxi, xi, s.sparse)
+			c.sparseByChannels(sum, dxi, xi, s.sparse)
 		} else {
-			c.sparseByRows(dw, dxi, xi, w, s)
+			c.sparseByRows(dw, sum, dxi, xi, w, s)
 		}
 	}
 	if blocks {
@@ -134,7 +142,7 @@ func (c *Conv) listWinners(g []float32, arg []int32, s *sparseScratch) {
 //	l = arg[z·n + j] − (lo + r·width)
 //	if 0 ≤ l < width and g[z·n + j] ≠ 0:  pos[m], sel[m] = rowPos[r] + l·stride, g[z·n + j];  m++
 //
-// and returns m. It may write up to 8 elements beyond. Whether an element counts
+// and returns m. It may write up to winnerSlack elements beyond. Whether an element counts
 // cannot be predicted: it is stored, and overwritten by the next if not.
 func winnersGeneric(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
 	m := 0
@@ -190,17 +198,31 @@ func (c *Conv) byChannels() bool {
 
 // sparseByRows holds the taps of a kernel row in a vector. For the weight
 // gradient, slabs come before channels: a slab of the input stays in the
-// second-level cache.
-func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
+// second-level cache. It adds the bias gradients, too, unless sum is nil.
+func (c *Conv) sparseByRows(dw, sum, dx, x, w []float32, s *ConvScratch) {
 	rows, kw := c.rows, c.shape.Kernel[2]
 	if c.shape.Dilation[2] > 1 {
 		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbors
 	}
 	x = c.Pad(x, s)
 	for z := range c.pooled[0] {
-		for o := range c.shape.Out {
+		o := 0
+		for ; c.dotsTwo() && o+2 <= c.shape.Out; o += 2 {
+			to := s.sparse.none[:]
+			if sum != nil {
+				to = sum[o:]
+			}
+			var a, b winnerList
+			a.pos, a.g = c.slab(s.sparse, o, z)
+			b.pos, b.g = c.slab(s.sparse, o+1, z)
+			active.sparseDotTwo(dw[o*c.taps:(o+2)*c.taps], to, x, rows, kw, a, b)
+		}
+		for ; o < c.shape.Out; o++ {
 			pos, g := c.slab(s.sparse, o, z)
 			active.sparseDot(dw[o*c.taps:(o+1)*c.taps], x, rows, kw, pos, g)
+			if sum != nil {
+				sum[o] = addAll(sum[o], g)
+			}
 		}
 	}
 	if dx == nil {
@@ -259,27 +281,38 @@ func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
 
 // sparseByChannels holds input channels in a vector: input and gradients are
 // laid out with channels last for it.
-func (c *Conv) sparseByChannels(dx, x []float32, p *sparseScratch) {
+func (c *Conv) sparseByChannels(sum, dx, x []float32, p *sparseScratch) {
 	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		c.weightSparse(x, c0, p)
+		c.weightSparse(sum, x, c0, p)
 		if dx != nil {
 			c.inputSparse(dx, c0, p)
 		}
 	}
 }
 
-// weightSparse adds the weight gradients of the input channels from c0 on.
-func (c *Conv) weightSparse(x []float32, c0 int, p *sparseScratch) {
+// weightSparse adds the weight gradients of the input channels from c0 on, and
+// with those of the first ones the bias gradients unless sum is nil.
+func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
 	xc, dwc := p.xc[c0*volume(c.padded):], p.dwc[c0*c.shape.Out*k:]
 	c.eachRun(func(at, in, n int) {
 		active.block(xc[in*cb:], x[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), n, cb, used)
 	})
+	runs, rows, run := c.dotsRuns(cb), c.channelRows(), c.kernelRun()
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(p, o, z)
-			active.sparseDotBlock(dwc[o*k*cb:(o+1)*k*cb], xc, c.off[:k], pos, g, cb)
+			d := dwc[o*k*cb : (o+1)*k*cb]
+			if !runs {
+				active.sparseDotBlock(d, xc, c.off[:k], pos, g, cb)
+				continue
+			}
+			to := p.none[:]
+			if sum != nil && c0 == 0 {
+				to = sum[o:]
+			}
+			active.sparseDotRuns(d, to, xc, rows, run, pos, g)
 		}
 	}
 }
@@ -289,10 +322,7 @@ func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
 	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
-	run := c.shape.Kernel[2]
-	if c.shape.Dilation[2] > 1 {
-		run = 1
-	}
+	run := c.kernelRun()
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)

@@ -135,6 +135,13 @@ func blockSum8AVX2(sum *float32, v *float32, n int)
 //go:noescape
 func blockSum16AVX2(sum *float32, v *float32, n int)
 
+// copyRowsAVX2 computes, for r < rows (rows ≥ 1) and j < n (n ≥ 8),
+//
+//	dst[r*ldd+j] = src[r*lds+j]
+//
+//go:noescape
+func copyRowsAVX2(dst *float32, ldd int, src *float32, lds int, rows int, n int)
+
 // foldMax8AVX2 computes, for z < nz, i < pw and c < 8 in order,
 //
 //	v = row[(z*pw+i)*8+c]

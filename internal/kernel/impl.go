@@ -51,9 +51,14 @@ type impl struct {
 	rowTile     func(channels, run int) int
 	indexedRows func(out, x []float32, a, b []int32, w []float32, channels, run int)
 
+	// poolRows is convolution and max-pool of 2×2 with positions in the lanes, nil if that gains nothing: the more
+	// positions a vector holds, the more it does.
+	poolRows func(y []float32, arg []int32, x []float32, off []int32, w, bias []float32, p poolRun)
+
 	winogradInput  func(v, x []float32, n, ld int, starts []int32, in []float32, t int)
 	winogradOutput func(out, bias, prod []float32, ld int, o []int32, powers []float32, m, t, cb int)
 
+	copyRows func(dst []float32, ldd int, src []float32, lds, rows, n int)
 	unblock  func(dst []float32, ld int, src []float32, n, cb, lanes int)
 	block    func(dst []float32, src []float32, ld int, n, cb, lanes int)
 	blockSum func(sum, v []float32, n, cb int)
@@ -61,9 +66,17 @@ type impl struct {
 
 	sparseDot, sparseAdd func(sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
+	// sparseDotTwo is sparseDot for two output channels and kernels of 3 or 5 rows of at most 8 taps, with the sums of
+	// the gradients; nil if it gains nothing.
+	sparseDotTwo func(dw, sum, x []float32, rows []int32, kw int, a, b winnerList)
+
 	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
 	sparseAddBlock func(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int)
+
+	// sparseDotRuns is sparseDotBlock for blocks of 8 channels and kernel rows of 3 or 5 taps, with the sum of the
+	// gradients; nil if it gains nothing.
+	sparseDotRuns func(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
 	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
 
@@ -110,7 +123,7 @@ var generic = impl{
 	runLimits:       func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
 	rowLanes: 8, rowTile: func(int, int) int { return 1 }, indexedRows: indexedRowsGeneric,
 	winogradInput: winogradInputGeneric, winogradOutput: winogradOutputGeneric,
-	unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
+	copyRows: copyRowsGeneric, unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
 	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 

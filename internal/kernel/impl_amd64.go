@@ -13,7 +13,9 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group poolrows -out ../poolrows_amd64.s -stubs ../poolrows_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group sparse -out ../sparse_amd64.s -stubs ../sparse_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group votes -out ../votes_amd64.s -stubs ../votes_stubs_amd64.go -pkg kernel
@@ -43,6 +45,7 @@ func newAVX2() *impl {
 	im.rowTile = rowTileAVX2
 	im.indexedRows = indexedRowsAVX2
 	im.winogradInput, im.winogradOutput = winogradInputAVX2, winogradOutputAVX2
+	im.copyRows = copyRows8
 	im.unblock = unblock8
 	im.block = block8
 	im.blockSum = blockSum8
@@ -87,9 +90,12 @@ func newAVX512() *impl {
 	im.runLimits, im.indexedRuns = runLimitsAVX512, indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
+	im.poolRows = poolRowsAVX512
 	im.winogradInput, im.winogradOutput = winogradInputAVX512, winogradOutputAVX512
+	im.winners = winners16
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
+	im.sparseDotTwo, im.sparseDotRuns = sparseDotTwoAVX512, sparseDotRunsAVX512
 	im.gemmPanel = gemmPanelAVX512
 	im.mask = mask16
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8

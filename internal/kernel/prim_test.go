@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -123,6 +125,42 @@ func TestIndexedRows(t *testing.T) {
 	})
 }
 
+func TestPoolRows(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.poolRows == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for channels := 1; channels <= maxRowChannels; channels++ {
+			for n := minPoolRun; n <= maxPoolRun; n++ {
+				q := poolRun{rows: 1 + n%3, n: n, pitch: 2*n + 5, step: n + channels%2, wide: 2*n + n%2, pos: 7, floor: float32(math.Inf(-1))}
+				q.ld = q.rows*q.step + n%4
+				if n%2 == 0 {
+					q.floor = 0
+				}
+				taps := 1 + (7*n+channels)%40
+				p.what = fmt.Sprintf("channels=%d n=%d taps=%d", channels, n, taps)
+				x := newGuarded(integers(p.r, (2*q.rows-1)*q.pitch+2*n+30, 1), n%4).x
+				off, w, bias := p.offsets(taps, 31), integers(p.r, taps*maxPoolChannels, 1), p.in(channels)
+				if n%4 == 1 {
+					x[p.r.IntN(len(x))] = nan32()
+				}
+				got, want := p.out(channels * q.ld)
+				arg, arg2 := make([]int32, len(got)), make([]int32, len(got))
+				active.poolRows(got, arg, x, off, w, bias, q)
+				poolRowsGeneric(want, arg2, x, off, w, bias, q)
+				sameBits(p.t, p.what, got, want)
+				if !slices.Equal(arg, arg2) {
+					p.t.Fatalf("%s: arg %v, want %v", p.what, arg, arg2)
+				}
+				for _, g := range p.outs {
+					g.check(p.t, p.what)
+				}
+				p.outs = p.outs[:0]
+			}
+		}
+	})
+}
+
 func TestBlock(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for n := 1; n < 40; n++ {
@@ -146,6 +184,21 @@ func TestBlock(t *testing.T) {
 				blockSumGeneric(want, src, n, cb)
 				p.compare(got, want)
 			}
+		}
+	})
+}
+
+func TestCopyRows(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for n := 1; n < 131; n++ {
+			rows, ldd, lds := 1+n%4, n+n%3, n+n%5
+			p.what = fmt.Sprintf("rows=%d n=%d", rows, n)
+			src := p.in((rows-1)*lds + n)
+			got, want := p.out((rows-1)*ldd + n)
+			active.copyRows(got, ldd, src, lds, rows, n)
+			copyRowsGeneric(want, ldd, src, lds, rows, n)
+			sameBits(p.t, p.what, got, want)
+			p.compare(got, want)
 		}
 	})
 }
@@ -228,28 +281,70 @@ func TestSparse(t *testing.T) {
 	})
 }
 
+func TestSparseDotRuns(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.sparseDotRuns == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for n := range 40 {
+			for _, kw := range []int{3, 5} {
+				nr := kw * (1 + n%3)
+				p.what = fmt.Sprintf("n=%d kw=%d rows=%d", n, kw, nr)
+				rows, pos, g := p.offsets(nr, 40), p.offsets(n, 41), p.in(n)
+				x := p.in((79 + kw) * 8)
+				got, want := p.out(nr * kw * 8)
+				sum, sum2 := p.out(1)
+				active.sparseDotRuns(got, sum, x, rows, kw, pos, g)
+				sparseDotRunsGeneric(want, sum2, x, rows, kw, pos, g)
+				sameBits(p.t, p.what, sum, sum2)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
+func TestSparseDotTwo(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		if active.sparseDotTwo == nil {
+			p.t.Skip("not in this implementation")
+		}
+		for n := range 12 {
+			for kw := 1; kw <= 8; kw++ {
+				nr, other := 3+2*(kw%2), (n*5+kw)%12
+				p.what = fmt.Sprintf("n=%d,%d kw=%d rows=%d", n, other, kw, nr)
+				rows, x := p.offsets(nr, 40), p.in(79+kw)
+				a, b := winnerList{p.offsets(n, 41), p.in(n)}, winnerList{p.offsets(other, 41), p.in(other)}
+				got, want := p.out(2 * nr * kw)
+				sum, sum2 := p.out(2)
+				active.sparseDotTwo(got, sum, x, rows, kw, a, b)
+				sparseDotTwoGeneric(want, sum2, x, rows, kw, a, b)
+				sameBits(p.t, p.what, sum, sum2)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
 func TestWinners(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
-		for n := 1; n < 40; n++ {
-			nz, ph, stride, lo := 1+n%3, 1+n%4, 1+n%2, 11
+		for i := range 4 * 40 {
+			n, nz, ph, stride, lo := 1+i/4, 1+i%3, 1+i%4, 1+i/8%2, 11
 			width := n * 3
-			g := newGuarded(integers(p.r, nz*n, 1), n%4).x
+			g := newGuarded(integers(p.r, nz*n, 1), i%4).x
 			arg := make([]int32, nz*n)
-			for i := range arg {
-				arg[i] = int32(lo + (i/n*ph+p.r.IntN(ph))*width + i%n*3 + p.r.IntN(3))
+			for j := range arg {
+				arg[j] = int32(lo + (j/n*ph+p.r.IntN(ph))*width + j%n*3 + p.r.IntN(3))
 			}
 			rowPos := p.offsets(nz*ph, 1000)
-			pos, pos2 := make([]int32, nz*n+8), make([]int32, nz*n+8)
-			got, want := p.out(nz*n + 8)
+			pos, pos2 := make([]int32, nz*n+winnerSlack), make([]int32, nz*n+winnerSlack)
+			got, want := p.out(nz*n + winnerSlack)
 			m := active.winners(pos, got, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			m2 := winnersGeneric(pos2, want, g, arg, n, nz, ph, rowPos, lo, width, stride)
 			if m != m2 {
-				t.Fatalf("n=%d: %d winners, want %d", n, m, m2)
+				p.t.Fatalf("n=%d ph=%d: %d winners, want %d", n, ph, m, m2)
 			}
-			for i := range m {
-				if pos[i] != pos2[i] {
-					t.Fatalf("n=%d: position %d is %d, want %d", n, i, pos[i], pos2[i])
-				}
+			if !slices.Equal(pos[:m], pos2[:m]) {
+				p.t.Fatalf("n=%d ph=%d: positions %v, want %v", n, ph, pos[:m], pos2[:m])
 			}
 			p.compare(got[:m], want[:m])
 		}

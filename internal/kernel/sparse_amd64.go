@@ -20,6 +20,14 @@ func winners8(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos 
 	return winnersAVX2(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride, &compress[0])
 }
 
+// winners16 differs for windows of two rows, up to 16 in a row.
+func winners16(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
+	if ph != 2 || n > 16 {
+		return winners8(pos, sel, g, arg, n, nz, ph, rowPos, lo, width, stride)
+	}
+	return winnersTwoAVX512(&pos[0], &sel[0], &g[0], &arg[0], n, nz, &rowPos[0], lo, width, stride)
+}
+
 // sparseDots are the variants for 1 … 9 kernel rows at a time.
 var sparseDots = [...]func(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *int32, grad *float32, n int){
 	sparseDot1AVX2, sparseDot2AVX2, sparseDot3AVX2, sparseDot4AVX2, sparseDot5AVX2,
@@ -104,11 +112,14 @@ func sparseDotTaps(by []sparseBlockFunc, dw, x []float32, off, pos []int32, g []
 // sparseAddFunc is a variant of sparseAddBlock; the number is that of taps, or of rows of taps.
 type sparseAddFunc = func(dx, w *float32, off *int32, number int, pos *int32, grad *float32, n int)
 
-// The variants for any taps, and for those that lie side by side in rows of 3 and of 5.
+// The variants for any taps, and for those that lie side by side in rows of 3 and of 5; held are those for as many rows.
 var (
 	sparseAdds8AVX2    = [3]sparseAddFunc{sparseAddBlock8AVX2, sparseAddRuns8x3AVX2, sparseAddRuns8x5AVX2}
 	sparseAdds16AVX2   = [3]sparseAddFunc{sparseAddBlock16AVX2, sparseAddRuns16x3AVX2, sparseAddRuns16x5AVX2}
 	sparseAdds16AVX512 = [3]sparseAddFunc{sparseAddBlock16AVX512, sparseAddRuns16x3AVX512, sparseAddRuns16x5AVX512}
+
+	sparseHeld8  = [3]sparseAddFunc{sparseAddBlock8AVX2, sparseAddHeld8x3AVX512, sparseAddHeld8x5AVX512}
+	sparseHeld16 = [3]sparseAddFunc{sparseAddBlock16AVX512, sparseAddHeld16x3AVX512, sparseAddHeld16x5AVX512}
 )
 
 func sparseAddBlockAVX2(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
@@ -120,9 +131,12 @@ func sparseAddBlockAVX2(dx, w []float32, off []int32, run int, pos []int32, g []
 }
 
 func sparseAddBlockAVX512(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
-	by := &sparseAdds8AVX2
+	by, held := &sparseAdds8AVX2, &sparseHeld8
 	if cb == 16 {
-		by = &sparseAdds16AVX512
+		by, held = &sparseAdds16AVX512, &sparseHeld16
+	}
+	if len(off) == run*run {
+		by = held
 	}
 	sparseAddTaps(by, dx, w, off, run, pos, g)
 }
@@ -140,4 +154,29 @@ func sparseAddTaps(by *[3]sparseAddFunc, dx, w []float32, off []int32, run int, 
 		f, number = by[2], len(off)/5
 	}
 	f(&dx[0], &w[0], &off[0], number, &pos[0], &g[0], len(pos))
+}
+
+// sparseDotRunsAVX512 is sparseDotRunsGeneric in groups of kw kernel rows.
+func sparseDotRunsAVX512(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32) {
+	if len(pos) == 0 {
+		return
+	}
+	var none float32
+	to := &sum[0]
+	for r := 0; r < len(rows); r += kw {
+		if kw == 3 { // called by name, so that none stays on the stack
+			sparseDotRuns8x3AVX512(&dw[r*kw*8], to, &x[0], &rows[r], &pos[0], &g[0], len(pos))
+		} else {
+			sparseDotRuns8x5AVX512(&dw[r*kw*8], to, &x[0], &rows[r], &pos[0], &g[0], len(pos))
+		}
+		to = &none
+	}
+}
+
+func sparseDotTwoAVX512(dw, sum, x []float32, rows []int32, kw int, a, b winnerList) {
+	f := sparseDotTwo3AVX512
+	if len(rows) == 5 {
+		f = sparseDotTwo5AVX512
+	}
+	f(&dw[0], &sum[0], &x[0], &rows[0], kw, first(a.pos), first(b.pos), first(a.g), first(b.g), len(a.pos), len(b.pos))
 }

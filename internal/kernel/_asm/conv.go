@@ -12,6 +12,7 @@ func convGroup() {
 		indexedRows(channels, 16, "AVX512")
 	}
 	transpose()
+	copyRows()
 	fold(1)
 	fold(2)
 	foldWide()

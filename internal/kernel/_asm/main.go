@@ -27,7 +27,9 @@ var groups = map[string]func(){
 	"norm":     normGroup,
 	"optim":    optimGroup,
 	"peak":     peakGroup,
+	"poolrows": poolRowsGroup,
 	"runs":     runsGroup,
+	"sparse":   sparseGroup,
 	"tails":    tailsGroup,
 	"vec":      vecGroup,
 	"votes":    votesGroup,
@@ -49,6 +51,15 @@ func main() {
 
 // loadGP loads a parameter into a new general-purpose register.
 func loadGP(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+
+// address returns where a parameter lies in memory.
+func address(name string) Mem {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return c.Addr
+}
 
 // function begins a function that Go sees with the given signature; doc is
 // the loop it computes.

@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // packPanel copies a panel of up to 16 columns; absent ones become zero.
@@ -49,6 +50,39 @@ func packPanel(table Mem) {
 	ADDQ(Imm(64), dst)
 	DECQ(k)
 	JNZ(LabelRef("masked"))
+	VZEROUPPER()
+	RET()
+}
+
+// copyRows copies short rows without a call for each. The last vector of a row ends with it.
+func copyRows() {
+	function("copyRowsAVX2", "func(dst *float32, ldd int, src *float32, lds, rows, n int)",
+		"copyRowsAVX2 computes, for r < rows (rows ≥ 1) and j < n (n ≥ 8),",
+		"",
+		"\tdst[r*ldd+j] = src[r*lds+j]")
+	dst, ldd, src, lds := loadGP("dst"), loadGP("ldd"), loadGP("src"), loadGP("lds")
+	rows, last := loadGP("rows"), loadGP("n")
+	SUBQ(Imm(8), last)
+	j, v := GP64(), YMM()
+	move := func(at GPVirtual) {
+		VMOVUPS(Mem{Base: src, Index: at, Scale: 4}, v)
+		VMOVUPS(v, Mem{Base: dst, Index: at, Scale: 4})
+	}
+	Label("row")
+	XORQ(j, j)
+	CMPQ(j, last)
+	JGE(LabelRef("end"))
+	Label("loop")
+	move(j)
+	ADDQ(Imm(8), j)
+	CMPQ(j, last)
+	JL(LabelRef("loop"))
+	Label("end")
+	move(last)
+	LEAQ(Mem{Base: src, Index: lds, Scale: 4}, src)
+	LEAQ(Mem{Base: dst, Index: ldd, Scale: 4}, dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
 	VZEROUPPER()
 	RET()
 }
