@@ -52,6 +52,14 @@ func newNEON() *impl {
 	im.logBetas = func(dst *BetaLogs, w, a, b []float64) {
 		logBetasNEON(&dst.W[0], &dst.A[0], &dst.B[0], &dst.Beta[0], &w[0], &a[0], &b[0], len(w))
 	}
+	im.twoVotes = func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64) {
+		twoVotesNEON(&work[0], &g[0], &ga[0], &e[0], k, s0, s1, &sums[0], scale)
+	}
+	im.clampLogits = func(dst, x []float32, k int, limit float32) (outside int) {
+		clampLogitsNEON(&dst[0], &x[0], k, len(x), &outside, limit)
+		return outside
+	}
+	im.stopGradients = func(g, x []float32, limit float32) { stopGradientsNEON(&g[0], &x[0], len(g), limit) }
 	elementwiseNEON(&im)
 	return &im
 }
