@@ -73,15 +73,15 @@ func BenchmarkConv(b *testing.B) {
 	for _, s := range benchShapes() {
 		r := newRand(1)
 		d := newConvData(s.ConvShape, func(n int) []float32 { return normals(r, n) })
-		c, sc := mustConv(b, s.ConvShape, s.pool)
-		out := volume(c.OutSize())
-		flops := 2 * out * s.Out * s.In * volume(s.Kernel)
-		covered := 2 * volume(c.PooledSize()) * volume(s.pool) * s.Out * s.In * volume(s.Kernel)
-		packed, packedIn := make([]float32, c.PackedLen()), make([]float32, c.PackedInputLen())
-		y, dx, dw, db := make([]float32, len(d.dy)), make([]float32, len(d.x)), make([]float32, len(d.w)), make([]float32, len(d.bias))
-		n := s.Out * volume(c.PooledSize())
-		g, yp, arg := normals(r, n), make([]float32, n), make([]int32, n)
-		eachImplB(b, func(b *testing.B) {
+		eachImplB(b, func(b *testing.B) { // a plan is one of an implementation
+			c, sc := mustConv(b, s.ConvShape, s.pool)
+			out := volume(c.OutSize())
+			flops := 2 * out * s.Out * s.In * volume(s.Kernel)
+			covered := 2 * volume(c.PooledSize()) * volume(s.pool) * s.Out * s.In * volume(s.Kernel)
+			packed, packedIn := make([]float32, c.PackedLen()), make([]float32, c.PackedInputLen())
+			y, dx, dw, db := make([]float32, len(d.dy)), make([]float32, len(d.x)), make([]float32, len(d.w)), make([]float32, len(d.bias))
+			n := s.Out * volume(c.PooledSize())
+			g, yp, arg := normals(r, n), make([]float32, n), make([]int32, n)
 			c.Pack(packed, d.w)
 			c.PackInput(packedIn, d.w)
 			run := func(op string, flops int, f func()) {

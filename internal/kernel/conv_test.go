@@ -33,6 +33,9 @@ func convCases() []convCase {
 	for in := 1; in <= 18; in++ {
 		add(conv2(in, 3, 6, 5, 2), [3]int{1, 3, 2})
 	}
+	for out := 1; out <= 8; out++ { // rows that are cut into tiles, in one depth and in two
+		add(conv3(1+out/2%2, out, [3]int{1 + out%2, 7, 15 + 7*out}, [3]int{1, 3, 2}), [3]int{1, 2, 2})
+	}
 	add(conv2(1, 1, 1, 1, 1), [3]int{1, 1, 1})
 	add(conv2(3, 2, 5, 1, 1), [3]int{1, 2, 1})
 	add(conv3(2, 3, [3]int{1, 1, 517}, [3]int{1, 1, 3}), [3]int{1, 1, 4})
@@ -44,7 +47,7 @@ func convCases() []convCase {
 	add(lenet, [3]int{1, 2, 2})
 	add(conv2(6, 16, 14, 14, 5), [3]int{1, 2, 2})
 	r := newRand(7)
-	for len(cases) < 120 {
+	for len(cases) < 128 {
 		s := ConvShape{In: 1 + r.IntN(4), Out: 1 + r.IntN(20)}
 		var pool [3]int
 		for i := range 3 {
