@@ -41,7 +41,8 @@ func (t *topIntegral) lower(end float64) {
 	for k := range t.right[:n] {
 		t.right[k] *= scale * t.e[k]
 	}
-	t.gather(n)
+	m := len(t.of)
+	kernel.LeaveOneOut(t.result, t.pdf[:m*n], t.cdf[:m*n], t.right[:n], t.products)
 }
 
 // powerSeries sets x to the points of the rule from 0 to end, e to exp(−x), and row n of the series to (−x)ⁿ/n!.

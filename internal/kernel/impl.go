@@ -91,6 +91,10 @@ type impl struct {
 	betaTails  func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
 	logBetas   func(dst *BetaLogs, w, a, b []float64)
 
+	rootGammas  func(dst, s []float64, lines [][2]float64)
+	panelBelow  func(cdf, pdf, top, integrals []float64, n int, half float64)
+	leaveOneOut func(sums, pdf, cdf, right, left []float64)
+
 	exp func(dst, x []float32)
 	act activations
 
@@ -120,6 +124,7 @@ var generic = impl{
 	dots64: dots64Generic, addRows64: addRows64Generic,
 	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
+	rootGammas: rootGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,
 }
 
 // impls lists the implementations that this processor supports, slowest first; active is the one in use.

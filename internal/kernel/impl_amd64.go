@@ -12,6 +12,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group mask -out ../mask_amd64.s -stubs ../mask_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group panel -out ../panel_amd64.s -stubs ../panel_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
@@ -64,6 +65,7 @@ func newAVX2() *impl {
 	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
 	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
+	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas4, panelBelow4, leaveOneOut4
 	im.exp = exp8
 	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
 	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
@@ -93,5 +95,6 @@ func newAVX512() *impl {
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
+	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas8, panelBelow8, leaveOneOut8
 	return &im
 }

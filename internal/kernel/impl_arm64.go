@@ -52,6 +52,15 @@ func newNEON() *impl {
 	im.logBetas = func(dst *BetaLogs, w, a, b []float64) {
 		logBetasNEON(&dst.W[0], &dst.A[0], &dst.B[0], &dst.Beta[0], &w[0], &a[0], &b[0], len(w))
 	}
+	im.rootGammas = func(dst, s []float64, lines [][2]float64) {
+		rootGammasNEON(&dst[0], &s[0], &lines[0][0], len(lines), len(s))
+	}
+	im.panelBelow = func(cdf, pdf, top, integrals []float64, n int, half float64) {
+		panelBelowNEON(&cdf[0], &pdf[0], &top[0], &integrals[0], len(top), len(integrals)/n, n, half)
+	}
+	im.leaveOneOut = func(sums, pdf, cdf, right, left []float64) {
+		leaveOneOutNEON(&sums[0], &pdf[0], &cdf[0], &right[0], &left[0], len(sums)/PanelLanes, len(right))
+	}
 	elementwiseNEON(&im)
 	return &im
 }
