@@ -74,7 +74,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
 	logBest := t.log[best]
 	for i, a := range alpha {
-		if i == best || mayExceed(a, alpha[best], logBest, most) {
+		if i == best || mayExceed(a, alpha[best], t.log[i], logBest, most) {
 			t.class = append(t.class, i)
 		}
 	}
@@ -99,7 +99,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 //	h(θ) = (1−θ) ln(1−θ) + (1+θ) ln(1+θ) = θ² + θ⁴/6 + θ⁶/15 + …,   θ² ≤ h(θ) ≤ 2 ln 2 θ²,
 //
 // which mostly decides without a logarithm.
-func mayExceed(a, b, logB, most float64) bool {
+func mayExceed(a, b, logA, logB, most float64) bool {
 	if a > 1 {
 		q := -(b - a) * (b - a) / (2 * (a + b))
 		const margin = 1e-9 // for rounding
@@ -110,20 +110,20 @@ func mayExceed(a, b, logB, most float64) bool {
 			return true
 		}
 	}
-	return logAbove(a, b, logB) > most
+	return logAbove(a, b, logA, logB) > most
 }
 
 // logAbove returns a bound of ln P(X > Y) for independent Gamma variables X and Y
-// with parameters a ≤ b, given ln b. X/(X+Y) is Beta(a, b), and for a ≤ 1
+// with parameters a ≤ b, given ln a and ln b. X/(X+Y) is Beta(a, b), and for a ≤ 1
 //
 //	P = ∫_½^1 xᵃ⁻¹ (1−x)ᵇ⁻¹ dx / B(a, b) ≤ 2¹⁻ᵃ 2⁻ᵇ/b · bᵃ a/Γ(1+a),
 //
-// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856. For larger a it is Chernoff's bound,
+// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856 = e^{−0.12149}. For larger a it is Chernoff's bound,
 //
 //	P ≤ E e^{θ(X−Y)} = (1−θ)⁻ᵃ (1+θ)⁻ᵇ   at   θ = (b−a)/(a+b).
-func logAbove(a, b, logB float64) float64 {
+func logAbove(a, b, logA, logB float64) float64 {
 	if a <= 1 {
-		return math.Log(a/0.8856) + (a-1)*logB + (1-a-b)*math.Ln2
+		return logA + 0.12149 + (a-1)*logB + (1-a-b)*math.Ln2
 	}
 	theta := (b - a) / (a + b)
 	return -a*math.Log1p(-theta) - b*math.Log1p(theta)
@@ -140,22 +140,22 @@ type topIntegral struct {
 	ctx                  context.Context // once it is done, integration stops and the results are meaningless
 	class                []int           // [m] the classes that are integrated
 	of                   []special.RootGamma
+	roots                []float64    // [m]: those of the parameters
 	lines                [][2]float64 // [m]: slopes and offsets of the logarithms of densities, if errors may be larger than rounding
 	result               []float64    // [m]
 	alphas, gammas, logs []float64    // [K, d]: parameters, ln Γ of them, and their logarithms
 	gamma, log           []float64    // [d]: those of the component
 	below, mass          []float64    // [m]: P(S ≤ the end of a panel), and the mass in it
 
-	pdf, cdf     []float64 // [m, n] at n nodes
-	right        [topPoints]float64
-	s, logS      [topPoints]float64
-	rough        bool // whether errors of 1e-9 are acceptable
-	coefficients [lowerTerms]float64
-	series       [lowerTerms * lowerPoints]float64 // see lower
-	scratch      [special.RuleScratch]float64
-	products     []float64 // [m, kernel.PanelScratch]
-	x, e         [lowerPoints]float64
-	end          float64 // of which series, x and e are
+	pdf, cdf []float64 // [m, n] at n nodes
+	right    [topPoints]float64
+	s, logS  [topPoints]float64
+	rough    bool                              // whether errors of 1e-9 are acceptable
+	series   [lowerTerms * lowerPoints]float64 // see lower
+	scratch  [special.RuleScratch]float64
+	products []float64 // [m, kernel.PanelScratch]
+	x, e     [lowerPoints]float64
+	end      float64 // of which series, x and e are
 }
 
 // topPoints is the number of points of the largest rule.
@@ -258,8 +258,10 @@ func (t *topIntegral) logarithmsOf(m *Dirichlet) {
 // the first multiplied over the classes with √a > s, the second at the largest.
 func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	largest := 0.0
+	t.roots = room(t.roots, len(t.of))
 	for i := range t.of {
 		largest = max(largest, t.of[i].A)
+		t.roots = append(t.roots, t.of[i].Root)
 	}
 	y := -math.Log(outside)
 	// The sum of the squares is convex and decreases, so Newton's method climbs to
@@ -267,11 +269,11 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	lo = math.Sqrt(largest) - math.Sqrt(y/2)
 	for range 4 {
 		excess, slope := -y/2, 0.0
-		for i := range t.of {
-			if d := t.of[i].Root - lo; d > 0 {
-				excess += d * d
-				slope += 2 * d
-			}
+		for _, root := range t.roots {
+			d := root - lo
+			d += math.Abs(d) // 2 max(d, 0), without a branch that is hard to predict
+			excess += 0.25 * d * d
+			slope += d
 		}
 		lo += excess / slope
 	}
