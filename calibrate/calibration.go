@@ -153,49 +153,56 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet, item Item) (*mixture.D
 	if c.Groups != nil {
 		factor *= c.Groups.factor(item.Level)
 	}
-	scales, weights := c.Scales()
-	if len(scales) == 1 {
-		return c.rescale(dist, factor*scales[0])
+	at := c.scaleNodes()
+	if at.n == 1 {
+		return c.rescale(dist, factor*at.scales[0])
 	}
-	dists := make([]*mixture.Dirichlet, len(scales))
-	rescale := c.rescaler(dist)
-	for k, scale := range scales {
+	var dists [scaleMost]*mixture.Dirichlet
+	var r *mixture.Rescaler
+	if c.Shape == Concentrate {
+		r = mixture.NewRescaler(dist, at.n)
+	}
+	for k, scale := range at.scales[:at.n] {
 		var err error
-		if dists[k], err = rescale(factor * scale); err != nil {
+		if dists[k], err = c.rescaled(r, dist, factor*scale); err != nil {
 			return nil, err
 		}
 	}
-	return mixture.Mix(weights, dists)
+	return mixture.Mix(at.weights[:at.n], dists[:at.n])
 }
 
 // Scales returns the scales over which distributions are averaged and their weights: Scale alone if it is certain enough.
 func (c *Calibration) Scales() (scales, weights []float64) {
+	at := c.scaleNodes()
+	return at.scales[:at.n], at.weights[:at.n]
+}
+
+// scaleNodes returns the nodes of Scales.
+func (c *Calibration) scaleNodes() scaleNodes {
 	if c.ScaleSE == 0 {
-		return []float64{c.Scale}, []float64{1}
+		return oneScale(c.Scale)
 	}
 	if c.ScaleCenter != 0 {
-		return scaleNodes(c.ScaleCenter, c.ScaleSE)
+		return newScaleNodes(c.ScaleCenter, c.ScaleSE)
 	}
-	return scaleNodes(c.Scale, c.ScaleSE)
+	return newScaleNodes(c.Scale, c.ScaleSE)
 }
 
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
 func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
-	return c.rescaler(dist)(ratio)
+	var r *mixture.Rescaler
+	if c.Shape == Concentrate && ratio < 1 {
+		r = mixture.NewRescaler(dist, 1)
+	}
+	return c.rescaled(r, dist, ratio)
 }
 
-// rescaler returns rescale of one distribution, as a function of the ratio.
-func (c *Calibration) rescaler(dist *mixture.Dirichlet) func(ratio float64) (*mixture.Dirichlet, error) {
-	if c.Shape != Concentrate {
-		return dist.Rescale
+// rescaled is rescale; r is the Rescaler of the distribution if the shape is Concentrate and the ratio below 1.
+func (c *Calibration) rescaled(r *mixture.Rescaler, dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
+	if c.Shape == Concentrate && ratio < 1 {
+		return r.Narrow(ratio, moves(ratio, c.RatioSE))
 	}
-	r := mixture.NewRescaler(dist)
-	return func(ratio float64) (*mixture.Dirichlet, error) {
-		if ratio < 1 {
-			return r.Narrow(ratio, moves(ratio, c.RatioSE))
-		}
-		return dist.Rescale(ratio)
-	}
+	return dist.Rescale(ratio)
 }
 
 // rescaled is [narrowed] for a ratio below 1, else [mixture.Dirichlet.Rescale].
@@ -209,7 +216,7 @@ func rescaled(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, e
 // narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
 // [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean.
 func narrowed(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
-	return mixture.NewRescaler(dist).Narrow(ratio, moves(ratio, se))
+	return mixture.NewRescaler(dist, 1).Narrow(ratio, moves(ratio, se))
 }
 
 // Between these ratios, a growing share of what parameters alone cannot narrow is narrowed by moving component means.
@@ -222,15 +229,32 @@ func moves(ratio, se float64) float64 {
 	return min(max((noMoves-ratio-se)/(noMoves-allMoves), 0), 1)
 }
 
-// scaleNodes returns the scales and weights by which distributions are averaged over a normal distribution of the
+// scaleNodes are the scales over which distributions are averaged, and their weights, n of them.
+type scaleNodes struct {
+	n               int
+	scales, weights [scaleMost]float64
+}
+
+// outerNode is the normal quantile at the outer nodes of Gauss and Legendre.
+var outerNode = math.Sqrt2 * math.Erfinv(math.Sqrt(0.6))
+
+// scaleMost is the largest number of scales.
+const scaleMost = 3
+
+// oneScale is a single scale.
+func oneScale(scale float64) scaleNodes {
+	return scaleNodes{1, [scaleMost]float64{scale}, [scaleMost]float64{1}}
+}
+
+// newScaleNodes returns the scales and weights by which distributions are averaged over a normal distribution of the
 // scale: its quantiles at the three nodes of Gauss and Legendre, at least leastScale, with their weights; equal ones are one.
-func scaleNodes(center, se float64) (scales, weights []float64) {
-	step := se * math.Sqrt2 * math.Erfinv(math.Sqrt(0.6))
+func newScaleNodes(center, se float64) scaleNodes {
+	step := se * outerNode
 	if center+step <= leastScale {
-		return []float64{leastScale}, []float64{1}
+		return oneScale(leastScale)
 	}
 	if center <= leastScale {
-		return []float64{leastScale, center + step}, []float64{13. / 18, 5. / 18}
+		return scaleNodes{2, [scaleMost]float64{leastScale, center + step}, [scaleMost]float64{13. / 18, 5. / 18}}
 	}
-	return []float64{max(center-step, leastScale), center, center + step}, []float64{5. / 18, 8. / 18, 5. / 18}
+	return scaleNodes{3, [scaleMost]float64{max(center-step, leastScale), center, center + step}, [scaleMost]float64{5. / 18, 8. / 18, 5. / 18}}
 }

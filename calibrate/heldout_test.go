@@ -205,12 +205,13 @@ func TestApply(t *testing.T) {
 			t.Errorf("%+v: ratio of variances %v", c, ratio)
 		}
 	}
-	scales, weights := scaleNodes(0.6, 0.3)
+	at := newScaleNodes(0.6, 0.3)
+	scales, weights := at.scales, at.weights
 	if mean := weights[0]*scales[0] + weights[1]*scales[1] + weights[2]*scales[2]; math.Abs(mean-0.6) > 1e-12 || scales[0] >= scales[1] {
 		t.Errorf("scales %v, mean %v", scales, mean)
 	}
-	if scales, _ := scaleNodes(0.2, 0.5); scales[0] != leastScale {
-		t.Errorf("scales %v", scales)
+	if at := newScaleNodes(0.2, 0.5); at.scales[0] != leastScale {
+		t.Errorf("scales %v", at.scales)
 	}
 	if scales, _ := (&Calibration{Scale: leastScale, ScaleSE: 0.4, ScaleCenter: -0.2}).Scales(); len(scales) != 2 || scales[0] != leastScale || math.Abs(scales[1]-0.285) > 0.001 {
 		t.Errorf("scales %v around a negative ratio", scales)

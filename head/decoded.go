@@ -54,7 +54,9 @@ type Decoded struct {
 // NewDecoded returns the prediction with the distribution m.
 func NewDecoded(m *mixture.Dirichlet) Decoded {
 	a := Decoded{Dist: m}
-	a.Mean, a.Variance = m.Moments(nil, nil)
+	d := m.Classes()
+	room := make([]float64, 2*d)
+	a.Mean, a.Variance = m.Moments(room[:0:d], room[d:d])
 	a.Uncertainty = a.Variance[a.Top()]
 	return a
 }

@@ -81,7 +81,7 @@ func TestRescaler(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		m := drawDist(r, 2+r.IntN(9))
-		s := NewRescaler(m)
+		s := NewRescaler(m, 2)
 		for _, ratio := range []float64{0.9, 0.3, 0.6} {
 			for _, moves := range []float64{0, 0.5, 1} {
 				got, err := s.Narrow(ratio, moves)
@@ -109,7 +109,7 @@ func TestRescaler(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewRescaler(drawDist(r, 3)).Narrow(1.1, 1); err == nil {
+	if _, err := NewRescaler(drawDist(r, 3), 1).Narrow(1.1, 1); err == nil {
 		t.Error("a ratio above 1 was accepted")
 	}
 }

@@ -179,6 +179,15 @@ func extend(dst []float64, n int) (all, added []float64) {
 // Mean appends the d class means to dst and returns it.
 func (m *Dirichlet) Mean(dst []float64) []float64 {
 	dst, mean := extend(dst, m.Classes())
+	if len(mean) == 2 { // the same bits in less time
+		for k, w := range m.weights {
+			a := m.alpha[k]
+			s := a[0] + a[1]
+			mean[0] += w * (a[0] / s)
+			mean[1] += w * (a[1] / s)
+		}
+		return dst
+	}
 	var few [fewClasses]float64
 	rest := append(few[:0], mean...)
 	for k, w := range m.weights {
@@ -203,6 +212,17 @@ func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float6
 	means = m.Mean(means)
 	mean = means[len(means)-m.Classes():]
 	variances, variance = extend(variances, len(mean))
+	if len(mean) == 2 {
+		for k, w := range m.weights {
+			a := m.alpha[k]
+			s := a[0] + a[1]
+			mu, nu := a[0]/s, a[1]/s
+			within, e, f := mu*nu/(s+1), mu-mean[0], nu-mean[1]
+			variance[0] += w * (within + e*e)
+			variance[1] += w * (within + f*f)
+		}
+		return means, variances
+	}
 	var few [fewClasses]float64
 	rest := append(few[:0], mean...)
 	for k, w := range m.weights {

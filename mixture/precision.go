@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -183,7 +184,7 @@ func (t *classTables) dist() *Beta {
 	return t.exact
 }
 
-// table returns the table for a q-quantile, or nil if there is none.
+// table returns the table for a q-quantile, or nil if there is none. Where one cannot be used, a finer one often can.
 func (t *classTables) table(q float64) *quantileTable {
 	if t == nil {
 		return nil
@@ -200,7 +201,6 @@ func (t *classTables) table(q float64) *quantileTable {
 		if t.good[i] {
 			return &t.tables[i]
 		}
-		break
 	}
 	return nil
 }
@@ -256,20 +256,31 @@ func (c *ReportedClass) unsure(gamma float64) bool {
 // which x is 1. A component falls there like e^{at}, where a is one of its parameters. The logarithm of Σ tail e^{at} is
 // convex, so that Newton's method from t = 0 approaches the point from one side.
 func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
+	s := laneSolvers.Get().(*laneSolver)
+	defer laneSolvers.Put(s)
+	// a, the masses at the last node, these at the point, and zeros
+	s.a, s.w, s.x, s.nought = room(s.a, len(t.terms)), room(s.w, len(t.terms)), room(s.x, len(t.terms)), room(s.nought, len(t.terms))
+	for i := range t.terms {
+		c := &t.terms[i]
+		a, m := c.A, c.below
+		if upper {
+			a, m = c.B, c.above
+		}
+		if m > 0 {
+			s.a, s.w = append(s.a, a), append(s.w, m)
+		}
+	}
+	n := len(s.a)
+	masses, zeros := s.x[:n], s.nought[:n]
+	clear(zeros)
 	logQ, at := math.Log(q), 0.0
 	for range 50 {
+		kernel.ExpLinear(masses, s.a, zeros, at, 0)
 		mass, slope := 0.0, 0.0
-		for i := range t.terms {
-			c := &t.terms[i]
-			a, m := c.A, c.below
-			if upper {
-				a, m = c.B, c.above
-			}
-			if m > 0 {
-				m *= math.Exp(a * at)
-				mass += m
-				slope += a * m
-			}
+		for i, m := range masses {
+			m *= s.w[i]
+			mass += m
+			slope += s.a[i] * m
 		}
 		if !(mass > 0) {
 			return 0, false

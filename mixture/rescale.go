@@ -40,7 +40,7 @@ func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	case ratio == 1:
 		return m, nil
 	case ratio < 1:
-		return NewRescaler(m).narrow(1, ratio), nil
+		return NewRescaler(m, 1).narrow(1, ratio), nil
 	}
 	return m.widen(ratio), nil
 }
@@ -127,7 +127,7 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 	if ratio == 1 {
 		return m, nil
 	}
-	r := NewRescaler(m)
+	r := NewRescaler(m, 1)
 	return r.concentrated(r.concentration(ratio)), nil
 }
 

@@ -15,13 +15,19 @@ type Rescaler struct {
 	total, g, variance []float64
 	// The trace of the covariance is within + between: that within components, and that of their means.
 	within, between float64
+
+	// Memory for further results.
+	results int
+	dists   []Dirichlet
+	alpha   [][]float64
+	values  []float64
 }
 
-// NewRescaler returns a Rescaler of m.
-func NewRescaler(m *Dirichlet) *Rescaler {
+// NewRescaler returns a Rescaler of m, for about the given number of results.
+func NewRescaler(m *Dirichlet, results int) *Rescaler {
 	k, d := m.K(), m.Classes()
 	values := make([]float64, 3*k+d)
-	r := &Rescaler{m: m, total: values[:k], g: values[k : 2*k], variance: values[2*k : 3*k]}
+	r := &Rescaler{m: m, results: results, total: values[:k], g: values[k : 2*k], variance: values[2*k : 3*k]}
 	r.mean = m.Mean(values[3*k : 3*k])
 	for k, a := range m.alpha {
 		w, total := m.weights[k], special.Sum(a)
@@ -122,10 +128,14 @@ func (r *Rescaler) narrow(t, ratio float64) *Dirichlet {
 // copy returns a distribution with the weights of the original, and parameters that are not set yet.
 func (r *Rescaler) copy() *Dirichlet {
 	n, d := r.m.K(), r.m.Classes()
-	s := &Dirichlet{weights: r.m.weights, alpha: make([][]float64, n)}
-	values := make([]float64, n*d)
-	for k := range s.alpha {
-		s.alpha[k] = values[k*d : (k+1)*d : (k+1)*d]
+	if len(r.dists) == 0 {
+		r.dists, r.alpha, r.values = make([]Dirichlet, r.results), make([][]float64, r.results*n), make([]float64, r.results*n*d)
 	}
+	s := &r.dists[0]
+	*s = Dirichlet{weights: r.m.weights, alpha: r.alpha[:n:n]}
+	for k := range s.alpha {
+		s.alpha[k] = r.values[k*d : (k+1)*d : (k+1)*d]
+	}
+	r.dists, r.alpha, r.values = r.dists[1:], r.alpha[n:], r.values[n*d:]
 	return s
 }

@@ -18,7 +18,7 @@ type stepLevels struct {
 const stepLevelCount = 256
 
 // require requires a positive step in buckets from … to−1, to ≤ 64.
-func (s *stepLevels) require(from, to uint, step float64) {
+func (s *stepLevels) require(from, to int, step float64) {
 	const first = (1023 - 29) << 3 // the level of 2⁻²⁹ before it is shifted
 	level := min(max(int(math.Float64bits(step)>>49)-first, 0), stepLevelCount-1)
 	bit := uint64(1) << (level % 64)
@@ -26,7 +26,7 @@ func (s *stepLevels) require(from, to uint, step float64) {
 		*used |= bit
 		s.buckets[level], s.least[level] = 0, step
 	}
-	s.buckets[level] |= (uint64(1)<<(to-from) - 1) << from
+	s.buckets[level] |= (uint64(1)<<uint(to-from) - 1) << uint(from)
 	s.least[level] = min(s.least[level], step)
 }
 

@@ -23,7 +23,7 @@ func TestStepLevels(t *testing.T) {
 			to := from + 1 + r.IntN(n-from)
 			step := math.Exp(12*r.Float64() - 11)
 			required[step] = true
-			levels.require(uint(from), uint(to), step)
+			levels.require(from, to, step)
 			for i := from; i < to; i++ {
 				want[i] = min(want[i], step)
 			}

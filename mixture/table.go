@@ -198,8 +198,9 @@ func (t *quantileTable) place() bool {
 	}
 	for i := range t.zones {
 		z := &t.zones[i]
-		from, end := uint(z.lo*per-first), z.hi*per-first
-		to := uint(end)
+		// Signed, because conversions to unsigned integers take several times as long.
+		from, end := int(z.lo*per-first), z.hi*per-first
+		to := int(end)
 		if float64(to) < end {
 			to++
 		}

@@ -74,7 +74,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
 	logBest := t.log[best]
 	for i, a := range alpha {
-		if i == best || mayExceed(a, alpha[best], logBest, most) {
+		if i == best || mayExceed(a, alpha[best], t.log[i], logBest, most) {
 			t.class = append(t.class, i)
 		}
 	}
@@ -99,7 +99,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 //	h(θ) = (1−θ) ln(1−θ) + (1+θ) ln(1+θ) = θ² + θ⁴/6 + θ⁶/15 + …,   θ² ≤ h(θ) ≤ 2 ln 2 θ²,
 //
 // which mostly decides without a logarithm.
-func mayExceed(a, b, logB, most float64) bool {
+func mayExceed(a, b, logA, logB, most float64) bool {
 	if a > 1 {
 		q := -(b - a) * (b - a) / (2 * (a + b))
 		const margin = 1e-9 // for rounding
@@ -110,20 +110,20 @@ func mayExceed(a, b, logB, most float64) bool {
 			return true
 		}
 	}
-	return logAbove(a, b, logB) > most
+	return logAbove(a, b, logA, logB) > most
 }
 
 // logAbove returns a bound of ln P(X > Y) for independent Gamma variables X and Y
-// with parameters a ≤ b, given ln b. X/(X+Y) is Beta(a, b), and for a ≤ 1
+// with parameters a ≤ b, given ln a and ln b. X/(X+Y) is Beta(a, b), and for a ≤ 1
 //
 //	P = ∫_½^1 xᵃ⁻¹ (1−x)ᵇ⁻¹ dx / B(a, b) ≤ 2¹⁻ᵃ 2⁻ᵇ/b · bᵃ a/Γ(1+a),
 //
-// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856. For larger a it is Chernoff's bound,
+// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856 = e^{−0.12149}. For larger a it is Chernoff's bound,
 //
 //	P ≤ E e^{θ(X−Y)} = (1−θ)⁻ᵃ (1+θ)⁻ᵇ   at   θ = (b−a)/(a+b).
-func logAbove(a, b, logB float64) float64 {
+func logAbove(a, b, logA, logB float64) float64 {
 	if a <= 1 {
-		return math.Log(a/0.8856) + (a-1)*logB + (1-a-b)*math.Ln2
+		return logA + 0.12149 + (a-1)*logB + (1-a-b)*math.Ln2
 	}
 	theta := (b - a) / (a + b)
 	return -a*math.Log1p(-theta) - b*math.Log1p(theta)
@@ -140,24 +140,26 @@ type topIntegral struct {
 	ctx                  context.Context // once it is done, integration stops and the results are meaningless
 	class                []int           // [m] the classes that are integrated
 	of                   []special.RootGamma
-	result               []float64 // [m]
-	alphas, gammas, logs []float64 // [K, d]: parameters, ln Γ of them, and their logarithms
-	gamma, log           []float64 // [d]: those of the component
-	beyond               []float64 // [m]: P(S > the end of a panel)
+	roots                []float64    // [m]: those of the parameters
+	lines                [][2]float64 // [m]: slopes and offsets of the logarithms of densities, if errors may be larger than rounding
+	result               []float64    // [m]
+	alphas, gammas, logs []float64    // [K, d]: parameters, ln Γ of them, and their logarithms
+	gamma, log           []float64    // [d]: those of the component
+	below, mass          []float64    // [m]: P(S ≤ the end of a panel), and the mass in it
 
-	pdf, cdf, left []float64 // [m, n] at n nodes; left is the product of cdf over the classes before
-	right, s, logS [topPoints]float64
-	square         [topPoints]float64 // −s²
-	rough          bool               // whether errors of 1e-9 are acceptable
-	coefficients   [lowerTerms]float64
-	series         [lowerTerms * lowerPoints]float64 // see lower
-	scratch        [special.RuleScratch]float64
-	x, e           [lowerPoints]float64
-	end            float64 // of which series, x and e are
+	pdf, cdf []float64 // [m, n] at n nodes
+	right    [topPoints]float64
+	s, logS  [topPoints]float64
+	rough    bool                              // whether errors of 1e-9 are acceptable
+	series   [lowerTerms * lowerPoints]float64 // see lower
+	scratch  [special.RuleScratch]float64
+	products []float64 // [m, kernel.PanelScratch]
+	x, e     [lowerPoints]float64
+	end      float64 // of which series, x and e are
 }
 
 // topPoints is the number of points of the largest rule.
-const topPoints = 48
+const topPoints = kernel.PanelPoints
 
 // topRules are the rules by the least tolerance of each. Over thousands of random components of 3 to 30 classes, from
 // one end of the parameters' range to the other, the error was at most four tenths of it.
@@ -214,15 +216,18 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 func (t *topIntegral) resize(alpha []float64) {
 	m := len(t.class)
 	if m > cap(t.result) {
-		room := make([]float64, m*(3*topPoints+2))
+		room := make([]float64, m*(2*topPoints+3+kernel.PanelScratch))
 		take := func(n int) (s []float64) { s, room = room[:n:n], room[n:]; return s }
-		t.pdf, t.cdf, t.left = take(m*topPoints), take(m*topPoints), take(m*topPoints)
-		t.result, t.beyond = take(m), take(m)
+		t.pdf, t.cdf, t.products = take(m*topPoints), take(m*topPoints), take(m*kernel.PanelScratch)
+		t.result, t.below, t.mass = take(m), take(m), take(m)
+		t.lines = make([][2]float64, m)
 	}
-	t.result, t.beyond, t.of = t.result[:m], t.beyond[:m], t.of[:0]
-	for _, i := range t.class {
+	t.result, t.below, t.mass, t.lines, t.of = t.result[:m], t.below[:m], t.mass[:m], t.lines[:m], t.of[:0]
+	for j, i := range t.class {
+		t.lines[j] = [2]float64{}
 		if a := alpha[i]; t.rough && a <= roughMost {
 			t.of = append(t.of, special.NewLinearRootGamma(a, t.gamma[i]))
+			t.lines[j][0], t.lines[j][1] = t.of[j].Linear()
 		} else {
 			t.of = append(t.of, special.NewRootGamma(a))
 		}
@@ -253,8 +258,10 @@ func (t *topIntegral) logarithmsOf(m *Dirichlet) {
 // the first multiplied over the classes with √a > s, the second at the largest.
 func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	largest := 0.0
+	t.roots = room(t.roots, len(t.of))
 	for i := range t.of {
 		largest = max(largest, t.of[i].A)
+		t.roots = append(t.roots, t.of[i].Root)
 	}
 	y := -math.Log(outside)
 	// The sum of the squares is convex and decreases, so Newton's method climbs to
@@ -262,11 +269,11 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	lo = math.Sqrt(largest) - math.Sqrt(y/2)
 	for range 4 {
 		excess, slope := -y/2, 0.0
-		for i := range t.of {
-			if d := t.of[i].Root - lo; d > 0 {
-				excess += d * d
-				slope += 2 * d
-			}
+		for _, root := range t.roots {
+			d := root - lo
+			d += math.Abs(d) // 2 max(d, 0), without a branch that is hard to predict
+			excess += 0.25 * d * d
+			slope += d
 		}
 		lo += excess / slope
 	}
@@ -283,17 +290,19 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 // one for every power of two; and the rest in closed form.
 func (t *topIntegral) integrate(rule *special.Rule, lo, hi float64, cuts int) {
 	clear(t.result)
-	clear(t.beyond)
+	for j := range t.below {
+		t.below[j] = 1
+	}
 	n := 1 << cuts
 	from := max(lo, 1)
 	for i := n - 1; i >= 0 && t.ctx.Err() == nil; i-- {
 		width := (hi - from) / float64(n)
-		t.panel(rule, from+float64(i)*width, from+float64(i+1)*width)
+		t.panel(rule, from+float64(i)*width, from+float64(i+1)*width, cuts > 0)
 	}
 	end := 1.0
 	for range cuts {
 		if lo < end {
-			t.panel(rule, max(lo, end/2), end)
+			t.panel(rule, max(lo, end/2), end, true)
 		}
 		end /= 2
 	}
@@ -302,76 +311,45 @@ func (t *topIntegral) integrate(rule *special.Rule, lo, hi float64, cuts int) {
 	}
 }
 
-// panel adds the integrals from s = lo to s = hi, and moves beyond from hi to lo.
-func (t *topIntegral) panel(rule *special.Rule, lo, hi float64) {
-	n := rule.Len()
-	mid, half := (lo+hi)/2, (hi-lo)/2
-	for k := range n {
-		t.s[k] = rule.At(k, mid, half)
-		t.right[k] = rule.Weight(k, half)
-	}
-	t.logarithms(n)
-	for j := range t.of {
-		pdf, cdf := t.pdf[j*n:(j+1)*n], t.cdf[j*n:(j+1)*n]
-		t.densities(pdf, &t.of[j])
-		t.beyond[j] = rule.Above(cdf, pdf, t.scratch[:], half, t.beyond[j])
-		for k, above := range cdf {
-			cdf[k] = max(0, 1-above)
+// panel adds the integrals from s = lo to s = hi; if there are more panels, it moves below from hi to lo.
+func (t *topIntegral) panel(rule *special.Rule, lo, hi float64, more bool) {
+	half := (hi - lo) / 2
+	n, integrals := rule.Panel(t.s[:], t.right[:], (lo+hi)/2, half)
+	m := len(t.of)
+	pdf, cdf := t.pdf[:m*n], t.cdf[:m*n]
+	t.densities(pdf, n)
+	kernel.PanelBelow(cdf, pdf, t.below, integrals, n, half)
+	if more {
+		kernel.Dots64(t.mass, pdf, t.right[:n])
+		for j, mass := range t.mass {
+			t.below[j] -= mass
 		}
 	}
-	t.gather(n)
-}
-
-// logarithms takes those of the n points and, if errors may be larger than rounding, their squares.
-func (t *topIntegral) logarithms(n int) {
-	if t.rough {
-		kernel.LogGamma(t.square[:n], t.logS[:n], t.s[:n]) // which has the logarithms of vectors
-		for k, s := range t.s[:n] {
-			t.square[k] = -s * s
-		}
-		return
-	}
-	for k, s := range t.s[:n] {
-		t.logS[k] = math.Log(s)
-	}
+	kernel.LeaveOneOut(t.result, pdf, cdf, t.right[:n], t.products)
 }
 
 // roughMost is the largest parameter of which densities may be taken in one exponential, and then have a relative
 // error below 1e-9.
 const roughMost = 1e5
 
-// densities sets pdf to the density of a variable at the points.
-func (t *topIntegral) densities(pdf []float64, of *special.RootGamma) {
-	if t.rough && of.A <= roughMost {
-		slope, offset := of.Linear()
-		kernel.ExpLinear(pdf, t.logS[:len(pdf)], t.square[:len(pdf)], slope, offset)
-		return
+// densities sets pdf to the densities of the variables at the first n points.
+func (t *topIntegral) densities(pdf []float64, n int) {
+	s := t.s[:n]
+	if t.rough {
+		kernel.RootGammas(pdf, s, t.lines)
 	}
-	for k := range pdf {
-		pdf[k] = of.Density(t.s[k], t.logS[k])
-	}
-}
-
-// gather adds Σ_k right_k pdf_ik ∏_{j≠i} cdf_jk to the result of each class i.
-func (t *topIntegral) gather(n int) {
-	m := len(t.of)
-	right := t.right[:n]
-	for k := range n {
-		t.left[k] = 1
-	}
-	for j := 1; j < m; j++ {
-		before, cdf, left := t.left[(j-1)*n:j*n], t.cdf[(j-1)*n:j*n], t.left[j*n:(j+1)*n]
-		for k := range left {
-			left[k] = before[k] * cdf[k]
+	ready := false // logS
+	for j := range t.of {
+		of := &t.of[j]
+		if t.rough && of.A <= roughMost {
+			continue
 		}
-	}
-	for j := m - 1; j >= 0; j-- {
-		pdf, cdf, left := t.pdf[j*n:(j+1)*n], t.cdf[j*n:(j+1)*n], t.left[j*n:(j+1)*n]
-		s := 0.0
-		for k, r := range right {
-			s += pdf[k] * left[k] * r
-			right[k] = r * cdf[k]
+		for k := range s {
+			if !ready {
+				t.logS[k] = math.Log(s[k])
+			}
+			pdf[j*n+k] = of.Density(s[k], t.logS[k])
 		}
-		t.result[j] += s
+		ready = true
 	}
 }

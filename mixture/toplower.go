@@ -7,7 +7,7 @@ import (
 	"credence/internal/special"
 )
 
-// lowerTerms is how many terms of its series the incomplete gamma function needs below x = 1: 1/14! is 1e-11.
+// lowerTerms is how many terms of its series the incomplete gamma function needs below x = 1: 1/14! is 1e-11. They are less than lowerPoints.
 const lowerTerms = 14
 
 // lowerPoints is the number of points of the first of [topRules].
@@ -21,19 +21,23 @@ func (t *topIntegral) lower(end float64) {
 	rule := topRules()[0]
 	t.powerSeries(rule.Rule, end)
 	const n = lowerPoints
+	m := len(t.of)
+	pdf, cdf := t.pdf[:m*n], t.cdf[:m*n]
 	scale, total := 0.0, 0.0
 	for j := range t.of {
 		a := t.of[j].A
 		total += a
 		scale -= t.of[j].LogGamma() + t.log[t.class[j]]
-		for i := range t.coefficients {
-			t.coefficients[i] = a / (a + float64(i))
+		for i := range lowerTerms {
+			pdf[j*n+i] = a / (a + float64(i))
 		}
-		pdf, cdf := t.pdf[j*n:(j+1)*n], t.cdf[j*n:(j+1)*n]
-		clear(cdf)
-		kernel.AddRows64(cdf, t.coefficients[:], t.series[:], n)
-		for k := range pdf {
-			pdf[k] = a
+		t.below[j] = 0
+	}
+	kernel.PanelBelow(cdf, pdf, t.below, t.series[:], n, -1) // the coefficients times the series
+	for j := range t.of {
+		a := t.of[j].A
+		for k := range n {
+			pdf[j*n+k] = a
 		}
 	}
 	rule.PowerWeights(t.right[:n], t.scratch[:], total)
@@ -41,7 +45,7 @@ func (t *topIntegral) lower(end float64) {
 	for k := range t.right[:n] {
 		t.right[k] *= scale * t.e[k]
 	}
-	t.gather(n)
+	kernel.LeaveOneOut(t.result, pdf, cdf, t.right[:n], t.products)
 }
 
 // powerSeries sets x to the points of the rule from 0 to end, e to exp(−x), and row n of the series to (−x)ⁿ/n!.

@@ -107,6 +107,9 @@ type impl struct {
 	twoVotes      func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64)
 	clampLogits   func(dst, x []float32, k int, limit float32) (outside int)
 	stopGradients func(g, x []float32, limit float32)
+	rootGammas    func(dst, s []float64, lines [][2]float64)
+	panelBelow    func(cdf, pdf, top, integrals []float64, n int, half float64)
+	leaveOneOut   func(sums, pdf, cdf, right, left []float64)
 
 	exp func(dst, x []float32)
 	act activations
@@ -138,6 +141,7 @@ var generic = impl{
 	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
+	rootGammas: rootGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,
 }
 
 // impls lists the implementations that this processor supports, slowest first; active is the one in use.

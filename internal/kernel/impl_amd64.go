@@ -12,6 +12,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group mask -out ../mask_amd64.s -stubs ../mask_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group panel -out ../panel_amd64.s -stubs ../panel_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group poolrows -out ../poolrows_amd64.s -stubs ../poolrows_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
@@ -69,6 +70,7 @@ func newAVX2() *impl {
 	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.twoVotes = twoVotes4
+	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas4, panelBelow4, leaveOneOut4
 	im.exp = exp8
 	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
 	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
@@ -102,5 +104,6 @@ func newAVX512() *impl {
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
+	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas8, panelBelow8, leaveOneOut8
 	return &im
 }

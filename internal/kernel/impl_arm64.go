@@ -60,6 +60,15 @@ func newNEON() *impl {
 		return outside
 	}
 	im.stopGradients = func(g, x []float32, limit float32) { stopGradientsNEON(&g[0], &x[0], len(g), limit) }
+	im.rootGammas = func(dst, s []float64, lines [][2]float64) {
+		rootGammasNEON(&dst[0], &s[0], &lines[0][0], len(lines), len(s))
+	}
+	im.panelBelow = func(cdf, pdf, top, integrals []float64, n int, half float64) {
+		panelBelowNEON(&cdf[0], &pdf[0], &top[0], &integrals[0], len(top), len(integrals)/n, n, half)
+	}
+	im.leaveOneOut = func(sums, pdf, cdf, right, left []float64) {
+		leaveOneOutNEON(&sums[0], &pdf[0], &cdf[0], &right[0], &left[0], len(sums)/PanelLanes, len(right))
+	}
 	elementwiseNEON(&im)
 	return &im
 }

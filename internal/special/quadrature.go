@@ -70,30 +70,41 @@ func legendre(n int) (nodes, weights []float64) {
 	return nodes, weights
 }
 
-// Rule is an n-point Gauss–Legendre rule, n even, that integrates a function
-// known at its nodes over a whole stretch, from every node to the stretch's end,
-// or against a power.
+// Rule is an n-point Gauss–Legendre rule, n even and at most kernel.PanelPoints, that
+// integrates a function known at its nodes over a whole stretch, from every node to
+// the stretch's end, or against a power.
 //
 // Points k < n/2 are the positive nodes in decreasing order, and point n/2 + k
 // mirrors point k.
 type Rule struct {
 	nodes, weights []float64 // the positive nodes and their weights, [n/2]
-	even, odd      []float64 // [ld, ld]: column k, row l: see Above
-	ld             int       // n/2, rounded up to whole vectors; what is behind n/2 is zero
 	basis          []float64 // [n, n]: degree m, point k: see PowerWeights
+
+	// Of a panel, whose points are the rule's and more of weight zero up to whole vectors: see Panel.
+	points, weightsOf []float64 // [padded] on [−1, 1]
+	integrals         []float64 // [n, padded]: row l, column k: the integral from point k to 1 of the function that is 1 at point l and 0 at others
 }
 
 // NewRule returns the rule with n points, n even.
 func NewRule(n int) *Rule {
 	h := n / 2
-	ld := (h + 3) / 4 * 4
-	r := &Rule{even: make([]float64, ld*ld), odd: make([]float64, ld*ld), ld: ld, basis: make([]float64, n*n)}
+	padded := (n + kernel.PanelLanes - 1) / kernel.PanelLanes * kernel.PanelLanes
+	r := &Rule{
+		basis: make([]float64, n*n), integrals: make([]float64, n*padded),
+		points: make([]float64, padded), weightsOf: make([]float64, padded),
+	}
 	r.nodes, r.weights = legendre(n)
+	for k := range padded {
+		r.points[k] = r.At(min(k, n-1), 0, 1)
+		if k < n {
+			r.weightsOf[k] = r.weights[k%h]
+		}
+	}
 	// p[k*(n+1)+m] is P_m at point k.
 	p := make([]float64, n*(n+1))
 	for k := range n {
 		at := p[k*(n+1) : (k+1)*(n+1)]
-		z := r.At(k, 0, 1)
+		z := r.points[k]
 		at[0], at[1] = 1, z
 		for m := 2; m <= n; m++ {
 			at[m] = (float64(2*m-1)*z*at[m-1] - float64(m-1)*at[m-2]) / float64(m)
@@ -105,18 +116,17 @@ func NewRule(n int) *Rule {
 	// A function is Σ c_m P_m with c_m = Σ_l basis_ml f_l, and
 	//
 	//	∫_z^1 P_m = (P_{m−1}(z) − P_{m+1}(z)) / (2m+1),   ∫_z^1 P_0 = 1 − z.
-	for k := range h {
+	c, column := make([]float64, n), make([]float64, n)
+	for k := range n {
 		at := p[k*(n+1) : (k+1)*(n+1)]
-		for l := range h {
-			r.even[l*ld+k] = 2 * r.basis[l] * (1 - at[1])
-			for m := 1; m < n; m++ {
-				c := 2 * r.basis[m*n+l] * (at[m-1] - at[m+1]) / float64(2*m+1)
-				if m%2 == 0 {
-					r.even[l*ld+k] += c
-				} else {
-					r.odd[l*ld+k] += c
-				}
-			}
+		c[0] = 1 - at[1]
+		for m := 1; m < n; m++ {
+			c[m] = (at[m-1] - at[m+1]) / float64(2*m+1)
+		}
+		clear(column)
+		kernel.AddRows64(column, c, r.basis, n)
+		for l, v := range column {
+			r.integrals[l*padded+k] = v
 		}
 	}
 	return r
@@ -133,44 +143,19 @@ func (r *Rule) At(k int, mid, half float64) float64 {
 	return mid + half*r.nodes[k]
 }
 
-// Weight returns the weight of point k of a stretch of the given half-length.
-func (r *Rule) Weight(k int, half float64) float64 { return half * r.weights[k%len(r.nodes)] }
-
-// Above sets dst[k] to the integral from point k to the end of a stretch of the
-// given half-length, plus beyond, and returns that over the whole stretch. It is
-// exact for polynomials of a degree below n. f and dst
-// have n values, scratch has RuleScratch, and they may not overlap.
-//
-// The function is taken apart into its even part e and its odd part o, which
-// halves the work: with E and O their integrals from a positive node to the end,
-// the whole is E + O there and ∫e − E + O at the mirrored node.
-func (r *Rule) Above(dst, f, scratch []float64, half, beyond float64) float64 {
-	h := len(r.nodes)
-	up, down := f[:h], f[h:2*h]
-	e, o, evens, odds := scratch[:r.ld], scratch[r.ld:2*r.ld], scratch[2*r.ld:3*r.ld], scratch[3*r.ld:4*r.ld]
-	clear(scratch[:4*r.ld])
-	whole := 0.0
-	for l, w := range r.weights {
-		a, b := up[l], down[l]
-		e[l], o[l] = half*0.5*(a+b), half*0.5*(a-b)
-		whole += 2 * w * e[l]
+// Panel sets points and weights, which have room for kernel.PanelPoints, to those of the stretch mid ± half, and returns their number and
+// the integrals of [kernel.PanelBelow], to be multiplied by half: from each point to the end of the stretch, exact for polynomials of a
+// degree below n. The weights of points beyond the rule's are zero.
+func (r *Rule) Panel(points, weights []float64, mid, half float64) (n int, integrals []float64) {
+	points, weights = points[:len(r.points)], weights[:len(r.points)]
+	for k, z := range r.points {
+		points[k], weights[k] = mid+half*z, half*r.weightsOf[k]
 	}
-	kernel.AddRows64(evens, e, r.even, r.ld)
-	kernel.AddRows64(odds, o, r.odd, r.ld)
-	above, below := dst[:h], dst[h:2*h]
-	for k := range above {
-		E, O := evens[k], odds[k]
-		above[k] = beyond + (E + O)
-		below[k] = beyond + (whole - E + O)
-	}
-	return beyond + whole
+	return len(r.points), r.integrals
 }
 
-// maxHalf bounds half the number of points of a rule.
-const maxHalf = 24
-
-// RuleScratch is the memory that [Rule.Above] needs.
-const RuleScratch = 4 * maxHalf
+// RuleScratch is the memory that [Rule.PowerWeights] needs.
+const RuleScratch = kernel.PanelPoints
 
 // PowerWeights sets dst [n] to the weights with which
 //

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"credence/internal/kernel"
 )
 
 // Powers and powers times polynomials, whose integrals are known, up to the
@@ -22,7 +24,7 @@ func TestRule(t *testing.T) {
 			for k := range f {
 				f[k] = math.Pow(r.At(k, mid, half)/half, float64(degree))
 			}
-			whole := r.Above(above, f, make([]float64, RuleScratch), half, beyond)
+			points, whole := r.above(above, f, half, beyond)
 			size := primitive(hi)
 			if want := beyond + primitive(hi) - primitive(lo); !(math.Abs(whole-want) <= 1e-13*size+1e-15) {
 				t.Errorf("%d points, degree %d: %v over the whole, want %v", n, degree, whole, want)
@@ -33,10 +35,13 @@ func TestRule(t *testing.T) {
 				if want := beyond + primitive(hi) - primitive(x); !(math.Abs(got-want) <= 1e-13*size+1e-15) {
 					t.Errorf("%d points, degree %d: %v from %v, want %v", n, degree, got, x, want)
 				}
-				sum += r.Weight(k, half) * f[k]
+				sum += points.weights[k] * f[k]
+				if points.at[k] != x {
+					t.Errorf("%d points: point %d at %v, in a panel at %v", n, k, x, points.at[k])
+				}
 			}
 			if !(math.Abs(sum+beyond-whole) <= 1e-13*size+1e-15) {
-				t.Errorf("%d points, degree %d: %v by weights, %v by Above", n, degree, sum, whole-beyond)
+				t.Errorf("%d points, degree %d: %v by weights, %v by integrals", n, degree, sum, whole-beyond)
 			}
 			for _, a := range []float64{1e-9, 1e-3, 0.4, 1, 7.5, 60} {
 				r.PowerWeights(weights, make([]float64, RuleScratch), a)
@@ -53,13 +58,36 @@ func TestRule(t *testing.T) {
 	}
 }
 
-func BenchmarkRuleAbove(b *testing.B) {
+// panelPoints are the points of a panel and their weights.
+type panelPoints struct{ at, weights [kernel.PanelPoints]float64 }
+
+// above sets dst to the integrals of f from each point to the end of a panel around ¼, plus beyond, by the table of kernel.PanelBelow, and
+// returns the integral over the whole panel, which is that from both ends of the table: from a point and to it.
+func (r *Rule) above(dst, f []float64, half, beyond float64) (p panelPoints, whole float64) {
+	n, integrals := r.Panel(p.at[:], p.weights[:], 0.25, half)
+	for k := range dst {
+		dst[k] = beyond
+		for l, v := range f {
+			dst[k] += half * v * integrals[l*n+k]
+		}
+	}
+	whole = beyond
+	for k, v := range f {
+		whole += half * v * r.weights[k%len(r.weights)]
+	}
+	for k := len(f); k < n; k++ {
+		if p.weights[k] != 0 || !(math.Abs(p.at[k]-0.25) < half) {
+			panic("a point beyond the rule's has a weight, or is outside")
+		}
+	}
+	return p, whole
+}
+
+func BenchmarkNewRule(b *testing.B) {
 	for _, n := range []int{16, 48} {
 		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
-			r := NewRule(n)
-			dst, f, scratch := make([]float64, n), make([]float64, n), make([]float64, RuleScratch)
 			for b.Loop() {
-				r.Above(dst, f, scratch, 1, 0)
+				NewRule(n)
 			}
 		})
 	}

@@ -26,6 +26,7 @@ var groups = map[string]func(){
 	"mask":     maskGroup,
 	"norm":     normGroup,
 	"optim":    optimGroup,
+	"panel":    panelGroup,
 	"peak":     peakGroup,
 	"poolrows": poolRowsGroup,
 	"runs":     runsGroup,
