@@ -11,6 +11,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/rng"
+	"credence/internal/testsize"
 	"credence/mixture"
 )
 
@@ -106,10 +107,11 @@ func TestRaterGraphReasons(t *testing.T) {
 }
 
 // The expected standard error of a bias is that of its maximum-likelihood estimate over 150
-// sets of votes of equal raters: within 4.5 standard errors of a sample's standard deviation
+// sets of votes of equal raters (30 under -short): within 4.5 standard errors of a sample's standard deviation
 // (false-alarm rate 1e-5), with as many observations as there are free biases.
 func TestRaterGraphLeanSE(t *testing.T) {
-	const n, sets = 200, 150
+	const n = 200
+	sets := testsize.Choose(30, 150, 150)
 	alpha := []float64{1.2, 1.8}
 	dist, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
 	if err != nil {
@@ -134,7 +136,7 @@ func TestRaterGraphLeanSE(t *testing.T) {
 				}
 			}
 			g := newRaterGraph(ds, NewVotes(ds), by)
-			expected += float64(g.BiasSE*g.BiasSE) / sets
+			expected += float64(g.BiasSE*g.BiasSE) / float64(sets)
 			for _, b := range fitBiases(ds, dist.Marginal(1)) {
 				square += b * b / float64(sets*c.raters)
 			}
@@ -196,7 +198,7 @@ func fitBiases(ds *dataset.Dataset, dist *mixture.Beta) []float64 {
 
 // A million raters with one vote each take negligible time.
 func TestRaterGraphMany(t *testing.T) {
-	const n = 1_000_000
+	n := testsize.Choose(100_000, 1_000_000, 1_000_000)
 	ds := &dataset.Dataset{Classes: []string{"0", "1"}, Items: make([]string, n/2), Counts: make([]float32, n), Raters: make([]string, n)}
 	for k := range n {
 		ds.Counts[k]++

@@ -115,6 +115,7 @@ func FuzzHealthState(f *testing.F) {
 // TestHealthStateUnwritable raises an alarm while the state file cannot be written: votes are counted nevertheless, and the alarm is
 // saved when it can be.
 func TestHealthStateUnwritable(t *testing.T) {
+	t.Parallel() // it waits for the clock of the server
 	s, base, _ := desk(t, Options{})
 	healthOf(t, s, base)
 	path := s.health.path
@@ -194,6 +195,7 @@ func replaceModel(t *testing.T, s *Server, base string, which int) {
 // TestHealthReplaced replaces a model and puts it back, A, B, A: the evidence about A is exactly that of a server that had only
 // the votes cast while A was in use, B has its own, and a restart changes neither.
 func TestHealthReplaced(t *testing.T) {
+	t.Parallel() // it waits for the clock of the server
 	s, base, _ := desk(t, Options{Reload: time.Hour})
 	vote := func(base string, from, to int) {
 		for i := from; i < to; i++ {
@@ -236,6 +238,7 @@ func TestHealthReplaced(t *testing.T) {
 
 // TestHealthSkips: skipped items are no votes, do not withdraw a vote, and do not leave an item out.
 func TestHealthSkips(t *testing.T) {
+	t.Parallel() // it waits for the clock of the server
 	s, base, _ := desk(t, Options{})
 	plain, plainBase, _ := desk(t, Options{})
 	skip := func(item, rater string) {

@@ -47,6 +47,7 @@ func healthOf(t *testing.T, s *Server, base string) healthBody {
 // TestHealth posts votes, withdraws one, raises an alarm, which is delivered once to a webhook that fails first, and starts
 // again: the evidence is the same, and the alarm stays.
 func TestHealth(t *testing.T) {
+	t.Parallel() // it waits for the clock of the server
 	var mu sync.Mutex
 	var got []string
 	tries := 0
@@ -163,6 +164,7 @@ func TestHealthKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel() // it waits for them
 	kills := 5
 	if text := os.Getenv("CREDENCE_KILLS"); text != "" {
 		if _, err := fmt.Sscan(text, &kills); err != nil {

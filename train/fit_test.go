@@ -53,6 +53,13 @@ func simulated(n, m int, seed uint64) *dataset.Dataset {
 // quick are options for a fit that takes a few hundredths of a second.
 func quick() Options { return Options{Widths: []int{8}, Epochs: 12, Ensemble: 2, Seed: 1} }
 
+// bare are those of a fit without reference models, which take as long again.
+func bare() Options {
+	o := quick()
+	o.NoReferences = true
+	return o
+}
+
 func fitted(t testing.TB, ds *dataset.Dataset, o Options) *Result {
 	t.Helper()
 	res, err := Fit(context.Background(), ds, o)

@@ -53,7 +53,7 @@ func TestRatersStray(t *testing.T) {
 			ds := rated(300, []float64{-1.5, 0, 1.5}, 1)
 			withoutVotes(ds, 3, 7)
 			c.change(ds)
-			o := quick()
+			o := bare()
 			o.Epochs, o.Raters = 25, how
 			res := fitted(t, ds, o)
 			m := res.Model

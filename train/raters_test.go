@@ -154,7 +154,7 @@ func TestRatersDeclined(t *testing.T) {
 	for _, c := range cases {
 		ds := rated(200, []float64{-1, 0, 1}, 3)
 		c.change(ds)
-		o := quick()
+		o := bare()
 		o.Epochs = 2
 		res := fitted(t, ds, o)
 		p := res.Model.Provenance.Raters
@@ -172,12 +172,12 @@ func TestRatersDeclined(t *testing.T) {
 			t.Errorf("%s, asked for: %v, want %q", c.name, err, c.on)
 		}
 	}
-	o := quick()
+	o := bare()
 	o.Head, o.Raters = head.Softmax{}, "on"
 	if _, err := Fit(context.Background(), rated(50, []float64{0, 1}, 4), o); !errors.Is(err, ErrRaters) {
 		t.Errorf("softmax: %v", err)
 	}
-	o = quick()
+	o = bare()
 	o.Raters = "maybe"
 	if _, err := Fit(context.Background(), rated(50, []float64{0, 1}, 4), o); err == nil {
 		t.Error(`raters "maybe": no error`)
@@ -241,7 +241,7 @@ func TestRatersMillion(t *testing.T) {
 	for k := range ds.Ratings {
 		ds.Ratings[k].Rater = int32(k * 5000)
 	}
-	o := quick()
+	o := bare()
 	o.Epochs, o.Ensemble, o.Raters = 2, 2, "on"
 	res := fitted(t, ds, o)
 	if n := len(res.Model.RaterModel.Bias); n != 1_000_000 {

@@ -91,13 +91,13 @@ func TestResume(t *testing.T) {
 			o.Network, o.Widths = flat, nil
 			o.Augment = Augment{Shift: 1, Flip: true, Intensity: 0.2, Noise: 0.1}
 		}},
-		{"ensemble", func(o *Options) { ds = simulated(90, 3, 1) }},
+		{"ensemble", func(o *Options) { ds, o.NoReferences = simulated(90, 3, 1), false }},
 		{"states", func(o *Options) { o.Network = withNorm; o.Widths = nil }},
 		{"refit", func(o *Options) { o.Ensemble = 1; o.Optimizer = "sgd" }},
 		{"cosine", func(o *Options) { o.Schedule = "cosine"; o.ClassWeights = []float64{1, 2} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := quick()
+			o := bare()
 			o.Epochs, o.Patience = 5, 3
 			c.edit(&o)
 			want := encoded(t, fitted(t, ds, o).Model)

@@ -18,13 +18,13 @@ import (
 // tinyADNI is a study that takes seconds.
 func tinyADNI() *ADNI {
 	a := NewADNI(true, 3)
-	a.Scans, a.Fresh, a.Size, a.Epochs, a.PaperEpochs = 60, 40, cohort.Size{24, 24, 24}, 2, 1
+	a.Scans, a.Fresh, a.Size, a.Epochs, a.PaperEpochs = 40, 20, cohort.Size{24, 24, 24}, 2, 1
 	return a
 }
 
 func TestADNI(t *testing.T) {
 	if testing.Short() {
-		t.Skip("draws and trains on a hundred small volumes")
+		t.Skip("draws and trains on sixty small volumes")
 	}
 	a := tinyADNI()
 	a.Keep = true
@@ -161,7 +161,7 @@ func TestScratchIsSpared(t *testing.T) {
 		t.Skip("draws and trains on small volumes")
 	}
 	a := tinyADNI()
-	a.Scans, a.Fresh, a.Epochs, a.PaperEpochs = 40, 20, 1, 0
+	a.Scans, a.Fresh, a.Epochs, a.PaperEpochs = 20, 10, 1, 0
 	a.Scratch = t.TempDir()
 	other := filepath.Join(a.Scratch, "prepared", "mine")
 	if err := os.MkdirAll(other, 0o755); err != nil {

@@ -61,8 +61,10 @@ func fitSharedErrors(items []sharedItem, judges int) *sharedErrorModel {
 	}
 	counts := map[sharedItem]float64{} // equal votes are computed once
 	var order []sharedItem
+	people := 0
 	for _, x := range items {
 		x.z = 0
+		people = max(people, x.all)
 		if counts[x] == 0 {
 			order = append(order, x)
 		}
@@ -77,7 +79,7 @@ func fitSharedErrors(items []sharedItem, judges int) *sharedErrorModel {
 		}
 		grad[2*judges] = -m.logTau
 		sum, second := 0.0, 0.0
-		nodes := m.nodes()
+		nodes := m.nodes(people)
 		for _, x := range order {
 			m.visit(nodes, x, counts[x], grad, &sum, &second)
 		}
@@ -100,20 +102,29 @@ func fitSharedErrors(items []sharedItem, judges int) *sharedErrorModel {
 	return m
 }
 
-// sharedNode is a pair of z and u, with its density and the probabilities that judges vote for the second class.
+// sharedNode is a pair of z and u, with its density, the probabilities that judges vote for the second class, and the powers of
+// the probabilities that people do and do not.
 type sharedNode struct {
 	z, u, weight float64
-	votes        []float64
+	votes        []float64 // [J]
+	yes, no      []float64 // [people+1]
 }
 
-func (m *sharedErrorModel) nodes() []sharedNode {
+// nodes returns the nodes for items with up to a number of votes of people.
+func (m *sharedErrorModel) nodes(people int) []sharedNode {
 	var list []sharedNode
 	tau := math.Exp(m.logTau)
 	for a := range sharedZ {
 		t := sharedReach * (2*float64(a)/(sharedZ-1) - 1)
+		z := m.mean + m.sd*t
+		yes, no := make([]float64, people+1), make([]float64, people+1)
+		for k := range yes {
+			p := sigmoid(z)
+			yes[k], no[k] = math.Pow(p, float64(k)), math.Pow(1-p, float64(k))
+		}
 		for b := range sharedU {
 			u := sharedReach * (2*float64(b)/(sharedU-1) - 1)
-			x := sharedNode{z: m.mean + m.sd*t, u: u, weight: math.Exp(-(t*t + u*u) / 2)}
+			x := sharedNode{z: z, u: u, weight: math.Exp(-(t*t + u*u) / 2), yes: yes, no: no}
 			for j := range m.slope {
 				x.votes = append(x.votes, sigmoid(m.slope[j]*x.z+m.shift[j]+tau*u))
 			}
@@ -129,8 +140,7 @@ func (m *sharedErrorModel) visit(nodes []sharedNode, x sharedItem, times float64
 	part, miss := make([]float64, len(grad)), make([]float64, judges)
 	total, first, squares := 0.0, 0.0, 0.0
 	for _, node := range nodes {
-		p := sigmoid(node.z)
-		w := node.weight * math.Pow(p, float64(x.yes)) * math.Pow(1-p, float64(x.all-x.yes))
+		w := node.weight * node.yes[x.yes] * node.no[x.all-x.yes]
 		for j, p := range node.votes {
 			if miss[j] = -p; x.judges>>j&1 == 1 {
 				miss[j] = 1 - p

@@ -101,7 +101,7 @@ func TestVotesStudy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.Train, v.Test, v.Votes = 30, 20, []int{3}
+		v.Train, v.Test, v.Votes = 16, 20, []int{3}
 		f, err := OpenFolder(out, v, false)
 		if err != nil {
 			t.Fatal(err)
