@@ -47,6 +47,9 @@ func packed(t testing.TB, from ...io.Reader) []byte {
 
 // Texts that need much more memory than allowed are rejected before it is allocated.
 func TestTextLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads hundreds of megabytes")
+	}
 	const limit = budget.Least
 	line := strings.NewReader
 	for _, c := range []struct {
