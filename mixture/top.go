@@ -46,7 +46,7 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 		defer topWork.Put(t)
 		t.ctx, t.rough = ctx, topError >= sixDigitsTop
 		if cap(t.class) < d {
-			t.class, t.of = make([]int, 0, d), make([]special.RootGamma, 0, d)
+			t.class, t.of, t.lines = make([]int, 0, d), make([]special.RootGamma, 0, d), make([][2]float64, d)
 		}
 		t.logarithmsOf(m)
 		for k, w := range m.weights {
@@ -216,11 +216,10 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 func (t *topIntegral) resize(alpha []float64) {
 	m := len(t.class)
 	if m > cap(t.result) {
-		room := make([]float64, m*(2*topPoints+3+kernel.PanelScratch))
+		room := make([]float64, m*(2*topPoints+4+kernel.PanelScratch))
 		take := func(n int) (s []float64) { s, room = room[:n:n], room[n:]; return s }
 		t.pdf, t.cdf, t.products = take(m*topPoints), take(m*topPoints), take(m*kernel.PanelScratch)
-		t.result, t.below, t.mass = take(m), take(m), take(m)
-		t.lines = make([][2]float64, m)
+		t.result, t.below, t.mass, t.roots = take(m), take(m), take(m), take(m)
 	}
 	t.result, t.below, t.mass, t.lines, t.of = t.result[:m], t.below[:m], t.mass[:m], t.lines[:m], t.of[:0]
 	for j, i := range t.class {
@@ -237,7 +236,11 @@ func (t *topIntegral) resize(alpha []float64) {
 // logarithmsOf takes the logarithms of all parameters and, if errors may be larger than rounding, those of their gamma functions.
 func (t *topIntegral) logarithmsOf(m *Dirichlet) {
 	n := m.K() * m.Classes()
-	t.alphas, t.gammas, t.logs = room(t.alphas, n), room(t.gammas, n)[:n], room(t.logs, n)[:n]
+	if cap(t.alphas) < n {
+		all := make([]float64, 3*n)
+		t.alphas, t.gammas, t.logs = all[:n:n], all[n:2*n:2*n], all[2*n:]
+	}
+	t.alphas, t.gammas, t.logs = t.alphas[:0], t.gammas[:n], t.logs[:n]
 	for _, a := range m.alpha {
 		t.alphas = append(t.alphas, a...)
 	}
@@ -258,7 +261,7 @@ func (t *topIntegral) logarithmsOf(m *Dirichlet) {
 // the first multiplied over the classes with √a > s, the second at the largest.
 func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	largest := 0.0
-	t.roots = room(t.roots, len(t.of))
+	t.roots = t.roots[:0]
 	for i := range t.of {
 		largest = max(largest, t.of[i].A)
 		t.roots = append(t.roots, t.of[i].Root)
