@@ -97,6 +97,9 @@ func (m *Model) Save(path string) error {
 
 // Encode writes the model in the format that [Load] reads.
 func (m *Model) Encode(w io.Writer) error {
+	if m.partial {
+		return errors.New("writing a model: it was loaded without its provenance")
+	}
 	if err := m.Check(); err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ type Extensions struct {
 	Methods []head.Method
 	Layers  []nn.Typed // a zero value of each type
 	// NoProvenance leaves the model's Provenance empty. Predictions do not depend on it, and the history of training takes a
-	// third of the time to load a small model. Such a model must not be saved.
+	// third of the time to load a small model. Such a model cannot be saved.
 	NoProvenance bool
 }
 
@@ -246,6 +249,7 @@ func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	}
 	for _, s := range list {
 		if s.key == keyProvenance && k.NoProvenance {
+			m.partial = true
 			continue
 		}
 		if err := json.Unmarshal([]byte(f.Metadata[s.key]), s.value); err != nil {

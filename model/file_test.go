@@ -299,7 +299,10 @@ func TestNoProvenance(t *testing.T) {
 	if got.Provenance.Data != "" || got.Provenance.Runs != nil {
 		t.Errorf("the provenance was read: %+v", got.Provenance)
 	}
-	got.Provenance = m.Provenance
+	if err := got.Save(path); err == nil || !strings.Contains(err.Error(), "without its provenance") {
+		t.Errorf("saved: %v", err)
+	}
+	got.Provenance, got.partial = m.Provenance, false
 	a, errA := m.Hash()
 	b, errB := got.Hash()
 	if errA != nil || errB != nil || a != b {

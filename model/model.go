@@ -58,6 +58,7 @@ type Model struct {
 	Engine nn.Engine
 
 	runners runners
+	partial bool // loaded without Provenance
 }
 
 // Head returns the head that reads the networks' outputs.
