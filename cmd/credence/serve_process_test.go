@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,19 +93,20 @@ func TestServeProcess(t *testing.T) {
 			lines <- line
 		}
 	}()
-	await := func(message string) {
+	await := func(messages ...string) { // in any order
 		t.Helper()
-		for {
+		for len(messages) > 0 {
 			select {
 			case line, ok := <-lines:
 				if !ok {
-					t.Fatalf("the server ended before %q", message)
+					t.Fatalf("the server ended before %q", messages)
 				}
-				if text, _ := line["msg"].(string); strings.HasPrefix(text, message) {
-					return
+				text, _ := line["msg"].(string)
+				if i := slices.IndexFunc(messages, func(m string) bool { return strings.HasPrefix(text, m) }); i >= 0 {
+					messages = slices.Delete(messages, i, i+1)
 				}
 			case <-time.After(30 * time.Second):
-				t.Fatalf("the log has no %q", message)
+				t.Fatalf("the log has no %q", messages)
 			}
 		}
 	}
@@ -132,8 +134,7 @@ func TestServeProcess(t *testing.T) {
 	await("--votes is deprecated: use --vote-log")
 	await("model loaded")
 	cmd.Process.Signal(syscall.SIGHUP) // does not end it, though it is not serving yet
-	await("serving")
-	await("token and certificate read again")
+	await("serving", "token and certificate read again")
 	expectAnswers("at first", "first token", 1)
 	await("request")
 	resp, err := http.Get("http://" + metrics + "/metrics")
