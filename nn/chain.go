@@ -41,11 +41,11 @@ type chain struct {
 	seq        *Sequential
 	first, end int // its stages
 
-	block        int         // items of a block in the current pass
-	kept         [][]float32 // [stages] gradients of outputs that gradPiece reads, [N, out]
-	scratch      [][2][]float32
-	widest       int // values of an item that scratch has
-	starts       []int
+	block        int            // items of a block in the current pass
+	kept         [][]float32    // [stages] gradients of outputs that gradPiece reads, [N, out]
+	scratch      [][2][]float32 // of each worker: the other gradients of a block, which alternate
+	widest       int            // values of an item that scratch has
+	starts       []int          // [stages] the first piece of each stage's gradients
 	p            *Pass
 	y, x, dx, dy []float32
 
@@ -65,7 +65,7 @@ func (l *Sequential) findChains(b *Builder) {
 	}
 	for i := 0; i < len(l.stages); i++ {
 		c := &chain{seq: l, first: i, end: i}
-		for c.end < len(l.stages) && itemwiseOf(&l.stages[c.end]) != nil {
+		for c.end < len(l.stages) && l.stages[c.end].itemwise() {
 			c.end++
 		}
 		if c.end-c.first < 2 {
@@ -80,12 +80,10 @@ func (l *Sequential) findChains(b *Builder) {
 	}
 }
 
-func itemwiseOf(s *stage) itemwise {
-	l, ok := s.layer.(itemwise)
-	if !ok {
-		return nil
-	}
-	return l
+// itemwise reports whether a stage can be part of a chain.
+func (s *stage) itemwise() bool {
+	_, ok := s.layer.(itemwise)
+	return ok
 }
 
 // layer returns the layer of stage i of the Sequential.
