@@ -342,7 +342,7 @@ func TestSame(t *testing.T) {
 // here has to be exported, or refused.
 func TestFields(t *testing.T) {
 	for typ, known := range map[reflect.Type]string{
-		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Trees Calibration Recalibration Provenance Engine runners",
+		reflect.TypeFor[model.Model](): "Classes Ordered Method Raters RaterModel Transform Members Trees Calibration Recalibration Provenance Engine runners partial",
 		// Those from Ratio to Leak, and Raters, describe how Scale was found.
 		reflect.TypeFor[calibrate.Calibration]():   "Scale ScaleSE ScaleCenter Shape Resolution Ratio RatioSE Classes Items Network NetworkSE Within Trust Leak Place Raters Groups",
 		reflect.TypeFor[calibrate.Place]():         "Members Center Spread Level Residual Slopes Shift Posterior Gain",
