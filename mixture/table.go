@@ -256,13 +256,13 @@ func (t *quantileTable) evaluate() {
 	of := t.of[:len(t.terms)+1]
 	for block := range t.f {
 		z := (*kernel.BetaPoints)(nodes[block*lanes:])
-		// Which terms matter is hard to predict: a term is always copied, and stays if lo < z[lanes−1] and hi > z[0], of
-		// which the differences have the signs.
+		// Which terms matter is hard to predict: a term is always copied, and stays if lo < z[lanes−1] and hi ≥ z[0], of
+		// which the differences have the signs. All points of the last block may be the last node, at which a term ends.
 		used := 0
 		for i := range t.terms {
 			c := &t.terms[i]
 			of[used] = c.BetaTerm
-			used += int(math.Float64bits(c.lo-z[lanes-1]) & math.Float64bits(z[0]-c.hi) >> 63)
+			used += int(math.Float64bits(c.lo-z[lanes-1]) &^ math.Float64bits(c.hi-z[0]) >> 63)
 		}
 		kernel.BetaSums(&t.f[block], z, of[:used])
 	}

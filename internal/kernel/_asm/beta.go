@@ -28,7 +28,8 @@ type vector64 struct {
 
 	// kept are constants in registers, of which only AVX-512 has enough: a load a cycle would
 	// otherwise be what the loop takes.
-	kept map[float64]VecVirtual
+	kept  map[float64]VecVirtual
+	roots [2]VecVirtual // see expByRoots
 
 	// frame is the memory for what has no register, of which so many places are held.
 	frame []Mem
@@ -40,12 +41,11 @@ func betaSums(v *vector64) {
 	function("betaSums"+v.name, "func(dst, z, terms *float64, n int)",
 		"betaSums"+v.name+" computes BetaSums for n terms of three numbers each.")
 	dst, z, n := loadGP("dst"), loadGP("z"), loadGP("n")
-	v.keep(magic, math.Log2E, ln2High, ln2Low)
-	v.keep(expCoefficients(expTerms)[:4]...)
+	v.keepExp(0)
 	for at := 0; at < 64; at += v.bytes {
 		v.held = 0
 		terms := loadGP("terms")
-		Comment(fmt.Sprintf("points %d to %d: x, y, their logarithms, xy and y - x", at/8, (at+v.bytes)/8-1))
+		Comment(fmt.Sprintf("points %d to %d: x, y and their logarithms", at/8, (at+v.bytes)/8-1))
 		p := v.point(Mem{Base: z, Disp: at})
 		Comment("sums over the terms of the density times powers of lambda and of A + B")
 		var sum betaMoments
@@ -54,14 +54,30 @@ func betaSums(v *vector64) {
 		}
 		left := GP64()
 		MOVQ(n, left)
-		loop, done := fmt.Sprintf("loop%d", at), fmt.Sprintf("done%d", at)
+		loop, last, done := fmt.Sprintf("loop%d", at), fmt.Sprintf("last%d", at), fmt.Sprintf("done%d", at)
 		TESTQ(left, left)
 		JZ(LabelRef(done))
-		Label(loop)
-		v.term(p, terms, sum)
-		ADDQ(Imm(24), terms)
-		DECQ(left)
-		JNZ(LabelRef(loop))
+		if v.bytes == 64 {
+			Comment("the density of a term is computed while those before it are added: its chain of operations is long")
+			now := v.density(p, terms)
+			DECQ(left)
+			JZ(LabelRef(last))
+			Label(loop)
+			ADDQ(Imm(24), terms)
+			next := v.density(p, terms)
+			v.addTerm(now, sum)
+			now.set(next)
+			DECQ(left)
+			JNZ(LabelRef(loop))
+			Label(last)
+			v.addTerm(now, sum)
+		} else {
+			Label(loop)
+			v.addTerm(v.density(p, terms), sum)
+			ADDQ(Imm(24), terms)
+			DECQ(left)
+			JNZ(LabelRef(loop))
+		}
 		Label(done)
 		Comment("the density and its derivatives")
 		v.derivatives(p, sum, Mem{Base: dst, Disp: at})
@@ -75,7 +91,7 @@ func expLinear(v *vector64) {
 	function("expLinear"+v.name, "func(dst, x, y *float64, n int, slope, offset float64)",
 		"expLinear"+v.name+" computes dst[i] = exp(offset + slope*x[i] + y[i]) for i < n, a multiple of 8.")
 	dst, x, y, n := loadGP("dst"), loadGP("x"), loadGP("y"), loadGP("n")
-	v.keep(append(expCoefficients(expTerms), magic, math.Log2E, ln2High, ln2Low)...)
+	v.keepExp(rootTerms - 1)
 	slope, offset := v.parameter("slope"), v.parameter("offset")
 	i := GP64()
 	XORQ(i, i)
@@ -104,7 +120,7 @@ func (v *vector64) parameter(name string) VecVirtual {
 }
 
 // betaPoint is what terms need to know of points.
-type betaPoint struct{ x, y, logX, logY, xy, turn VecVirtual }
+type betaPoint struct{ x, y, logX, logY VecVirtual }
 
 // point computes it from logits. With e = exp(−|z|), one of x and y is 1/(1+e), the other e/(1+e).
 func (v *vector64) point(logits Mem) (p betaPoint) {
@@ -120,9 +136,6 @@ func (v *vector64) point(logits Mem) (p betaPoint) {
 	VSUBPD(l, logX, logX)
 	VSUBPD(l, logY, logY)
 	p.logX, p.logY = logX, logY
-	p.xy, p.turn = v.new(), v.new()
-	VMULPD(p.x, p.y, p.xy)
-	VSUBPD(p.x, p.y, p.turn)
 	return p
 }
 
@@ -170,8 +183,18 @@ func (v *vector64) add(s betaSum, x, y VecVirtual) {
 	}
 }
 
-// term adds a term to the sums.
-func (v *vector64) term(p betaPoint, at GPVirtual, sum betaMoments) {
+// betaDensity is a term at points: φ, λ and s as in betaMoments.
+type betaDensity struct{ f, lambda, s VecVirtual }
+
+// set copies another density.
+func (t betaDensity) set(from betaDensity) {
+	VMOVAPD(from.f, t.f)
+	VMOVAPD(from.lambda, t.lambda)
+	VMOVAPD(from.s, t.s)
+}
+
+// density computes a term at points.
+func (v *vector64) density(p betaPoint, at GPVirtual) betaDensity {
 	a, b, f := v.new(), v.new(), v.new()
 	VBROADCASTSD(Mem{Base: at}, a)
 	VBROADCASTSD(Mem{Base: at, Disp: 8}, b)
@@ -183,6 +206,12 @@ func (v *vector64) term(p betaPoint, at GPVirtual, sum betaMoments) {
 	VADDPD(a, b, s)
 	VMULPD(p.y, a, lambda)
 	VFNMADD231PD(p.x, b, lambda)
+	return betaDensity{f, lambda, s}
+}
+
+// addTerm adds a term to the sums. It overwrites its density.
+func (v *vector64) addTerm(t betaDensity, sum betaMoments) {
+	f, lambda, s := t.f, t.lambda, t.s
 	fs := v.new()
 	VMULPD(s, f, fs)
 	v.add(sum[6], fs, nil)
@@ -223,7 +252,8 @@ func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst Mem) {
 		to.Disp += 64 * d
 		VMOVUPD(x, to)
 	}
-	q, turn := p.xy, p.turn
+	q, turn := times(p.x, p.y), v.new()
+	VSUBPD(p.x, p.y, turn)
 	qt := times(q, turn)
 	qq := times(q, q)
 	store(0, v.loaded(sum[0]))
@@ -257,45 +287,6 @@ func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst Mem) {
 	VFNMADD231PD(turn, qtt, c)
 	VFMADD231PD(sum[6], c, x)
 	store(5, x)
-}
-
-// exp makes x ≤ 700 its exponential, with a relative error of 3e-13, as exp of float32 does; below −300 it
-// no longer changes. The power of two is added to the exponent, n + 1.5·2⁵² having n in its last bits.
-func (v *vector64) exp(x VecVirtual) {
-	VMAXPD(v.float(-300), x, x)
-	v.expTerms(x, expTerms)
-}
-
-// expTerms takes so many terms of the series.
-func (v *vector64) expTerms(x VecVirtual, terms int) {
-	n, whole := v.new(), v.new()
-	VMOVUPD(v.float(magic), n)
-	VFMADD231PD(v.float(math.Log2E), x, n)
-	VSUBPD(v.float(magic), n, whole)
-	VFNMADD231PD(v.float(ln2High), whole, x)
-	VFNMADD231PD(v.float(ln2Low), whole, x)
-	q := v.horner(x, expCoefficients(terms)...)
-	VPSLLQ(Imm(52), n, n)
-	VPADDQ(n, q, x)
-}
-
-const (
-	magic   = 3 << 51
-	ln2High = 0x1.62e42fefap-1
-	ln2Low  = 0x1.cf79abc9e3b39p-40
-
-	expTerms = 11
-)
-
-// expCoefficients are those of Taylor's series, the highest first.
-func expCoefficients(terms int) []float64 {
-	c := make([]float64, terms)
-	f := 1.0
-	for i := range c {
-		c[len(c)-1-i] = 1 / f
-		f *= float64(i + 1)
-	}
-	return c
 }
 
 // logGamma generates the function that takes logarithms, and those of the gamma function.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -30,7 +29,7 @@ func rootGammas(v *vector64) {
 	function("rootGammas"+v.name, "func(dst, s, lines *float64, m, n int)",
 		"rootGammas"+v.name+" computes dst[j*n+k] = exp(lines[2*j+1] + lines[2*j]*ln(s[k]) - s[k]*s[k]) for j < m and k < n, a multiple of 8.")
 	dst, s, m, n := loadGP("dst"), loadGP("s"), loadGP("m"), loadGP("n")
-	v.keep(append(expCoefficients(expTerms), magic, math.Log2E, ln2High, ln2Low)...)
+	v.keepExp(rootTerms - 1)
 	stride, left := GP64(), GP64()
 	MOVQ(n, left)
 	MOVQ(n, stride)
