@@ -252,22 +252,21 @@ func (c *ReportedClass) unsure(gamma float64) bool {
 	return near(f, h) || near(gamma, far+f) || near(gamma, 2*far) || gamma > far && min(far, max(gamma-far, f)) < endsLeast
 }
 
-// far returns the logit, beyond the last node, of the point that has the mass q beyond it; upper selects the end at
+// beyondEnds returns the logit, beyond the last node, of the point that has the mass q beyond it; upper selects the end at
 // which x is 1. A component falls there like e^{at}, where a is one of its parameters. The logarithm of Σ tail e^{at} is
 // convex, so that Newton's method from t = 0 approaches the point from one side.
-func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
+func (t *quantileTable) beyondEnds(q float64, upper bool) (z float64, ok bool) {
 	s := laneSolvers.Get().(*laneSolver)
 	defer laneSolvers.Put(s)
+	terms, far := t.terms.Terms, t.far[0]
+	if upper {
+		far = t.far[1]
+	}
 	// a, the masses at the last node, these at the point, and zeros
-	s.a, s.w, s.x, s.nought = room(s.a, len(t.terms)), room(s.w, len(t.terms)), room(s.x, len(t.terms)), room(s.nought, len(t.terms))
-	for i := range t.terms {
-		c := &t.terms[i]
-		a, m := c.A, c.below
-		if upper {
-			a, m = c.B, c.above
-		}
+	s.a, s.w, s.x, s.nought = room(s.a, len(terms)), room(s.w, len(terms)), room(s.x, len(terms)), room(s.nought, len(terms))
+	for i, m := range far {
 		if m > 0 {
-			s.a, s.w = append(s.a, a), append(s.w, m)
+			s.a, s.w = append(s.a, powerAt(&terms[i], upper)), append(s.w, m)
 		}
 	}
 	n := len(s.a)
@@ -305,9 +304,9 @@ func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
 	}
 	switch n := len(t.nodes); {
 	case q <= t.mass[0]:
-		return t.far(q, false)
+		return t.beyondEnds(q, false)
 	case q >= t.mass[n-1]:
-		z, ok = t.far(t.total-q, true)
+		z, ok = t.beyondEnds(t.total-q, true)
 		return -z, ok
 	}
 	i := sort.SearchFloat64s(t.mass, q) - 1 // mass[i] < q ≤ mass[i+1]

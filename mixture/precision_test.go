@@ -209,12 +209,54 @@ func TestTableRange(t *testing.T) {
 		if !table.make(g, &class) {
 			continue
 		}
-		c := table.terms[0]
-		lower, upper := m.CDF(1/(1+math.Exp(-c.lo))), m.Reflect().CDF(1/(1+math.Exp(c.hi)))
-		if c.lo > -tableEnd && lower > g.missing() || c.hi < tableEnd && upper > g.missing() {
-			t.Fatalf("Beta(%v, %v): masses %v and %v beyond %v and %v", a, b, lower, upper, c.lo, c.hi)
+		lo, hi := table.terms.Lo[0], table.terms.Hi[0]
+		lower, upper := m.CDF(1/(1+math.Exp(-lo))), m.Reflect().CDF(1/(1+math.Exp(hi)))
+		if lo > -tableEnd && lower > g.missing() || hi < tableEnd && upper > g.missing() {
+			t.Fatalf("Beta(%v, %v): masses %v and %v beyond %v and %v", a, b, lower, upper, lo, hi)
 		}
 	}
+}
+
+// TestTableToTheEnds: mixtures that extend to both ends of the logits have a table, however many nodes that is. The coarse
+// one does not suffice for some.
+func TestTableToTheEnds(t *testing.T) {
+	r := rand.New(rng.New(10, "table"))
+	const pairs = 2000
+	coarse := 0
+	for range pairs {
+		var a, b [3]float64
+		for k := range a {
+			a[k], b[k] = math.Exp(8*r.Float64()), math.Exp(-3*r.Float64())
+		}
+		for _, m := range []*Beta{mustBeta(t, a[:], b[:]), mustBeta(t, b[:], a[:])} {
+			var table quantileTable
+			var of marginals
+			of.set(m.Dirichlet(), 0, 1)
+			class := of.class(0)
+			if table.make(&tableGrades[0], &class) {
+				coarse++
+			} else if !table.make(&tableGrades[1], &class) {
+				t.Errorf("no table of parameters %v and %v with %d nodes, total mass %v", a, b, len(table.nodes), table.total)
+			}
+		}
+	}
+	if coarse < 2*pairs*95/100 {
+		t.Errorf("%d of %d mixtures have a coarse table", coarse, 2*pairs)
+	}
+}
+
+// mustBeta returns a mixture of equal weights.
+func mustBeta(t *testing.T, a, b []float64) *Beta {
+	t.Helper()
+	w := make([]float64, len(a))
+	for i := range w {
+		w[i] = 1 / float64(len(w))
+	}
+	m, err := NewBeta(w, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func BenchmarkSummarize(b *testing.B) {

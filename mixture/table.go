@@ -23,13 +23,13 @@ import (
 // not one), make reports that it cannot be used.
 type quantileTable struct {
 	grade   *tableGrade
-	terms   []tableTerm
-	zones   []tableZone
-	lo, hi  float64 // the range of all zones
+	terms   kernel.BetaTable
+	zones   []tableZones // [terms]
+	lo, hi  float64      // the range of all terms
 	buckets [64]float64
 	levels  stepLevels
-	values  []float64         // of beyond
-	of      []kernel.BetaTerm // of the terms that matter in a block
+	values  []float64    // of beyond
+	far     [2][]float64 // [terms]: masses below −tableEnd and above tableEnd, if beyond has computed them
 
 	nodes []float64                                   // [n], padded to whole blocks with the last
 	f     [][kernel.BetaDerivatives]kernel.BetaPoints // f and its derivatives at the nodes of each block
@@ -38,18 +38,15 @@ type quantileTable struct {
 	total float64                                     // total mass, one except for errors
 }
 
-// tableTerm is a component in a table.
-type tableTerm struct {
-	kernel.BetaTerm
-	lo, hi       float64 // where it matters
-	below, above float64 // its mass beyond the ends −tableEnd and tableEnd, 0 if it does not matter there
+// tableZones are the ranges in which a component requires nodes: zone j, if it is not empty, extends from edges[j] to
+// edges[j+1], where nodes are at most steps[j] apart. The second of both tails and the middle may be empty.
+type tableZones struct {
+	edges [zonesPerTerm + 1]float64
+	steps [zonesPerTerm]float64
 }
 
-// tableZone is a range in which a component requires nodes.
-type tableZone struct {
-	lo, hi float64
-	step   float64 // largest distance between them
-}
+// zonesPerTerm counts the far and the near part of the left tail, the middle, and the two parts of the right tail.
+const zonesPerTerm = 5
 
 // tableGrade is the resolution of a table.
 type tableGrade struct {
@@ -98,7 +95,9 @@ const (
 // make builds the table of a marginal distribution, and reports whether it can be used.
 func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 	t.grade = g
-	t.terms, t.zones = t.terms[:0], t.zones[:0]
+	terms := &t.terms
+	terms.Terms, terms.Lo, terms.Hi = terms.Terms[:0], terms.Lo[:0], terms.Hi[:0]
+	t.zones = t.zones[:0]
 	t.lo, t.hi = math.Inf(1), math.Inf(-1)
 	k := float64(len(m.w))
 	missing := g.missing() / k
@@ -122,7 +121,7 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 			return false
 		}
 	}
-	if len(t.terms) == 0 || !t.place() {
+	if len(terms.Terms) == 0 || !t.place() {
 		return false
 	}
 	t.evaluate()
@@ -139,7 +138,7 @@ func tooNarrow(a, b float64) float64 {
 // tableLogs are the logarithms of a component's parameters, of their sum, and of its weight.
 type tableLogs struct{ a, b, sum, w float64 }
 
-// add adds a component and reports whether the table supports it.
+// add adds a component and reports whether the table supports it. It has no branches that are hard to predict.
 func (t *quantileTable) add(a, b, logBeta, logMissing, logK float64, log tableLogs) bool {
 	c := log.w - logBeta
 	// Beyond center − √(2D)σ − D/a the density has fallen by more than e⁻ᴰ, and everywhere it is below exp(C + az).
@@ -147,9 +146,7 @@ func (t *quantileTable) add(a, b, logBeta, logMissing, logK float64, log tableLo
 	// by h⁶/665280 times the fifth power of its slope, which is about √(2D)/σ.
 	peak := log.a - log.b
 	ra, rb := 1/a, 1/b
-	if ra+rb < tableNarrow {
-		logMissing -= 3 * (logNarrow + log.a + log.b - log.sum)
-	}
+	logMissing -= 3 * max(0, logNarrow+log.a+log.b-log.sum) // (1/a + 1/b)³ relative to tableNarrow³
 	drop := log.w - logMissing + 0.7
 	width := math.Sqrt(2 * drop * (ra + rb))
 	lo := max(peak-width-drop*ra, (logMissing+log.a-c)*ra, -tableEnd)
@@ -157,32 +154,23 @@ func (t *quantileTable) add(a, b, logBeta, logMissing, logK float64, log tableLo
 	if !(lo < hi) {
 		return false
 	}
-	t.terms = append(t.terms, tableTerm{BetaTerm: kernel.BetaTerm{A: a, B: b, C: c}, lo: lo, hi: hi})
+	terms := &t.terms
+	terms.Terms = append(terms.Terms, kernel.BetaTerm{A: a, B: b, C: c})
+	terms.Lo, terms.Hi = append(terms.Lo, lo), append(terms.Hi, hi)
 	t.lo, t.hi = min(t.lo, lo), max(t.hi, hi)
 	// Errors grow with the twelfth power of the step; components of small weight may have larger errors.
-	step := t.grade.step * math.Sqrt(min(ra, 1)+min(rb, 1))
-	if light := -1. / 12 * (log.w + logK); light > 0 {
-		light = min(light, 1)
-		step *= 1 + light*(1+0.5*light) // a little less than the exponential
-	}
+	light := min(max(-1./12*(log.w+logK), 0), 1)
 	long := t.grade.long
-	step = min(step, long*tableLongest)
+	step := t.grade.step * math.Sqrt(min(ra, 1)+min(rb, 1)) * (1 + light*(1+0.5*light)) // a little less than the exponential
 	left, right := min(max(lo, tableTail-log.sum), hi), max(min(hi, log.sum-tableTail), lo)
-	far, mild := long*min(tableFar, tablePower*ra), long*min(tableMild, tablePower*ra)
-	t.zone(lo, left-tableBend, far)
-	t.zone(max(lo, left-tableBend), left, mild)
-	t.zone(left, right, step)
-	far, mild = long*min(tableFar, tablePower*rb), long*min(tableMild, tablePower*rb)
-	t.zone(right, min(hi, right+tableBend), mild)
-	t.zone(right+tableBend, hi, far)
+	t.zones = append(t.zones, tableZones{
+		edges: [...]float64{lo, max(lo, left-tableBend), left, right, min(hi, right+tableBend), hi},
+		steps: [...]float64{
+			long * min(tableFar, tablePower*ra), long * min(tableMild, tablePower*ra), min(step, long*tableLongest),
+			long * min(tableMild, tablePower*rb), long * min(tableFar, tablePower*rb),
+		},
+	})
 	return true
-}
-
-// zone requires nodes from lo to hi, if lo < hi.
-func (t *quantileTable) zone(lo, hi, step float64) {
-	if lo < hi {
-		t.zones = append(t.zones, tableZone{lo, hi, step})
-	}
 }
 
 // place chooses the nodes: the range is divided into buckets, and these into cells as short as the shortest
@@ -198,13 +186,13 @@ func (t *quantileTable) place() bool {
 	}
 	for i := range t.zones {
 		z := &t.zones[i]
-		// Signed, because conversions to unsigned integers take several times as long.
-		from, end := int(z.lo*per-first), z.hi*per-first
-		to := int(end)
-		if float64(to) < end {
-			to++
+		from := int(z.edges[0]*per - first)
+		for j, step := range z.steps {
+			// Signed, because conversions to unsigned integers take several times as long.
+			to := int(z.edges[j+1]*per - first)
+			t.levels.require(from, to, step, z.edges[j]-z.edges[j+1])
+			from = to
 		}
-		t.levels.require(from, to, z.step)
 	}
 	t.levels.fill(buckets)
 	if t.nodes == nil {
@@ -237,6 +225,7 @@ func (t *quantileTable) place() bool {
 			last++
 			nodes[last] = at + c*h
 		}
+		nodes[last] = (first + float64(i)) * width // without the error of h: terms may end here
 	}
 	t.nodes, t.step = nodes[:last+1], steps[:last]
 	return true
@@ -252,20 +241,7 @@ func (t *quantileTable) evaluate() {
 		nodes[i] = nodes[n-1]
 	}
 	t.f = room(t.f, blocks)[:blocks]
-	t.of = room(t.of, len(t.terms)+1)
-	of := t.of[:len(t.terms)+1]
-	for block := range t.f {
-		z := (*kernel.BetaPoints)(nodes[block*lanes:])
-		// Which terms matter is hard to predict: a term is always copied, and stays if lo < z[lanes−1] and hi ≥ z[0], of
-		// which the differences have the signs. All points of the last block may be the last node, at which a term ends.
-		used := 0
-		for i := range t.terms {
-			c := &t.terms[i]
-			of[used] = c.BetaTerm
-			used += int(math.Float64bits(c.lo-z[lanes-1]) &^ math.Float64bits(c.hi-z[0]) >> 63)
-		}
-		kernel.BetaSums(&t.f[block], z, of[:used])
-	}
+	t.terms.Sums(t.f, nodes)
 }
 
 // at returns the density at node i and its derivatives.
@@ -313,38 +289,39 @@ func (t *quantileTable) sum() bool {
 //
 //	I_x(a, b) = x^a/(a B(a, b)) (1 + a(1−b)x/(a+1) + …).
 func (t *quantileTable) beyond() (below, above float64) {
-	n := len(t.terms)
-	t.values = room(t.values, 3*n)
-	exponents, mass, nought := t.values[:n], t.values[n:2*n], t.values[2*n:3*n]
-	clear(nought)
-	for _, upper := range []bool{false, true} {
+	n := len(t.terms.Terms)
+	t.values = room(t.values, 2*n)
+	exponents, nought := t.values[:n], t.values[n:2*n]
+	var sums [2]float64
+	for side := range sums {
+		upper := side == 1
 		if !upper && t.lo > -tableEnd || upper && t.hi < tableEnd {
 			continue
 		}
-		for i := range t.terms {
-			c := &t.terms[i]
-			exponents[i] = c.C - tableEnd*c.end(upper) - (c.A+c.B)*smallest
+		clear(nought)
+		t.far[side] = room(t.far[side], n)[:n]
+		mass := t.far[side]
+		for i := range t.terms.Terms {
+			c := &t.terms.Terms[i]
+			exponents[i] = c.C - tableEnd*powerAt(c, upper) - (c.A+c.B)*smallest
 		}
 		kernel.ExpLinear(mass, exponents, nought, 1, 0)
-		for i := range t.terms {
-			c := &t.terms[i]
-			a := c.end(upper)
-			m := mass[i] / a * (1 + (c.A+c.B)*smallest/(a+1))
-			switch {
-			case !upper && c.lo == -tableEnd:
-				c.below = m
-				below += m
-			case upper && c.hi == tableEnd:
-				c.above = m
-				above += m
+		for i := range t.terms.Terms {
+			c := &t.terms.Terms[i]
+			if !upper && t.terms.Lo[i] > -tableEnd || upper && t.terms.Hi[i] < tableEnd {
+				mass[i] = 0
+				continue
 			}
+			a := powerAt(c, upper)
+			mass[i] *= (1 + (c.A+c.B)*smallest/(a+1)) / a
+			sums[side] += mass[i]
 		}
 	}
-	return below, above
+	return sums[0], sums[1]
 }
 
-// end returns the parameter of the power that the density is near an end.
-func (c *tableTerm) end(upper bool) float64 {
+// powerAt returns the parameter of the power that the density of a term is near an end.
+func powerAt(c *kernel.BetaTerm, upper bool) float64 {
 	if upper {
 		return c.B
 	}

@@ -4,20 +4,49 @@
 
 #include "textflag.h"
 
-// func betaSumsAVX512(dst *float64, z *float64, terms *float64, n int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·betaSumsAVX512(SB), NOSPLIT, $0-32
+// func betaTableAVX512(dst *float64, z *float64, terms *float64, lo *float64, hi *float64, offsets *uint32, n int, blocks int)
+// Requires: AVX, AVX512DQ, AVX512F, POPCNT
+TEXT ·betaTableAVX512(SB), NOSPLIT, $0-64
 	MOVQ    dst+0(FP), AX
 	MOVQ    z+8(FP), CX
-	MOVQ    n+24(FP), DX
+	MOVQ    terms+16(FP), DX
+	MOVQ    blocks+56(FP), BX
 	VMOVUPD double4338000000000000<>+0(SB), Z0
 	VMOVUPD double40371547652b82fe<>+0(SB), Z1
 	VMOVUPD double3fa62e42fefa39ef<>+0(SB), Z2
 	VMOVUPD rootsOfTwoLow<>+0(SB), Z3
 	VMOVUPD rootsOfTwoHigh<>+0(SB), Z4
-	MOVQ    terms+16(FP), BX
 
-	// points 0 to 7: x, y and their logarithms
+block:
+	// the offsets of the terms that matter, eight at a time
+	VBROADCASTSD (CX), Z5
+	VBROADCASTSD 56(CX), Z6
+	VMOVDQU32    termOffsets<>+0(SB), Z7
+	MOVQ         lo+24(FP), SI
+	MOVQ         hi+32(FP), DI
+	MOVQ         offsets+40(FP), R8
+	MOVQ         n+48(FP), R9
+	TESTQ        R9, R9
+	JZ           selected
+
+select:
+	VMOVUPD       (SI), Z8
+	VMOVUPD       (DI), Z9
+	VCMPPD        $0x01, Z6, Z8, K1
+	VCMPPD        $0x0d, Z5, Z9, K1, K1
+	VPCOMPRESSD.Z Z7, K1, Z8
+	VMOVDQU32     Z8, (R8)
+	KMOVW         K1, R10
+	POPCNTL       R10, R10
+	LEAQ          (R8)(R10*4), R8
+	VPADDD        termOffsets<>+64(SB), Z7, Z7
+	ADDQ          $0x40, SI
+	ADDQ          $0x40, DI
+	SUBQ          $0x08, R9
+	JNZ           select
+
+selected:
+	// x, y and their logarithms
 	VMOVUPD      (CX), Z5
 	VXORPD       Z6, Z6, Z6
 	VMINPD       Z6, Z5, Z7
@@ -82,14 +111,17 @@ TEXT ·betaSumsAVX512(SB), NOSPLIT, $0-32
 	VXORPD Z18, Z18, Z18
 	VXORPD Z19, Z19, Z19
 	VXORPD Z20, Z20, Z20
-	MOVQ   DX, CX
-	TESTQ  CX, CX
-	JZ     done0
+	MOVQ   offsets+40(FP), SI
+	CMPQ   SI, R8
+	JE     done
 
-	// the density of a term is computed while those before it are added: its chain of operations is long
-	VBROADCASTSD (BX), Z21
-	VBROADCASTSD 8(BX), Z22
-	VBROADCASTSD 16(BX), Z23
+	// the density of a term is computed while the one before it is added: its chain of operations is long
+	MOVL         (SI), DI
+	ADDQ         DX, DI
+	ADDQ         $0x04, SI
+	VBROADCASTSD (DI), Z21
+	VBROADCASTSD 8(DI), Z22
+	VBROADCASTSD 16(DI), Z23
 	VFMADD231PD  Z7, Z21, Z23
 	VFMADD231PD  Z8, Z22, Z23
 	VMAXPD       doublec072c00000000000<>+0(SB), Z23, Z23
@@ -111,14 +143,16 @@ TEXT ·betaSumsAVX512(SB), NOSPLIT, $0-32
 	VADDPD       Z21, Z22, Z24
 	VMULPD       Z11, Z21, Z21
 	VFNMADD231PD Z10, Z22, Z21
-	DECQ         CX
-	JZ           last0
+	CMPQ         SI, R8
+	JE           last
 
-loop0:
-	ADDQ         $0x18, BX
-	VBROADCASTSD (BX), Z22
-	VBROADCASTSD 8(BX), Z25
-	VBROADCASTSD 16(BX), Z26
+term:
+	MOVL         (SI), DI
+	ADDQ         DX, DI
+	ADDQ         $0x04, SI
+	VBROADCASTSD (DI), Z22
+	VBROADCASTSD 8(DI), Z25
+	VBROADCASTSD 16(DI), Z26
 	VFMADD231PD  Z7, Z22, Z26
 	VFMADD231PD  Z8, Z25, Z26
 	VMAXPD       doublec072c00000000000<>+0(SB), Z26, Z26
@@ -161,16 +195,16 @@ loop0:
 	VMOVAPD      Z26, Z23
 	VMOVAPD      Z22, Z21
 	VMOVAPD      Z27, Z24
-	DECQ         CX
-	JNZ          loop0
+	CMPQ         SI, R8
+	JNE          term
 
-last0:
-	VMULPD      Z24, Z23, Z0
-	VADDPD      Z0, Z15, Z15
-	VFMADD231PD Z0, Z24, Z19
-	VMULPD      Z21, Z0, Z0
-	VADDPD      Z0, Z16, Z16
-	VFMADD231PD Z0, Z24, Z20
+last:
+	VMULPD      Z24, Z23, Z7
+	VADDPD      Z7, Z15, Z15
+	VFMADD231PD Z7, Z24, Z19
+	VMULPD      Z21, Z7, Z7
+	VADDPD      Z7, Z16, Z16
+	VFMADD231PD Z7, Z24, Z20
 	VADDPD      Z23, Z5, Z5
 	VMULPD      Z21, Z23, Z23
 	VADDPD      Z23, Z6, Z6
@@ -184,53 +218,57 @@ last0:
 	VADDPD      Z23, Z13, Z13
 	VFMADD231PD Z23, Z21, Z14
 
-done0:
+done:
 	// the density and its derivatives
-	VMULPD       Z10, Z11, Z0
-	VSUBPD       Z10, Z11, Z1
-	VMULPD       Z0, Z1, Z2
-	VMULPD       Z0, Z0, Z3
-	VMOVUPD      Z5, Z4
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z6, Z4
-	VMOVUPD      Z4, 64(AX)
-	VMOVUPD      Z9, Z4
-	VFNMADD231PD Z15, Z0, Z4
-	VMOVUPD      Z4, 128(AX)
-	VMOVUPD      Z12, Z4
-	VMULPD       double4008000000000000<>+0(SB), Z0, Z5
-	VFNMADD231PD Z16, Z5, Z4
-	VFNMADD231PD Z15, Z2, Z4
-	VMOVUPD      Z4, 192(AX)
-	VMULPD       Z2, Z1, Z4
-	VMOVUPD      Z13, Z5
-	VMULPD       double4018000000000000<>+0(SB), Z0, Z6
-	VFNMADD231PD Z17, Z6, Z5
-	VMULPD       double4010000000000000<>+0(SB), Z2, Z6
+	VMULPD       Z10, Z11, Z7
+	VSUBPD       Z10, Z11, Z8
+	VMULPD       Z7, Z8, Z21
+	VMULPD       Z7, Z7, Z22
+	VMOVUPD      Z5, Z5
+	VMOVUPD      Z5, (AX)
+	VMOVUPD      Z6, Z5
+	VMOVUPD      Z5, 64(AX)
+	VMOVUPD      Z9, Z5
+	VFNMADD231PD Z15, Z7, Z5
+	VMOVUPD      Z5, 128(AX)
+	VMOVUPD      Z12, Z5
+	VMULPD       double4008000000000000<>+0(SB), Z7, Z6
 	VFNMADD231PD Z16, Z6, Z5
-	VMULPD       double4008000000000000<>+0(SB), Z3, Z6
-	VFMADD231PD  Z19, Z6, Z5
-	VMULPD       double4000000000000000<>+0(SB), Z3, Z6
-	VSUBPD       Z4, Z6, Z6
-	VFMADD231PD  Z15, Z6, Z5
-	VMOVUPD      Z5, 256(AX)
-	VMOVUPD      Z14, Z5
-	VMULPD       double4024000000000000<>+0(SB), Z0, Z0
-	VFNMADD231PD Z18, Z0, Z5
-	VMULPD       double4024000000000000<>+0(SB), Z2, Z0
-	VFNMADD231PD Z17, Z0, Z5
-	VMULPD       double402e000000000000<>+0(SB), Z3, Z0
-	VFMADD231PD  Z20, Z0, Z5
-	VMULPD       double4024000000000000<>+0(SB), Z3, Z0
-	VFNMADD231PD double4014000000000000<>+0(SB), Z4, Z0
-	VFMADD231PD  Z16, Z0, Z5
-	VMULPD       Z3, Z1, Z0
-	VMULPD       double4024000000000000<>+0(SB), Z0, Z2
-	VFMADD231PD  Z19, Z2, Z5
-	VMULPD       double4020000000000000<>+0(SB), Z0, Z0
-	VFNMADD231PD Z1, Z4, Z0
-	VFMADD231PD  Z15, Z0, Z5
-	VMOVUPD      Z5, 320(AX)
+	VFNMADD231PD Z15, Z21, Z5
+	VMOVUPD      Z5, 192(AX)
+	VMULPD       Z21, Z8, Z5
+	VMOVUPD      Z13, Z6
+	VMULPD       double4018000000000000<>+0(SB), Z7, Z9
+	VFNMADD231PD Z17, Z9, Z6
+	VMULPD       double4010000000000000<>+0(SB), Z21, Z9
+	VFNMADD231PD Z16, Z9, Z6
+	VMULPD       double4008000000000000<>+0(SB), Z22, Z9
+	VFMADD231PD  Z19, Z9, Z6
+	VMULPD       double4000000000000000<>+0(SB), Z22, Z9
+	VSUBPD       Z5, Z9, Z9
+	VFMADD231PD  Z15, Z9, Z6
+	VMOVUPD      Z6, 256(AX)
+	VMOVUPD      Z14, Z6
+	VMULPD       double4024000000000000<>+0(SB), Z7, Z7
+	VFNMADD231PD Z18, Z7, Z6
+	VMULPD       double4024000000000000<>+0(SB), Z21, Z7
+	VFNMADD231PD Z17, Z7, Z6
+	VMULPD       double402e000000000000<>+0(SB), Z22, Z7
+	VFMADD231PD  Z20, Z7, Z6
+	VMULPD       double4024000000000000<>+0(SB), Z22, Z7
+	VFNMADD231PD double4014000000000000<>+0(SB), Z5, Z7
+	VFMADD231PD  Z16, Z7, Z6
+	VMULPD       Z22, Z8, Z7
+	VMULPD       double4024000000000000<>+0(SB), Z7, Z9
+	VFMADD231PD  Z19, Z9, Z6
+	VMULPD       double4020000000000000<>+0(SB), Z7, Z7
+	VFNMADD231PD Z8, Z5, Z7
+	VFMADD231PD  Z15, Z7, Z6
+	VMOVUPD      Z6, 320(AX)
+	ADDQ         $0x00000180, AX
+	ADDQ         $0x40, CX
+	DECQ         BX
+	JNZ          block
 	VZEROUPPER
 	RET
 
@@ -283,6 +321,40 @@ DATA rootsOfTwoHigh<>+40(SB)/8, $0x3fef199bdd85529c
 DATA rootsOfTwoHigh<>+48(SB)/8, $0x3fef5818dcfba487
 DATA rootsOfTwoHigh<>+56(SB)/8, $0x3fefa4afa2a490da
 GLOBL rootsOfTwoHigh<>(SB), RODATA|NOPTR, $64
+
+DATA termOffsets<>+0(SB)/4, $0x00000000
+DATA termOffsets<>+4(SB)/4, $0x00000018
+DATA termOffsets<>+8(SB)/4, $0x00000030
+DATA termOffsets<>+12(SB)/4, $0x00000048
+DATA termOffsets<>+16(SB)/4, $0x00000060
+DATA termOffsets<>+20(SB)/4, $0x00000078
+DATA termOffsets<>+24(SB)/4, $0x00000090
+DATA termOffsets<>+28(SB)/4, $0x000000a8
+DATA termOffsets<>+32(SB)/4, $0x000000c0
+DATA termOffsets<>+36(SB)/4, $0x000000d8
+DATA termOffsets<>+40(SB)/4, $0x000000f0
+DATA termOffsets<>+44(SB)/4, $0x00000108
+DATA termOffsets<>+48(SB)/4, $0x00000120
+DATA termOffsets<>+52(SB)/4, $0x00000138
+DATA termOffsets<>+56(SB)/4, $0x00000150
+DATA termOffsets<>+60(SB)/4, $0x00000168
+DATA termOffsets<>+64(SB)/4, $0x000000c0
+DATA termOffsets<>+68(SB)/4, $0x000000c0
+DATA termOffsets<>+72(SB)/4, $0x000000c0
+DATA termOffsets<>+76(SB)/4, $0x000000c0
+DATA termOffsets<>+80(SB)/4, $0x000000c0
+DATA termOffsets<>+84(SB)/4, $0x000000c0
+DATA termOffsets<>+88(SB)/4, $0x000000c0
+DATA termOffsets<>+92(SB)/4, $0x000000c0
+DATA termOffsets<>+96(SB)/4, $0x000000c0
+DATA termOffsets<>+100(SB)/4, $0x000000c0
+DATA termOffsets<>+104(SB)/4, $0x000000c0
+DATA termOffsets<>+108(SB)/4, $0x000000c0
+DATA termOffsets<>+112(SB)/4, $0x000000c0
+DATA termOffsets<>+116(SB)/4, $0x000000c0
+DATA termOffsets<>+120(SB)/4, $0x000000c0
+DATA termOffsets<>+124(SB)/4, $0x000000c0
+GLOBL termOffsets<>(SB), RODATA|NOPTR, $128
 
 DATA double3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
 DATA double3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
@@ -1027,7 +1099,7 @@ TEXT ·betaSumsAVX2(SB), NOSPLIT, $384-32
 	MOVQ n+24(FP), DX
 	MOVQ terms+16(FP), BX
 
-	// points 0 to 3: x, y and their logarithms
+	// x, y and their logarithms
 	VMOVUPD      (CX), Y0
 	VXORPD       Y1, Y1, Y1
 	VMINPD       Y1, Y0, Y2
@@ -1234,7 +1306,7 @@ done0:
 	VMOVUPD      Y5, 320(AX)
 	MOVQ         terms+16(FP), BX
 
-	// points 4 to 7: x, y and their logarithms
+	// x, y and their logarithms
 	VMOVUPD      32(CX), Y0
 	VXORPD       Y1, Y1, Y1
 	VMINPD       Y1, Y0, Y2

@@ -4,10 +4,11 @@
 
 package kernel
 
-// betaSumsAVX512 computes BetaSums for n terms of three numbers each.
+// betaTableAVX512 computes betaSums for blocks of eight points and, in each, the terms with lo < z[7] and hi >= z[0].
+// n, the number of terms, is a multiple of 8; offsets has room for 16 more.
 //
 //go:noescape
-func betaSumsAVX512(dst *float64, z *float64, terms *float64, n int)
+func betaTableAVX512(dst *float64, z *float64, terms *float64, lo *float64, hi *float64, offsets *uint32, n int, blocks int)
 
 // logGammaAVX512 computes LogGamma for n numbers, a multiple of 8.
 //
@@ -24,7 +25,7 @@ func expLinearAVX512(dst *float64, x *float64, y *float64, n int, slope float64,
 //go:noescape
 func digammaLogAVX512(dst *float64, a *float64, c *float64, n int)
 
-// betaSumsAVX2 computes BetaSums for n terms of three numbers each.
+// betaSumsAVX2 computes betaSums for n terms of three numbers each.
 //
 //go:noescape
 func betaSumsAVX2(dst *float64, z *float64, terms *float64, n int)

@@ -1,74 +1,137 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
-// TestBetaSums compares with the densities one by one, for parameters from one end of the range to the other, in plain Go.
-func TestBetaSums(t *testing.T) {
+// TestBetaTable compares with the densities one by one, for parameters from one end of the range to the other, in plain Go.
+// Terms are left out of blocks beyond their ranges only.
+func TestBetaTable(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		r := newRand(31)
+		var table BetaTable
 		for n := range 20 {
-			var z BetaPoints
+			blocks := n % 4
+			z := make([]float64, blocks*BetaLanes)
 			for i := range z {
 				z[i] = 60*r.Float64() - 30
 			}
-			terms := make([]BetaTerm, n)
-			for k := range terms {
+			slices.Sort(z)
+			if blocks == 3 { // a last block of one point, as tables have it
+				for i := range BetaLanes {
+					z[2*BetaLanes+i] = z[len(z)-1]
+				}
+			}
+			table.Terms, table.Lo, table.Hi = table.Terms[:0], table.Lo[:0], table.Hi[:0]
+			for k := range n {
 				a, b := math.Exp(12*r.Float64()-6), math.Exp(12*r.Float64()-6)
-				terms[k] = BetaTerm{a, b, lgamma(a+b) - lgamma(a) - lgamma(b)}
-			}
-			var got, want [BetaDerivatives]BetaPoints
-			for d := range got {
-				for i := range got[d] {
-					got[d][i] = math.NaN() // of which nothing may be left
+				lo := 60*r.Float64() - 30
+				hi := lo + 30*r.Float64()
+				if blocks > 0 && k%3 == 0 {
+					hi = z[len(z)-1]
+					lo = min(lo, hi-1)
 				}
+				table.Terms = append(table.Terms, BetaTerm{a, b, lgamma(a+b) - lgamma(a) - lgamma(b)})
+				table.Lo, table.Hi = append(table.Lo, lo), append(table.Hi, hi)
 			}
-			BetaSums(&got, &z, terms)
-			betaSumsGeneric(&want, &z, terms)
-			for i := range z {
-				// Errors of a derivative are those of its largest term.
-				size := [BetaDerivatives]float64{1e-100, 1e-100, 1e-100, 1e-100, 1e-100, 1e-100}
-				for _, term := range terms {
-					var one [BetaDerivatives]BetaPoints
-					betaSumsGeneric(&one, &z, []BetaTerm{term})
-					s := term.A + term.B
-					for d := range size {
-						size[d] += one[0][i] * math.Pow(s, float64(d)) * (1 + s)
+			got := make([][BetaDerivatives]BetaPoints, blocks)
+			for i := range got {
+				for d := range got[i] {
+					for l := range got[i][d] {
+						got[i][d][l] = math.NaN() // of which nothing may be left
 					}
 				}
-				for d := range got {
-					if e := math.Abs(got[d][i] - want[d][i]); !(e <= 2e-12*size[d]) {
-						t.Errorf("%d terms, derivative %d at %v: %v, want %v", n, d, z[i], got[d][i], want[d][i])
+			}
+			table.Sums(got, z)
+			if len(table.Terms) != n || len(table.Lo) != n || len(table.Hi) != n {
+				t.Fatalf("%d terms, ranges %d and %d, want %d", len(table.Terms), len(table.Lo), len(table.Hi), n)
+			}
+			for block := range got {
+				at := (*BetaPoints)(z[block*BetaLanes:])
+				var matter []BetaTerm
+				for k, term := range table.Terms {
+					if table.Lo[k] < at[BetaLanes-1] && table.Hi[k] >= at[0] {
+						matter = append(matter, term)
 					}
 				}
+				compareBetaSums(t, &got[block], at, matter)
 			}
 		}
 	})
 }
 
-// TestBetaSumsDerivatives: central differences of each are the next.
-func TestBetaSumsDerivatives(t *testing.T) {
+// compareBetaSums reports sums that differ from those of plain Go. Errors of a derivative are those of its largest
+// term, from φs to φsᵈ.
+func compareBetaSums(t *testing.T, got *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+	t.Helper()
+	var want [BetaDerivatives]BetaPoints
+	betaSumsGeneric(&want, z, terms)
+	for i := range z {
+		size := [BetaDerivatives]float64{1e-100, 1e-100, 1e-100, 1e-100, 1e-100, 1e-100}
+		for _, term := range terms {
+			var one [BetaDerivatives]BetaPoints
+			betaSumsGeneric(&one, z, []BetaTerm{term})
+			s := term.A + term.B
+			for d := range size {
+				size[d] += one[0][i] * max(math.Pow(s, float64(d)), s) * (1 + s)
+			}
+		}
+		for d := range got {
+			if e := math.Abs(got[d][i] - want[d][i]); !(e <= 2e-12*size[d]) {
+				t.Errorf("%d terms, derivative %d at %v: %v, want %v", len(terms), d, z[i], got[d][i], want[d][i])
+			}
+		}
+	}
+}
+
+// TestBetaTableDerivatives: central differences of each are the next.
+func TestBetaTableDerivatives(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		const h = 1e-4
-		terms := []BetaTerm{{2, 5, math.Log(30 * 0.7)}, {0.3, 1.5, -1}, {20, 3, 6}}
-		var at [3][BetaDerivatives]BetaPoints
+		inf := []float64{math.Inf(1), math.Inf(1), math.Inf(1)}
+		table := BetaTable{Terms: []BetaTerm{{2, 5, math.Log(30 * 0.7)}, {0.3, 1.5, -1}, {20, 3, 6}}, Lo: []float64{-99, -99, -99}, Hi: inf}
+		var at [3][1][BetaDerivatives]BetaPoints
 		var z [3]BetaPoints
 		for i := range BetaLanes {
 			z[1][i] = float64(i) - 3.7
 			z[0][i], z[2][i] = z[1][i]-h, z[1][i]+h
 		}
 		for j := range at {
-			BetaSums(&at[j], &z[j], terms)
+			table.Sums(at[j][:], z[j][:])
 		}
 		for d := 1; d < BetaDerivatives; d++ {
 			for i := range BetaLanes {
-				want := (at[2][d-1][i] - at[0][d-1][i]) / (2 * h)
-				if got := at[1][d][i]; !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) {
+				want := (at[2][0][d-1][i] - at[0][0][d-1][i]) / (2 * h)
+				if got := at[1][0][d][i]; !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) {
 					t.Errorf("derivative %d at %v: %v, want %v", d, z[1][i], got, want)
 				}
 			}
+		}
+	})
+}
+
+func BenchmarkBetaTable(b *testing.B) {
+	eachImplB(b, func(b *testing.B) {
+		for _, n := range []int{1, 22, 45} {
+			var table BetaTable
+			for i := range n {
+				table.Terms = append(table.Terms, BetaTerm{1.5 + float64(i), 3, -2})
+				table.Lo, table.Hi = append(table.Lo, -9), append(table.Hi, 9)
+			}
+			z := make([]float64, 8*BetaLanes)
+			for i := range z {
+				z[i] = 0.1*float64(i) - 3
+			}
+			dst := make([][BetaDerivatives]BetaPoints, 8)
+			b.Run(fmt.Sprintf("terms=%d", n), func(b *testing.B) {
+				for b.Loop() {
+					table.Sums(dst, z)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*8), "ns/block")
+			})
 		}
 	})
 }

@@ -97,7 +97,9 @@ type impl struct {
 	dots64    func(dst, w, x []float64)
 	addRows64 func(y, a, x []float64, ld int)
 
+	// betaSums computes BetaTable.Sums at one block of points, betaTable at all of them; nil if it gains nothing.
 	betaSums   func(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm)
+	betaTable  func(t *BetaTable, dst [][BetaDerivatives]BetaPoints, z []float64)
 	logGamma   func(gamma, log, x []float64)
 	expLinear  func(dst, x, y []float64, slope, offset float64)
 	digammaLog func(dst, a, c []float64)

@@ -100,7 +100,7 @@ func newAVX512() *impl {
 	im.sparseDotTwo, im.sparseDotRuns = sparseDotTwoAVX512, sparseDotRunsAVX512
 	im.gemmPanel = gemmPanelAVX512
 	im.mask = mask16
-	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
+	im.betaTable, im.logGamma, im.expLinear = betaTable8, logGamma8, expLinear8
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16

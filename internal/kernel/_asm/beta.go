@@ -10,7 +10,7 @@ import (
 )
 
 func betaGroup() {
-	betaSums(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
+	betaTable(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
 	logGamma(&vector64{name: "AVX512", new: ZMM, bytes: 64})
 	expLinear(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
 	digammaLog(&vector64{name: "AVX512", new: ZMM, bytes: 64})
@@ -39,51 +39,126 @@ type vector64 struct {
 // betaSums generates the function that adds the densities of Beta distributions at eight points.
 func betaSums(v *vector64) {
 	function("betaSums"+v.name, "func(dst, z, terms *float64, n int)",
-		"betaSums"+v.name+" computes BetaSums for n terms of three numbers each.")
+		"betaSums"+v.name+" computes betaSums for n terms of three numbers each.")
 	dst, z, n := loadGP("dst"), loadGP("z"), loadGP("n")
-	v.keepExp(0)
 	for at := 0; at < 64; at += v.bytes {
 		v.held = 0
 		terms := loadGP("terms")
-		Comment(fmt.Sprintf("points %d to %d: x, y and their logarithms", at/8, (at+v.bytes)/8-1))
-		p := v.point(Mem{Base: z, Disp: at})
-		Comment("sums over the terms of the density times powers of lambda and of A + B")
-		var sum betaMoments
-		for d := range sum {
-			sum[d] = v.sum()
-		}
+		p, sum := v.beginSums(Mem{Base: z, Disp: at})
 		left := GP64()
 		MOVQ(n, left)
-		loop, last, done := fmt.Sprintf("loop%d", at), fmt.Sprintf("last%d", at), fmt.Sprintf("done%d", at)
+		loop, done := fmt.Sprintf("loop%d", at), fmt.Sprintf("done%d", at)
 		TESTQ(left, left)
 		JZ(LabelRef(done))
-		if v.bytes == 64 {
-			Comment("the density of a term is computed while those before it are added: its chain of operations is long")
-			now := v.density(p, terms)
-			DECQ(left)
-			JZ(LabelRef(last))
-			Label(loop)
-			ADDQ(Imm(24), terms)
-			next := v.density(p, terms)
-			v.addTerm(now, sum)
-			now.set(next)
-			DECQ(left)
-			JNZ(LabelRef(loop))
-			Label(last)
-			v.addTerm(now, sum)
-		} else {
-			Label(loop)
-			v.addTerm(v.density(p, terms), sum)
-			ADDQ(Imm(24), terms)
-			DECQ(left)
-			JNZ(LabelRef(loop))
-		}
+		Label(loop)
+		v.addTerm(v.density(p, terms), sum)
+		ADDQ(Imm(betaTermBytes), terms)
+		DECQ(left)
+		JNZ(LabelRef(loop))
 		Label(done)
 		Comment("the density and its derivatives")
 		v.derivatives(p, sum, Mem{Base: dst, Disp: at})
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// betaTermBytes is the size of a term.
+const betaTermBytes = 24
+
+// betaTable generates the function that adds the densities at blocks of eight points, in each of those that matter there.
+func betaTable(v *vector64) {
+	function("betaTable"+v.name, "func(dst, z, terms, lo, hi *float64, offsets *uint32, n, blocks int)",
+		"betaTable"+v.name+" computes betaSums for blocks of eight points and, in each, the terms with lo < z[7] and hi >= z[0].",
+		"n, the number of terms, is a multiple of 8; offsets has room for 16 more.")
+	dst, z, terms, blocks := loadGP("dst"), loadGP("z"), loadGP("terms"), loadGP("blocks")
+	v.keepExp(0)
+	Label("block")
+	Comment("the offsets of the terms that matter, eight at a time")
+	first, last, offset := v.new(), v.new(), v.new()
+	VBROADCASTSD(Mem{Base: z}, first)
+	VBROADCASTSD(Mem{Base: z, Disp: 56}, last)
+	VMOVDQU32(termOffsets(), offset)
+	lo, hi, to, left := loadGP("lo"), loadGP("hi"), loadGP("offsets"), loadGP("n")
+	TESTQ(left, left)
+	JZ(LabelRef("selected"))
+	Label("select")
+	below, end, used := v.new(), v.new(), K()
+	VMOVUPD(Mem{Base: lo}, below)
+	VMOVUPD(Mem{Base: hi}, end)
+	VCMPPD(Imm(1), last, below, used)       // <
+	VCMPPD(Imm(13), first, end, used, used) // ≥
+	chosen, count := v.new(), GP64()
+	VPCOMPRESSD_Z(offset, used, chosen)
+	VMOVDQU32(chosen, Mem{Base: to})
+	KMOVW(used, count.As32())
+	POPCNTL(count.As32(), count.As32())
+	LEAQ(Mem{Base: to, Index: count, Scale: 4}, to)
+	VPADDD(termOffsets().Offset(64), offset, offset)
+	ADDQ(Imm(64), lo)
+	ADDQ(Imm(64), hi)
+	SUBQ(Imm(8), left)
+	JNZ(LabelRef("select"))
+	Label("selected")
+	p, sum := v.beginSums(Mem{Base: z})
+	from := loadGP("offsets")
+	CMPQ(from, to)
+	JE(LabelRef("done"))
+	Comment("the density of a term is computed while the one before it is added: its chain of operations is long")
+	next := func() betaDensity {
+		term := GP64()
+		MOVL(Mem{Base: from}, term.As32())
+		ADDQ(terms, term)
+		ADDQ(Imm(4), from)
+		return v.density(p, term)
+	}
+	now := next()
+	CMPQ(from, to)
+	JE(LabelRef("last"))
+	Label("term")
+	after := next()
+	v.addTerm(now, sum)
+	now.set(after)
+	CMPQ(from, to)
+	JNE(LabelRef("term"))
+	Label("last")
+	v.addTerm(now, sum)
+	Label("done")
+	Comment("the density and its derivatives")
+	v.derivatives(p, sum, Mem{Base: dst})
+	ADDQ(U32(8*8*6), dst)
+	ADDQ(Imm(64), z)
+	DECQ(blocks)
+	JNZ(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// termOffsets is the global with the offsets of the first terms, and behind it the distance to those eight terms later.
+func termOffsets() Mem {
+	if termOffsetsTable.Symbol.Name == "" {
+		termOffsetsTable = GLOBL("termOffsets", RODATA|NOPTR)
+		for i := range 16 {
+			DATA(4*i, U32(betaTermBytes*i))
+		}
+		for i := range 16 {
+			DATA(64+4*i, U32(betaTermBytes*8))
+		}
+	}
+	return termOffsetsTable
+}
+
+var termOffsetsTable Mem
+
+// beginSums computes what terms need to know of points, and sums that are zero.
+func (v *vector64) beginSums(logits Mem) (p betaPoint, sum betaMoments) {
+	Comment("x, y and their logarithms")
+	p = v.point(logits)
+	Comment("sums over the terms of the density times powers of lambda and of A + B")
+	for d := range sum {
+		sum[d] = v.sum()
+	}
+	return p, sum
 }
 
 // expLinear generates the function that takes exponentials of a straight line plus a curve.
