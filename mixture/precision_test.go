@@ -204,12 +204,12 @@ func TestTableRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		var of marginals
-		of.set(m.Dirichlet(), 0, 1)
+		of.set(m.Dirichlet(), nil, nil, 0, 1)
 		class := of.class(0)
 		if !table.make(g, &class) {
 			continue
 		}
-		lo, hi := table.terms.Lo[0], table.terms.Hi[0]
+		lo, hi := table.terms.Range(0)
 		lower, upper := m.CDF(1/(1+math.Exp(-lo))), m.Reflect().CDF(1/(1+math.Exp(hi)))
 		if lo > -tableEnd && lower > g.missing() || hi < tableEnd && upper > g.missing() {
 			t.Fatalf("Beta(%v, %v): masses %v and %v beyond %v and %v", a, b, lower, upper, lo, hi)
@@ -231,7 +231,7 @@ func TestTableToTheEnds(t *testing.T) {
 		for _, m := range []*Beta{mustBeta(t, a[:], b[:]), mustBeta(t, b[:], a[:])} {
 			var table quantileTable
 			var of marginals
-			of.set(m.Dirichlet(), 0, 1)
+			of.set(m.Dirichlet(), nil, nil, 0, 1)
 			class := of.class(0)
 			if table.make(&tableGrades[0], &class) {
 				coarse++

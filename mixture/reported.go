@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -28,6 +29,8 @@ type Reported struct {
 	// Precision is the accuracy of intervals, medians and the most probable class. The zero
 	// value is [Full].
 	Precision Precision
+
+	mean, variance []float64 // see WithMoments
 }
 
 // The smallest and the largest resolution that [DefaultResolution] returns, and the
@@ -49,6 +52,12 @@ func NewReported(dist *Dirichlet, resolution float64) (Reported, error) {
 		return Reported{}, fmt.Errorf("resolution: expected a number from 0 to %v, found %v", maxResolution, resolution)
 	}
 	return Reported{Dist: dist, Resolution: resolution}, nil
+}
+
+// WithMoments returns r with the class means and variances of Dist, so that they need not be computed again.
+func (r Reported) WithMoments(mean, variance []float64) Reported {
+	r.mean, r.variance = mean, variance
+	return r
 }
 
 // Mean appends the d class means to dst and returns it.
@@ -95,7 +104,7 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 	}
 	work := summaryWork.Get().(*classTables)
 	defer summaryWork.Put(work)
-	work.set(r.Dist, 0, 1)
+	work.set(r.Dist, r.mean, r.variance, 0, 1)
 	c := r.classIn(work, 0)
 	first, second := c.topOfTwo()
 	return append(dst, first, second), nil
@@ -105,7 +114,7 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
 	dist, err := r.Dist.Update(votes)
-	r.Dist = dist
+	r.Dist, r.mean, r.variance = dist, nil, nil
 	return r, err
 }
 
@@ -126,7 +135,7 @@ func (r Reported) Class(i int) ReportedClass {
 	}
 	work := new(classTables)
 	if r.Precision != Full {
-		work.set(r.Dist, i, i+1)
+		work.set(r.Dist, r.mean, r.variance, i, i+1)
 	}
 	c := r.classIn(work, i)
 	if c.Dist == nil {
@@ -248,14 +257,21 @@ func (s Side) opposite() Side {
 // Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided interval is moved to ε,
 // or from beyond 1−ε to 1, and likewise at the other side.
 func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
+	return c.interval(side, level)
+}
+
+// interval is Interval.
+func (c *ReportedClass) interval(side Side, level float64) ReportedInterval {
 	if !(level > 0 && level < 1) {
 		return ReportedInterval{Interval: Interval{math.NaN(), math.NaN()}}
 	}
 	if c.mirrors != nil {
-		return c.mirrors.Interval(side.opposite(), level).Mirror()
+		return c.mirrors.interval(side.opposite(), level).Mirror()
 	}
 	if c.unsure(1 - level) {
-		c.exactEnds()
+		exact := *c
+		exact.exactEnds()
+		c = &exact
 	}
 	if side != TwoSided {
 		return c.reported(c.bound(side, level))
@@ -265,22 +281,69 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	return c.reported(i)
 }
 
-// bound returns the one-sided interval.
-func (c *ReportedClass) bound(side Side, level float64) Interval {
-	gamma, e := 1-level, c.resolution
+// prepare computes the quantiles of the median and of intervals of the given levels together, which takes less time than
+// one by one.
+func (c *ReportedClass) prepare(levels []float64) {
+	if c.tables == nil {
+		return
+	}
+	var room [kernel.BetaLanes]tableQuantile
+	list := append(room[:0], tableQuantile{q: 0.5, qc: 0.5})
+	add := func(q, qc float64) {
+		for i := range list {
+			if list[i].q == q && list[i].qc == qc {
+				return
+			}
+		}
+		if q > 0 && qc > 0 {
+			list = append(list, tableQuantile{q: q, qc: qc})
+		}
+	}
+	for _, level := range levels[:min(len(levels), preparedLevels)] {
+		gamma := 1 - level
+		if !(gamma > 0 && gamma < 1) || c.unsure(gamma) {
+			continue
+		}
+		low, high := c.leftOut(gamma)
+		if !c.resolved(c.above, low) {
+			add(low, 1-low)
+		}
+		if !c.resolved(c.below, high) {
+			add(1-high, high)
+		}
+		if within, beyond := c.boundEnds(Upper, level); !within && !beyond {
+			add(1-gamma, gamma)
+		}
+		if within, beyond := c.boundEnds(Lower, level); !within && !beyond {
+			add(gamma, 1-gamma)
+		}
+	}
+	c.tables.prepare(list)
+}
+
+// preparedLevels is the largest number of levels of which prepare takes care.
+const preparedLevels = 16
+
+// boundEnds reports whether a bound is not a quantile, because it lies within ε of the fixed end, or of the free end.
+func (c *ReportedClass) boundEnds(side Side, level float64) (within, beyond bool) {
 	near, far := c.below, c.above // masses at the fixed end, and at the free end
 	if side == Lower {
 		near, far = far, near
 	}
 	// The masses decide on which side of ε or 1−ε a bound lies: a quantile next to 1
 	// has lost its digits.
-	within, beyond := e > 0 && near >= level, e > 0 && far > gamma
-	i := Interval{0, 1}
+	return c.resolution > 0 && near >= level, c.resolution > 0 && far > 1-level
+}
+
+// bound returns the one-sided interval.
+func (c *ReportedClass) bound(side Side, level float64) Interval {
+	gamma, i := 1-level, Interval{0, 1}
+	within, beyond := c.boundEnds(side, level)
 	switch {
 	case within && side == Upper:
-		i.Hi = e
+		i.Hi = c.resolution
 	case within:
-		i.Lo = 1 - e
+		i.Lo = 1 - c.resolution
 	case beyond:
 	case side == Upper:
 		i.Hi, _ = c.quantile(1-gamma, gamma)
@@ -296,14 +359,14 @@ func (c *ReportedClass) bound(side Side, level float64) Interval {
 // one-sided or has equal tails.
 const moved = 2
 
-// twoSided returns the two-sided interval, which may leave out the mean.
-func (c ReportedClass) twoSided(gamma float64) Interval {
+// leftOut returns the masses that the two-sided interval leaves out on the left and on the right.
+func (c *ReportedClass) leftOut(gamma float64) (low, high float64) {
 	f, h := max(c.below, c.above), min(c.below, c.above)
 	near, far := gamma/2, gamma/2 // mass left out at the end with more of it, and beyond
 	if far0 := f + moved*(f-h); gamma < 2*far0 {
 		switch {
 		case gamma <= h || f == h:
-			return Interval{0, 1}
+			return 0, 0
 		case gamma < far0+f:
 			near, far = 0, min(gamma, far0)
 		default:
@@ -311,21 +374,53 @@ func (c ReportedClass) twoSided(gamma float64) Interval {
 		}
 	}
 	if c.below >= c.above {
-		lo, hi := c.between(near, far)
-		return Interval{lo, max(hi, c.resolution)}
+		return near, far
 	}
-	lo, hi := c.between(far, near)
-	return Interval{min(lo, 1-c.resolution), hi}
+	return far, near
+}
+
+// resolved reports whether the end of an interval that leaves out a mass lies within ε of the other end of the range, where there is the
+// given mass, so that its place does not matter.
+func (c *ReportedClass) resolved(mass, leftOut float64) bool {
+	const margin = 1e-6 // more than the error of masses
+	return c.rough && mass > 1-leftOut+margin
+}
+
+// twoSided returns the two-sided interval, which may leave out the mean.
+func (c *ReportedClass) twoSided(gamma float64) Interval {
+	low, high := c.leftOut(gamma)
+	e := c.resolution
+	if c.below >= c.above {
+		if c.resolved(c.below, high) {
+			return Interval{c.lower(low), e}
+		}
+		lo, hi := c.between(low, high)
+		return Interval{lo, max(hi, e)}
+	}
+	if c.resolved(c.above, low) {
+		return Interval{1 - e, c.upper(high)}
+	}
+	lo, hi := c.between(low, high)
+	return Interval{min(lo, 1-e), hi}
 }
 
 // between returns the ends that leave out the mass low on the left and high on the right.
-func (c ReportedClass) between(low, high float64) (lo, hi float64) {
+func (c *ReportedClass) between(low, high float64) (lo, hi float64) {
 	if c.tables == nil {
 		return c.Dist.between(low, high)
 	}
-	lo, _ = c.quantile(low, 1-low)
-	hi, _ = c.quantile(1-high, high)
-	return lo, hi
+	return c.lower(low), c.upper(high)
+}
+
+// lower returns the end that leaves out a mass on the left, upper that on the right.
+func (c *ReportedClass) lower(mass float64) float64 {
+	x, _ := c.quantile(mass, 1-mass)
+	return x
+}
+
+func (c *ReportedClass) upper(mass float64) float64 {
+	x, _ := c.quantile(1-mass, mass)
+	return x
 }
 
 // HighestDensity returns the shortest set of the given level, as

@@ -2,64 +2,6 @@ package kernel
 
 import "math"
 
-// BetaLanes is the number of points of a block.
-const BetaLanes = 8
-
-// BetaTerm is a Beta(A, B) distribution with a weight w: C = ln(w/B(A, B)).
-type BetaTerm struct{ A, B, C float64 }
-
-// BetaPoints are values at the points of a block.
-type BetaPoints [BetaLanes]float64
-
-// BetaDerivatives is the number of values of [BetaTable.Sums]: a density and its derivatives.
-const BetaDerivatives = 6
-
-// BetaTable is a mixture of Beta distributions on the logit scale that is evaluated at many points. The zero value has
-// no terms.
-type BetaTable struct {
-	Terms []BetaTerm
-	// Lo and Hi [terms] are the logits between which a term matters. Outside of them it may be left out.
-	Lo, Hi []float64
-
-	selected []BetaTerm // terms that matter in a block
-	offsets  []uint32   // of these
-}
-
-// Sums sets dst[i][0] to the density of the mixture at the block of points with the logits z[8i] ≤ … ≤ z[8i+7] (finite, at
-// most 700 in size), and dst[i][1] to dst[i][5] to its derivatives: with x = 1/(1+e⁻ᶻ), y = 1 − x, q = xy, τ = y − x,
-//
-//	φ_k = exp(C + A ln x + B ln y),   λ = Ay − Bx,   s = A + B,
-//	S_i = Σ φ_k λⁱ,   T_i = Σ φ_k s λⁱ,   U_i = Σ φ_k s² λⁱ,
-//	dst[0] = S₀,   dst[1] = S₁,   dst[2] = S₂ − qT₀,   dst[3] = S₃ − 3qT₁ − qτT₀,
-//	dst[4] = S₄ − 6qT₂ − 4qτT₁ + 3q²U₀ + (2q² − qτ²)T₀,
-//	dst[5] = S₅ − 10qT₃ − 10qτT₂ + 15q²U₁ + (10q² − 5qτ²)T₁ + 10q²τU₀ + (8q²τ − qτ³)T₀.
-//
-// An exponent is computed with an absolute error of some 2⁻⁵² of its largest term. A φ_k below e⁻³⁰⁰
-// may count as that. Sums over terms are in their order. len(z) is 8 len(dst).
-func (t *BetaTable) Sums(dst [][BetaDerivatives]BetaPoints, z []float64) {
-	sameLen(len(t.Terms), len(t.Lo), len(t.Hi))
-	sameLen(BetaLanes*len(dst), len(z), len(z))
-	if active.betaTable != nil {
-		active.betaTable(t, dst, z)
-		return
-	}
-	if cap(t.selected) <= len(t.Terms) {
-		t.selected = make([]BetaTerm, len(t.Terms)+1)
-	}
-	of, lo, hi := t.selected[:len(t.Terms)+1], t.Lo, t.Hi[:len(t.Lo)]
-	for block := range dst {
-		z := (*BetaPoints)(z[block*BetaLanes:])
-		// Which terms matter is hard to predict: a term is always copied, and stays if lo < z[7] and hi ≥ z[0], of
-		// which the differences have the signs.
-		used := 0
-		for i := range lo {
-			of[used] = t.Terms[i]
-			used += int(math.Float64bits(lo[i]-z[BetaLanes-1]) &^ math.Float64bits(hi[i]-z[0]) >> 63)
-		}
-		active.betaSums(&dst[block], z, of[:used])
-	}
-}
-
 // unlogit returns the point x whose logit is z, y = 1−x, and the logarithms of both.
 func unlogit(z float64) (x, y, logX, logY float64) {
 	e := math.Exp(-math.Abs(z))

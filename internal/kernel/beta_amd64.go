@@ -2,27 +2,8 @@
 
 package kernel
 
-import "math"
-
 func betaSums4(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	betaSumsAVX2(&dst[0][0], &z[0], termsAt(terms), len(terms))
-}
-
-// betaTable8 pads the ranges of terms to whole vectors, with ranges that are empty.
-func betaTable8(t *BetaTable, dst [][BetaDerivatives]BetaPoints, z []float64) {
-	n := len(t.Terms)
-	if len(dst) == 0 {
-		return
-	}
-	padded := (n + BetaLanes - 1) &^ (BetaLanes - 1)
-	if cap(t.offsets) < padded+16 {
-		t.offsets = make([]uint32, padded+16)
-	}
-	for i := n; i < padded; i++ {
-		t.Lo, t.Hi = append(t.Lo, math.Inf(1)), append(t.Hi, math.Inf(-1))
-	}
-	betaTableAVX512(&dst[0][0][0], &z[0], termsAt(t.Terms), first(t.Lo), first(t.Hi), &t.offsets[:1][0], padded, len(dst))
-	t.Lo, t.Hi = t.Lo[:n], t.Hi[:n]
 }
 
 func logGamma4(gamma, log, x []float64) {

@@ -4,11 +4,68 @@
 
 package kernel
 
-// betaTableAVX512 computes betaSums for blocks of eight points and, in each, the terms with lo < z[7] and hi >= z[0].
-// n, the number of terms, is a multiple of 8; offsets has room for 16 more.
+// betaTableAVX512 computes betaSums for so many blocks of eight points and, in each, those of n blocks of terms with lo < z[7] and
+// hi >= z[0]. dst has a row for each derivative; offsets has room for 16 numbers more than there are terms.
 //
 //go:noescape
-func betaTableAVX512(dst *float64, z *float64, terms *float64, lo *float64, hi *float64, offsets *uint32, n int, blocks int)
+func betaTableAVX512(dst *float64, z *float64, terms *float64, offsets *uint32, n int, points int)
+
+// betaLevelsAVX512 computes betaLevelsGeneric for n > 0 blocks.
+//
+//go:noescape
+func betaLevelsAVX512(levels *uint16, blocks *float64, n int, per float64, first float64)
+
+// betaZonesAVX512 computes betaZonesGeneric for n > 0 blocks.
+//
+//go:noescape
+func betaZonesAVX512(least *float64, blocks *float64, n int, a *float64, b *float64, logA *float64, logB *float64, logSum *float64, logW *float64, logBeta *float64, rule *float64)
+
+// betaBeyondAVX512 computes betaBeyondGeneric for n > 0 blocks of terms: a and edges are the rows of the parameter and the edge at
+// that end in the first of them, both is that of A, and sign times an edge is at least end where a term matters.
+//
+//go:noescape
+func betaBeyondAVX512(dst *float64, a *float64, both *float64, edges *float64, n int, sign float64, end float64, small float64)
+
+// cellMassesAVX512 computes cellMassesGeneric for n cells, a multiple of 8, and sets least to the smallest integral of each of 8 lanes.
+//
+//go:noescape
+func cellMassesAVX512(mass *float64, f *float64, stride int, step *float64, n int, least *float64)
+
+// cellIntegralsAVX512 computes BetaCells.Integrals.
+//
+//go:noescape
+func cellIntegralsAVX512(dst *float64, cells *float64)
+
+// cellRootsAVX512 computes BetaCells.Roots.
+//
+//go:noescape
+func cellRootsAVX512(dst *float64, cells *float64)
+
+// betaZonesAVX2 computes betaZonesGeneric for n > 0 blocks.
+//
+//go:noescape
+func betaZonesAVX2(least *float64, blocks *float64, n int, a *float64, b *float64, logA *float64, logB *float64, logSum *float64, logW *float64, logBeta *float64, rule *float64)
+
+// betaBeyondAVX2 computes betaBeyondGeneric for n > 0 blocks of terms: a and edges are the rows of the parameter and the edge at
+// that end in the first of them, both is that of A, and sign times an edge is at least end where a term matters.
+//
+//go:noescape
+func betaBeyondAVX2(dst *float64, a *float64, both *float64, edges *float64, n int, sign float64, end float64, small float64)
+
+// cellMassesAVX2 computes cellMassesGeneric for n cells, a multiple of 8, and sets least to the smallest integral of each of 4 lanes.
+//
+//go:noescape
+func cellMassesAVX2(mass *float64, f *float64, stride int, step *float64, n int, least *float64)
+
+// cellIntegralsAVX2 computes BetaCells.Integrals.
+//
+//go:noescape
+func cellIntegralsAVX2(dst *float64, cells *float64)
+
+// cellRootsAVX2 computes BetaCells.Roots.
+//
+//go:noescape
+func cellRootsAVX2(dst *float64, cells *float64)
 
 // logGammaAVX512 computes LogGamma for n numbers, a multiple of 8.
 //

@@ -97,9 +97,18 @@ type impl struct {
 	dots64    func(dst, w, x []float64)
 	addRows64 func(y, a, x []float64, ld int)
 
-	// betaSums computes BetaTable.Sums at one block of points, betaTable at all of them; nil if it gains nothing.
+	// betaSums computes BetaTable.Sums at one block of points, betaTable at all of them; nil if it gains nothing. betaZones, betaLevels
+	// and betaBeyond compute Set, Levels and Beyond for at least one block of terms.
 	betaSums   func(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm)
-	betaTable  func(t *BetaTable, dst [][BetaDerivatives]BetaPoints, z []float64)
+	betaTable  func(t *BetaTable, dst, z []float64)
+	betaZones  func(least *[3]BetaPoints, blocks []betaBlock, terms *BetaTerms, rule *ZoneRule)
+	betaLevels func(levels *[BetaBuckets]uint16, blocks []betaBlock, per, first float64)
+	betaBeyond func(dst []float64, blocks []betaBlock, upper bool, end, small float64)
+	// cellMasses, cellIntegrals and cellRoots compute CellMasses for whole blocks, and the methods of BetaCells.
+	cellMasses    func(mass, f []float64, stride int, step []float64) (least float64)
+	cellIntegrals func(dst *BetaPoints, c *BetaCells)
+	cellRoots     func(dst *BetaPoints, c *BetaCells)
+
 	logGamma   func(gamma, log, x []float64)
 	expLinear  func(dst, x, y []float64, slope, offset float64)
 	digammaLog func(dst, a, c []float64)
@@ -140,7 +149,9 @@ var generic = impl{
 	exp: eachGeneric(math.Exp), act: activationsGeneric, sgd: sgdGeneric, adam: adamGeneric,
 
 	dots64: dots64Generic, addRows64: addRows64Generic,
-	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
+	betaSums: betaSumsGeneric, betaZones: betaZonesGeneric, betaLevels: betaLevelsGeneric, betaBeyond: betaBeyondGeneric,
+	cellMasses: cellMassesGeneric, cellIntegrals: cellIntegralsGeneric, cellRoots: cellRootsGeneric,
+	logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
 	rootGammas: rootGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,

@@ -10,7 +10,15 @@ import (
 )
 
 func betaGroup() {
-	betaTable(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
+	betaTable(newVector64(true))
+	betaLevels(newVector64(true))
+	for _, wide := range []bool{true, false} {
+		betaZones(newVector64(wide))
+		betaBeyond(newVector64(wide))
+		cellMasses(newVector64(wide))
+		cellIntegrals(newVector64(wide))
+		cellRoots(newVector64(wide))
+	}
 	logGamma(&vector64{name: "AVX512", new: ZMM, bytes: 64})
 	expLinear(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
 	digammaLog(&vector64{name: "AVX512", new: ZMM, bytes: 64})
@@ -51,104 +59,17 @@ func betaSums(v *vector64) {
 		TESTQ(left, left)
 		JZ(LabelRef(done))
 		Label(loop)
-		v.addTerm(v.density(p, terms), sum)
-		ADDQ(Imm(betaTermBytes), terms)
+		v.addTerm(v.density(p, terms, 8), sum)
+		ADDQ(Imm(24), terms)
 		DECQ(left)
 		JNZ(LabelRef(loop))
 		Label(done)
 		Comment("the density and its derivatives")
-		v.derivatives(p, sum, Mem{Base: dst, Disp: at})
+		v.derivatives(p, sum, func(d int) Mem { return Mem{Base: dst, Disp: at + 64*d} })
 	}
 	VZEROUPPER()
 	RET()
 }
-
-// betaTermBytes is the size of a term.
-const betaTermBytes = 24
-
-// betaTable generates the function that adds the densities at blocks of eight points, in each of those that matter there.
-func betaTable(v *vector64) {
-	function("betaTable"+v.name, "func(dst, z, terms, lo, hi *float64, offsets *uint32, n, blocks int)",
-		"betaTable"+v.name+" computes betaSums for blocks of eight points and, in each, the terms with lo < z[7] and hi >= z[0].",
-		"n, the number of terms, is a multiple of 8; offsets has room for 16 more.")
-	dst, z, terms, blocks := loadGP("dst"), loadGP("z"), loadGP("terms"), loadGP("blocks")
-	v.keepExp(0)
-	Label("block")
-	Comment("the offsets of the terms that matter, eight at a time")
-	first, last, offset := v.new(), v.new(), v.new()
-	VBROADCASTSD(Mem{Base: z}, first)
-	VBROADCASTSD(Mem{Base: z, Disp: 56}, last)
-	VMOVDQU32(termOffsets(), offset)
-	lo, hi, to, left := loadGP("lo"), loadGP("hi"), loadGP("offsets"), loadGP("n")
-	TESTQ(left, left)
-	JZ(LabelRef("selected"))
-	Label("select")
-	below, end, used := v.new(), v.new(), K()
-	VMOVUPD(Mem{Base: lo}, below)
-	VMOVUPD(Mem{Base: hi}, end)
-	VCMPPD(Imm(1), last, below, used)       // <
-	VCMPPD(Imm(13), first, end, used, used) // ≥
-	chosen, count := v.new(), GP64()
-	VPCOMPRESSD_Z(offset, used, chosen)
-	VMOVDQU32(chosen, Mem{Base: to})
-	KMOVW(used, count.As32())
-	POPCNTL(count.As32(), count.As32())
-	LEAQ(Mem{Base: to, Index: count, Scale: 4}, to)
-	VPADDD(termOffsets().Offset(64), offset, offset)
-	ADDQ(Imm(64), lo)
-	ADDQ(Imm(64), hi)
-	SUBQ(Imm(8), left)
-	JNZ(LabelRef("select"))
-	Label("selected")
-	p, sum := v.beginSums(Mem{Base: z})
-	from := loadGP("offsets")
-	CMPQ(from, to)
-	JE(LabelRef("done"))
-	Comment("the density of a term is computed while the one before it is added: its chain of operations is long")
-	next := func() betaDensity {
-		term := GP64()
-		MOVL(Mem{Base: from}, term.As32())
-		ADDQ(terms, term)
-		ADDQ(Imm(4), from)
-		return v.density(p, term)
-	}
-	now := next()
-	CMPQ(from, to)
-	JE(LabelRef("last"))
-	Label("term")
-	after := next()
-	v.addTerm(now, sum)
-	now.set(after)
-	CMPQ(from, to)
-	JNE(LabelRef("term"))
-	Label("last")
-	v.addTerm(now, sum)
-	Label("done")
-	Comment("the density and its derivatives")
-	v.derivatives(p, sum, Mem{Base: dst})
-	ADDQ(U32(8*8*6), dst)
-	ADDQ(Imm(64), z)
-	DECQ(blocks)
-	JNZ(LabelRef("block"))
-	VZEROUPPER()
-	RET()
-}
-
-// termOffsets is the global with the offsets of the first terms, and behind it the distance to those eight terms later.
-func termOffsets() Mem {
-	if termOffsetsTable.Symbol.Name == "" {
-		termOffsetsTable = GLOBL("termOffsets", RODATA|NOPTR)
-		for i := range 16 {
-			DATA(4*i, U32(betaTermBytes*i))
-		}
-		for i := range 16 {
-			DATA(64+4*i, U32(betaTermBytes*8))
-		}
-	}
-	return termOffsetsTable
-}
-
-var termOffsetsTable Mem
 
 // beginSums computes what terms need to know of points, and sums that are zero.
 func (v *vector64) beginSums(logits Mem) (p betaPoint, sum betaMoments) {
@@ -268,12 +189,12 @@ func (t betaDensity) set(from betaDensity) {
 	VMOVAPD(from.s, t.s)
 }
 
-// density computes a term at points.
-func (v *vector64) density(p betaPoint, at GPVirtual) betaDensity {
+// density computes a term at points; its A, B and C are the given number of bytes apart.
+func (v *vector64) density(p betaPoint, at GPVirtual, apart int) betaDensity {
 	a, b, f := v.new(), v.new(), v.new()
 	VBROADCASTSD(Mem{Base: at}, a)
-	VBROADCASTSD(Mem{Base: at, Disp: 8}, b)
-	VBROADCASTSD(Mem{Base: at, Disp: 16}, f)
+	VBROADCASTSD(Mem{Base: at, Disp: apart}, b)
+	VBROADCASTSD(Mem{Base: at, Disp: 2 * apart}, f)
 	VFMADD231PD(p.logX, a, f)
 	VFMADD231PD(p.logY, b, f)
 	v.exp(f)
@@ -305,13 +226,13 @@ func (v *vector64) addTerm(t betaDensity, sum betaMoments) {
 	v.add(sum[5], f, lambda)
 }
 
-// derivatives sets eight numbers at dst, 64 bytes apart, to the density and its derivatives: with q = xy, τ = y − x and
+// derivatives sets the rows of dst to the density and its derivatives: with q = xy, τ = y − x and
 // S_i, T_i and U_i the sums of betaMoments,
 //
 //	S₀,   S₁,   S₂ − qT₀,   S₃ − 3qT₁ − qτT₀,
 //	S₄ − 6qT₂ − 4qτT₁ + 3q²U₀ + (2q² − qτ²)T₀,
 //	S₅ − 10qT₃ − 10qτT₂ + 15q²U₁ + (10q² − 5qτ²)T₁ + 10q²τU₀ + (8q²τ − qτ³)T₀.
-func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst Mem) {
+func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst func(d int) Mem) {
 	times := func(x, y VecVirtual) VecVirtual {
 		z := v.new()
 		VMULPD(x, y, z)
@@ -322,11 +243,7 @@ func (v *vector64) derivatives(p betaPoint, sum betaMoments, dst Mem) {
 		VMULPD(v.float(c), x, z)
 		return z
 	}
-	store := func(d int, x VecVirtual) {
-		to := dst
-		to.Disp += 64 * d
-		VMOVUPD(x, to)
-	}
+	store := func(d int, x VecVirtual) { VMOVUPD(x, dst(d)) }
 	q, turn := times(p.x, p.y), v.new()
 	VSUBPD(p.x, p.y, turn)
 	qt := times(q, turn)
@@ -459,20 +376,25 @@ func digammaLog(v *vector64) {
 
 const halfLog2Pi = 0.91893853320467274178
 
-// less compares lanes.
-func (v *vector64) less(x, y VecVirtual) Op {
+var inf = math.Inf(1)
+
+// less compares lanes, and so does atMost.
+func (v *vector64) less(x, y VecVirtual) Op   { return v.compare(1, x, y) }
+func (v *vector64) atMost(x, y VecVirtual) Op { return v.compare(2, x, y) }
+
+func (v *vector64) compare(predicate uint64, x, y VecVirtual) Op {
 	if v.bytes == 64 {
 		k := K()
-		VCMPPD(Imm(1), y, x, k)
+		VCMPPD(Imm(predicate), y, x, k)
 		return k
 	}
 	m := v.new()
-	VCMPPD(Imm(1), y, x, m)
+	VCMPPD(Imm(predicate), y, x, m)
 	return m
 }
 
 // choose returns yes where the mask is set, and no elsewhere.
-func (v *vector64) choose(mask Op, yes, no VecVirtual) VecVirtual {
+func (v *vector64) choose(mask, yes Op, no VecVirtual) VecVirtual {
 	r := v.new()
 	if v.bytes == 64 {
 		VBLENDMPD(yes, no, mask, r)
