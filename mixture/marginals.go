@@ -73,3 +73,15 @@ func (s *marginals) class(i int) marginal {
 		mean: s.mean[i], variance: s.variance[i],
 	}
 }
+
+// parameters sets gamma and log to the log-gamma functions and the logarithms of the parameters of all classes in a component, if all were set.
+// It returns the logarithm of the component's weight.
+func (s *marginals) parameters(gamma, log []float64, component int) (logW float64) {
+	pad := kernel.WholeBlocks(s.k)
+	at := 2*pad + component
+	for i := range gamma {
+		gamma[i], log[i] = s.gamma[at], s.log[at]
+		at += 2 * pad
+	}
+	return s.log[component]
+}

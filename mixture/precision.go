@@ -106,7 +106,13 @@ func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]
 		}
 	}
 	if top && (d > 2 || r.Average != nil) {
-		p, err := r.topClass(ctx, nil)
+		var p []float64
+		var err error
+		if r.Precision != Full && d > 2 {
+			p, err = r.Dist.topClass(ctx, nil, sixDigitsTop, work.all)
+		} else {
+			p, err = r.topClass(ctx, nil)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -99,11 +99,13 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 		return append(dst, c.Survival(0.5), c.CDF(0.5)), nil
 	case r.Precision == Full:
 		return r.Dist.TopClassContext(ctx, dst)
-	case d > 2:
-		return r.Dist.topClass(ctx, dst, sixDigitsTop)
 	}
 	work := summaryWork.Get().(*classTables)
 	defer summaryWork.Put(work)
+	if d := r.Dist.Classes(); d > 2 {
+		work.set(r.Dist, r.mean, r.variance, 0, d)
+		return r.Dist.topClass(ctx, dst, sixDigitsTop, work.all)
+	}
 	work.set(r.Dist, r.mean, r.variance, 0, 1)
 	c := r.classIn(work, 0)
 	first, second := c.topOfTwo()

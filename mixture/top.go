@@ -32,11 +32,11 @@ func (m *Dirichlet) TopClass(dst []float64) []float64 {
 // TopClassContext is [Dirichlet.TopClass], which for hundreds of classes and components may take seconds.
 // When ctx is done it stops and returns the context's error.
 func (m *Dirichlet) TopClassContext(ctx context.Context, dst []float64) ([]float64, error) {
-	return m.topClass(ctx, dst, topError)
+	return m.topClass(ctx, dst, topError, nil)
 }
 
-// topClass is TopClassContext with a bound on the error.
-func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float64) ([]float64, error) {
+// topClass is TopClassContext with a bound on the error. If that is sixDigitsTop, it takes the logarithms of all marginals.
+func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float64, of *marginals) ([]float64, error) {
 	d := m.Classes()
 	dst, top := extend(dst, d)
 	if d == 2 {
@@ -44,18 +44,28 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 	} else {
 		t := topWork.Get().(*topIntegral)
 		defer topWork.Put(t)
-		t.ctx, t.rough = ctx, topError >= sixDigitsTop
+		t.ctx, t.rough = ctx, of != nil
 		if cap(t.class) < d {
 			t.class, t.of, t.lines = make([]int, 0, d), make([]special.RootGamma, 0, d), make([][2]float64, d)
+			t.gamma, t.log = make([]float64, d), make([]float64, d)
 		}
-		t.logarithmsOf(m)
+		t.gamma, t.log = t.gamma[:d], t.log[:d]
+		// Σ_k w_k times the tolerances is at most topError.
+		even, share := math.Log(topError/2), math.Log(topError/(2*float64(m.K())))
 		for k, w := range m.weights {
 			if err := ctx.Err(); err != nil {
 				return dst, err
 			}
-			t.gamma, t.log = t.gammas[k*d:(k+1)*d], t.logs[k*d:(k+1)*d]
-			// Σ_k w_k times these is at most topError.
-			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
+			var logW float64
+			if of != nil {
+				logW = of.parameters(t.gamma, t.log, k)
+			} else {
+				logW = math.Log(w)
+				for i, a := range m.alpha[k] {
+					t.log[i] = math.Log(a)
+				}
+			}
+			t.add(top, w, m.alpha[k], max(even, share-logW))
 		}
 	}
 	special.Normalize(top)
@@ -65,50 +75,94 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 // topWork recycles the memory of integrals.
 var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 
-// add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance.
+// add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance, given as its logarithm.
 func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance float64) {
-	best := slices.Index(alpha, slices.Max(alpha))
+	best := 0
+	for i, a := range alpha {
+		if a > alpha[best] {
+			best = i
+		}
+	}
+	if tolerance >= 0 {
+		top[best] += w
+		return
+	}
 	// If e is the probability that one of the classes left out is above the best, then the probability that one of
 	// them is above the largest of the others is at most e, and so is the error.
 	t.class = t.class[:0]
-	most := math.Log(tolerance / 2 / float64(len(alpha)))
-	logBest := t.log[best]
+	most := tolerance - math.Ln2 - math.Log(float64(len(alpha)))
+	b, logB := alpha[best], t.log[best]
 	for i, a := range alpha {
-		if i == best || mayExceed(a, alpha[best], t.log[i], logBest, most) {
+		if i == best || mayExceed(a, b, t.log[i], logB, most) {
 			t.class = append(t.class, i)
 		}
 	}
+	tolerance -= math.Ln2
 	switch {
-	case tolerance >= 1 || len(t.class) == 1:
+	case len(t.class) == 1:
 		top[best] += w
+		return
+	case t.rough && t.onGrid(alpha, tolerance):
 	case len(t.class) == 2:
 		i, j := t.class[0], t.class[1]
 		b, half := special.NewBeta(alpha[i], alpha[j]), special.At(0.5)
 		lower, upper, _ := b.Tails(&half)
 		top[i] += w * upper
 		top[j] += w * lower
+		return
 	default:
-		for n, p := range t.run(alpha, tolerance/2) {
-			top[t.class[n]] += w * p
-		}
+		t.run(alpha, math.Exp(tolerance))
+	}
+	for n, p := range t.result {
+		top[t.class[n]] += w * p
 	}
 }
 
-// mayExceed reports whether [logAbove] is above a limit. For a > 1 it is −(a+b)/2 h(θ) with
+// onGrid sets the result by the trapezoidal rule at the points of a grid, where the distributions are tabulated. It reports whether that is
+// accurate enough: the sum of the integrands is the derivative of ∏ P(S_j ≤ s), so its integral is one.
+func (t *topIntegral) onGrid(alpha []float64, tolerance float64) bool {
+	m := len(t.class)
+	t.grow(m)
+	largest := 0.0
+	for j, i := range t.class {
+		root := math.Sqrt(alpha[i])
+		largest = max(largest, root)
+		t.roots[j] = root
+		t.variables[j].A, t.variables[j].LogGamma = alpha[i], t.gamma[i]
+	}
+	lo, hi := t.span(largest, 2*math.Ln2-tolerance, 1)
+	grid := special.NewGammaGrid()
+	slope, offset, ok := grid.Window(t.variables, t.roots, lo, hi)
+	if !ok {
+		return false
+	}
+	n := len(slope)
+	pdf, cdf := t.pdf[:m*n], t.cdf[:m*n]
+	kernel.GridGammas(cdf, pdf, slope, offset, grid.Table(), t.variables)
+	clear(t.result)
+	kernel.LeaveOneOut(t.result, pdf, cdf, ones[:n], t.products)
+	excess := -1.0
+	for _, p := range t.result {
+		excess += p
+	}
+	return math.Abs(excess) <= math.Exp(tolerance)/2
+}
+
+// ones are the weights of the points of a grid.
+var ones = slices.Repeat([]float64{1}, kernel.PanelPoints)
+
+// mayExceed reports whether a bound of ln P(X > Y) for independent Gamma variables X and Y with parameters a ≤ b is above a limit: that of
+// [logAbove] or, for a > 1, Chernoff's with the first terms of
 //
-//	h(θ) = (1−θ) ln(1−θ) + (1+θ) ln(1+θ) = θ² + θ⁴/6 + θ⁶/15 + …,   θ² ≤ h(θ) ≤ 2 ln 2 θ²,
+//	(1−θ) ln(1−θ) + (1+θ) ln(1+θ) = θ² + θ⁴/6 + θ⁶/15 + θ⁸/28 + …,   θ = (b−a)/(a+b),
 //
-// which mostly decides without a logarithm.
+// which are all positive.
 func mayExceed(a, b, logA, logB, most float64) bool {
 	if a > 1 {
-		q := -(b - a) * (b - a) / (2 * (a + b))
-		const margin = 1e-9 // for rounding
-		switch {
-		case q < most-margin:
-			return false
-		case 2*math.Ln2*q > most+margin:
-			return true
-		}
+		whole := a + b
+		theta := (b - a) / whole
+		u := theta * theta
+		return -0.5*whole*u*(1+u*(1./6+u*(1./15+u*(1./28)))) > most
 	}
 	return logAbove(a, b, logA, logB) > most
 }
@@ -137,15 +191,15 @@ func logAbove(a, b, logA, logB float64) float64 {
 // nodes, from the right. Near 0 the densities are powers of s, and the integrands a power times a smooth function,
 // for which lower has its own rule.
 type topIntegral struct {
-	ctx                  context.Context // once it is done, integration stops and the results are meaningless
-	class                []int           // [m] the classes that are integrated
-	of                   []special.RootGamma
-	roots                []float64    // [m]: those of the parameters
-	lines                [][2]float64 // [m]: slopes and offsets of the logarithms of densities, if errors may be larger than rounding
-	result               []float64    // [m]
-	alphas, gammas, logs []float64    // [K, d]: parameters, ln Γ of them, and their logarithms
-	gamma, log           []float64    // [d]: those of the component
-	below, mass          []float64    // [m]: P(S ≤ the end of a panel), and the mass in it
+	ctx         context.Context // once it is done, integration stops and the results are meaningless
+	gamma, log  []float64       // [d]: of a component's parameters, ln Γ (only if errors may be larger than rounding) and the logarithms
+	class       []int           // [m] the classes that are integrated
+	of          []special.RootGamma
+	variables   []kernel.GridVariable
+	roots       []float64    // [m]: those of the parameters
+	lines       [][2]float64 // [m]: slopes and offsets of the logarithms of densities, if errors may be larger than rounding
+	result      []float64    // [m]
+	below, mass []float64    // [m]: P(S ≤ the end of a panel), and the mass in it
 
 	pdf, cdf []float64 // [m, n] at n nodes
 	right    [topPoints]float64
@@ -193,10 +247,10 @@ func topRule(tolerance float64, m int, span float64) *special.Rule {
 	return rules[i].Rule
 }
 
-// run returns the probabilities that each of the classes is the largest.
-func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
+// run sets the result to the probabilities that each of the classes is the largest.
+func (t *topIntegral) run(alpha []float64, tolerance float64) {
 	t.resize(alpha)
-	lo, hi := t.span(tolerance / 4)
+	lo, hi := t.span(slices.Max(t.roots), -math.Log(tolerance/4), 4)
 	rule := topRule(tolerance, len(t.of), hi-max(lo, 1))
 	// The sum of the integrands is the derivative of ∏ P(S_j ≤ s), so its integral is one: what is missing betrays a
 	// rule that does not do, as may be where hundreds of classes share the mass. Shorter panels then do.
@@ -209,19 +263,25 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 			break
 		}
 	}
-	return t.result
 }
 
-// resize prepares the classes and makes room.
-func (t *topIntegral) resize(alpha []float64) {
-	m := len(t.class)
+// grow makes room for m classes.
+func (t *topIntegral) grow(m int) {
 	if m > cap(t.result) {
 		room := make([]float64, m*(2*topPoints+4+kernel.PanelScratch))
 		take := func(n int) (s []float64) { s, room = room[:n:n], room[n:]; return s }
 		t.pdf, t.cdf, t.products = take(m*topPoints), take(m*topPoints), take(m*kernel.PanelScratch)
 		t.result, t.below, t.mass, t.roots = take(m), take(m), take(m), take(m)
+		t.variables = make([]kernel.GridVariable, m)
 	}
-	t.result, t.below, t.mass, t.lines, t.of = t.result[:m], t.below[:m], t.mass[:m], t.lines[:m], t.of[:0]
+	t.result, t.below, t.mass, t.roots, t.variables = t.result[:m], t.below[:m], t.mass[:m], t.roots[:m], t.variables[:m]
+}
+
+// resize prepares the classes.
+func (t *topIntegral) resize(alpha []float64) {
+	m := len(t.class)
+	t.grow(m)
+	t.lines, t.of = t.lines[:m], t.of[:0]
 	for j, i := range t.class {
 		t.lines[j] = [2]float64{}
 		if a := alpha[i]; t.rough && a <= roughMost {
@@ -230,47 +290,21 @@ func (t *topIntegral) resize(alpha []float64) {
 		} else {
 			t.of = append(t.of, special.NewRootGamma(a))
 		}
+		t.roots[j] = t.of[j].Root
 	}
 }
 
-// logarithmsOf takes the logarithms of all parameters and, if errors may be larger than rounding, those of their gamma functions.
-func (t *topIntegral) logarithmsOf(m *Dirichlet) {
-	n := m.K() * m.Classes()
-	if cap(t.alphas) < n {
-		all := make([]float64, 3*n)
-		t.alphas, t.gammas, t.logs = all[:n:n], all[n:2*n:2*n], all[2*n:]
-	}
-	t.alphas, t.gammas, t.logs = t.alphas[:0], t.gammas[:n], t.logs[:n]
-	for _, a := range m.alpha {
-		t.alphas = append(t.alphas, a...)
-	}
-	if t.rough {
-		kernel.LogGamma(t.gammas, t.logs, t.alphas)
-		return
-	}
-	for i, a := range t.alphas {
-		t.logs[i] = math.Log(a)
-	}
-}
-
-// span returns where the largest variable lies but for the given probability at
-// either end, by Chernoff's bounds for a Gamma variable G,
+// span returns where the largest variable lies but for the probability e^{-y} at either end, given the largest root of a parameter, by Chernoff's
+// bounds for a Gamma variable G with the parameter a, r = √a,
 //
-//	P(G ≤ s²) ≤ exp(−2(√a − s)²),   P(G ≥ x) ≤ exp(−(x − a − a ln(x/a))),
+//	P(√G ≤ s) ≤ exp(−2(r − s)²),   P(√G ≥ r+u) ≤ exp(−(2ru + u² − 2a ln(1 + u/r))) ≤ exp(−u²(1 + 3r/(3r + 2u))),
 //
-// the first multiplied over the classes with √a > s, the second at the largest.
-func (t *topIntegral) span(outside float64) (lo, hi float64) {
-	largest := 0.0
-	t.roots = t.roots[:0]
-	for i := range t.of {
-		largest = max(largest, t.of[i].A)
-		t.roots = append(t.roots, t.of[i].Root)
-	}
-	y := -math.Log(outside)
+// the first multiplied over the classes with r > s, the second at the largest.
+func (t *topIntegral) span(largest, y float64, steps int) (lo, hi float64) {
 	// The sum of the squares is convex and decreases, so Newton's method climbs to
 	// where it is y/2 from below, and any number of steps will do.
-	lo = math.Sqrt(largest) - math.Sqrt(y/2)
-	for range 4 {
+	lo = largest - math.Sqrt(y/2)
+	for range steps {
 		excess, slope := -y/2, 0.0
 		for _, root := range t.roots {
 			d := root - lo
@@ -280,13 +314,13 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 		}
 		lo += excess / slope
 	}
-	// Likewise from above, from a bound in closed form (Boucheron, Lugosi and Massart 2013, section 2.4).
-	y += math.Log(float64(len(t.of)))
-	x := largest + math.Sqrt(2*largest*y) + y
+	// u grows with y/(1 + 3r/(3r + 2u)), so that a larger u on the right gives a larger one.
+	y += math.Log(float64(len(t.roots)))
+	u := math.Sqrt(y)
 	for range 2 {
-		x -= (x - largest - largest*math.Log(x/largest) - y) / (1 - largest/x)
+		u = math.Sqrt(y / (1 + 3*largest/(3*largest+2*u)))
 	}
-	return lo, math.Sqrt(x)
+	return lo, largest + u
 }
 
 // integrate sets the result to the integrals from lo to hi: what lies above s = 1 in 2^cuts panels; [2^−cuts, 1] in

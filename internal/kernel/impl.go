@@ -119,6 +119,7 @@ type impl struct {
 	clampLogits   func(dst, x []float32, k int, limit float32) (outside int)
 	stopGradients func(g, x []float32, limit float32)
 	rootGammas    func(dst, s []float64, lines [][2]float64)
+	gridGammas    func(cdf, pdf, slope, offset, table []float64, variables []GridVariable)
 	panelBelow    func(cdf, pdf, top, integrals []float64, n int, half float64)
 	leaveOneOut   func(sums, pdf, cdf, right, left []float64)
 
@@ -154,7 +155,7 @@ var generic = impl{
 	logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
-	rootGammas: rootGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,
+	rootGammas: rootGammasGeneric, gridGammas: gridGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,
 }
 
 // impls lists the implementations that this processor supports, slowest first; active is the one in use.

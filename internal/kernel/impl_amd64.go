@@ -72,7 +72,7 @@ func newAVX2() *impl {
 	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.twoVotes = twoVotes4
-	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas4, panelBelow4, leaveOneOut4
+	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas4, gridGammas4, panelBelow4, leaveOneOut4
 	im.exp = exp8
 	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
 	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
@@ -108,6 +108,6 @@ func newAVX512() *impl {
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
-	im.rootGammas, im.panelBelow, im.leaveOneOut = rootGammas8, panelBelow8, leaveOneOut8
+	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas8, gridGammas8, panelBelow8, leaveOneOut8
 	return &im
 }

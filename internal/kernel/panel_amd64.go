@@ -25,3 +25,11 @@ func leaveOneOut4(sums, pdf, cdf, right, left []float64) {
 func leaveOneOut8(sums, pdf, cdf, right, left []float64) {
 	leaveOneOutAVX512(&sums[0], &pdf[0], &cdf[0], &right[0], &left[0], len(sums)/PanelLanes, len(right))
 }
+
+func gridGammas4(cdf, pdf, slope, offset, table []float64, variables []GridVariable) {
+	gridGammasAVX2(&cdf[0], &pdf[0], &slope[0], &offset[0], &table[0], &variables[0].Table, len(variables), len(slope))
+}
+
+func gridGammas8(cdf, pdf, slope, offset, table []float64, variables []GridVariable) {
+	gridGammasAVX512(&cdf[0], &pdf[0], &slope[0], &offset[0], &table[0], &variables[0].Table, len(variables), len(slope))
+}

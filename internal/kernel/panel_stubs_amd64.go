@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func rootGammasAVX512(dst *float64, s *float64, lines *float64, m int, n int)
 
+// gridGammasAVX512 computes gridGammasGeneric for m > 0 variables at n points, a multiple of 8.
+//
+//go:noescape
+func gridGammasAVX512(cdf *float64, pdf *float64, slope *float64, offset *float64, table *float64, variables *int, m int, n int)
+
 // panelBelowAVX512 computes cdf[j*n+k] = max(0, top[j] - half*sum of pdf[j*n+i]*integrals[i*n+k] over i < l)
 // for j < m and k < n, a multiple of 8 up to 48.
 //
@@ -25,6 +30,11 @@ func leaveOneOutAVX512(sums *float64, pdf *float64, cdf *float64, right *float64
 //
 //go:noescape
 func rootGammasAVX2(dst *float64, s *float64, lines *float64, m int, n int)
+
+// gridGammasAVX2 computes gridGammasGeneric for m > 0 variables at n points, a multiple of 8.
+//
+//go:noescape
+func gridGammasAVX2(cdf *float64, pdf *float64, slope *float64, offset *float64, table *float64, variables *int, m int, n int)
 
 // panelBelowAVX2 computes cdf[j*n+k] = max(0, top[j] - half*sum of pdf[j*n+i]*integrals[i*n+k] over i < l)
 // for j < m and k < n, a multiple of 8 up to 48.

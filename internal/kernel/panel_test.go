@@ -143,3 +143,39 @@ func TestPanelShapes(t *testing.T) {
 		})
 	}
 }
+
+// TestGridGammas compares with plain Go, for tables that end before, within and behind the points.
+func TestGridGammas(t *testing.T) {
+	eachPanel(t, func(t *testing.T, m, n int) {
+		r := newRand(uint64(61 + m))
+		const intervals = 3
+		table, _ := guarded64(62, intervals*GridTerms*GridRow)
+		variables := make([]GridVariable, m)
+		for j := range variables {
+			v := &variables[j]
+			v.Table = r.IntN(intervals)*GridTerms*GridRow + r.IntN(GridRow-n+1)
+			v.Tabulated = r.IntN(n+9) - 4
+			v.X, v.A, v.LogGamma = 2*r.Float64()-1, 10*r.Float64(), r.NormFloat64()
+		}
+		slope, _ := guarded64(63, n)
+		offset, _ := guarded64(64, n)
+		offset[n/2] = -600
+		cdf, allCDF := guarded64(65, m*n)
+		pdf, allPDF := guarded64(66, m*n)
+		GridGammas(cdf, pdf, slope, offset, table, variables)
+		wantCDF, wantPDF := make([]float64, m*n), make([]float64, m*n)
+		gridGammasGeneric(wantCDF, wantPDF, slope, offset, table, variables)
+		for i, want := range wantCDF {
+			if !(math.Abs(cdf[i]-want) <= 1e-14) {
+				t.Fatalf("m = %d, n = %d: cdf[%d] = %v, want %v", m, n, i, cdf[i], want)
+			}
+		}
+		for i, want := range wantPDF { // of which those below e⁻³⁰⁰ are all the same
+			if !(math.Abs(pdf[i]-want) <= 1e-12*want+1e-100) {
+				t.Fatalf("m = %d, n = %d: pdf[%d] = %v, want %v", m, n, i, pdf[i], want)
+			}
+		}
+		nearGuarded64(t, m, n, cdf, allCDF, cdf, 0)
+		nearGuarded64(t, m, n, pdf, allPDF, pdf, 0)
+	})
+}

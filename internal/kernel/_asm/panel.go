@@ -11,6 +11,7 @@ import (
 func panelGroup() {
 	for _, wide := range []bool{true, false} {
 		rootGammas(newVector64(wide))
+		gridGammas(newVector64(wide))
 		panelBelow(newVector64(wide))
 		leaveOneOut(newVector64(wide))
 	}
@@ -58,6 +59,66 @@ func rootGammas(v *vector64) {
 	ADDQ(Imm(uint64(v.bytes)), dst)
 	SUBQ(Imm(uint64(v.bytes/8)), left)
 	JG(LabelRef("points"))
+	VZEROUPPER()
+	RET()
+}
+
+// gridTerms and gridRow are those of package kernel.
+const gridTerms, gridRow = 10, 48
+
+// gridGammas generates the function that takes distribution functions from tables, and computes densities.
+func gridGammas(v *vector64) {
+	function("gridGammas"+v.name, "func(cdf, pdf, slope, offset, table *float64, variables *int, m, n int)",
+		"gridGammas"+v.name+" computes gridGammasGeneric for m > 0 variables at n points, a multiple of 8.")
+	cdf, pdf, slope, offset := loadGP("cdf"), loadGP("pdf"), loadGP("slope"), loadGP("offset")
+	variable, m, n := loadGP("variables"), loadGP("m"), loadGP("n")
+	v.keepExp(rootTerms - 1)
+	one := v.loaded(v.float(1))
+	Label("variable")
+	row, left, k := loadGP("table"), GP64(), GP64()
+	MOVQ(Mem{Base: variable}, left)
+	LEAQ(Mem{Base: row, Index: left, Scale: 8}, row)
+	MOVQ(Mem{Base: variable, Disp: 8}, left)
+	x, a, log := v.new(), v.new(), v.new()
+	VBROADCASTSD(Mem{Base: variable, Disp: 16}, x)
+	VBROADCASTSD(Mem{Base: variable, Disp: 24}, a)
+	VBROADCASTSD(Mem{Base: variable, Disp: 32}, log)
+	XORQ(k, k)
+	Label("points")
+	for at := 0; at < 64; at += v.bytes {
+		f := v.new()
+		VMOVUPD(Mem{Base: offset, Index: k, Scale: 8, Disp: at}, f)
+		VSUBPD(log, f, f)
+		VFMADD231PD(Mem{Base: slope, Index: k, Scale: 8, Disp: at}, a, f)
+		v.exp(f)
+		VMOVUPD(f, Mem{Base: pdf, Disp: at})
+	}
+	sums := make([]VecVirtual, 64/v.bytes)
+	for i := range sums {
+		sums[i] = v.loaded(one)
+	}
+	TESTQ(left, left)
+	JLE(LabelRef("ones"))
+	for i := range sums {
+		in := func(d int) Mem { return Mem{Base: row, Index: k, Scale: 8, Disp: 8*d*gridRow + i*v.bytes} }
+		VMOVUPD(in(gridTerms-1), sums[i])
+		for d := gridTerms - 2; d >= 0; d-- {
+			VFMADD213PD(in(d), x, sums[i])
+		}
+	}
+	Label("ones")
+	for i, sum := range sums {
+		VMOVUPD(sum, Mem{Base: cdf, Disp: i * v.bytes})
+	}
+	SUBQ(Imm(8), left)
+	ADDQ(Imm(8), k)
+	ADDQ(Imm(64), cdf)
+	ADDQ(Imm(64), pdf)
+	CMPQ(k, n)
+	JL(LabelRef("points"))
+	ADDQ(Imm(40), variable)
+	DECQ(m)
+	JNZ(LabelRef("variable"))
 	VZEROUPPER()
 	RET()
 }
