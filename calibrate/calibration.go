@@ -21,6 +21,7 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"credence/head"
 	"credence/mixture"
@@ -126,7 +127,7 @@ func (c *Calibration) Check() error {
 // maxScale is far beyond the factor by which any distribution can be widened.
 const maxScale = 1e6
 
-// Apply calibrates the prediction for an item. A nil calibration leaves it unchanged.
+// Apply calibrates the prediction for an item, of which only Dist needs to be set. A nil calibration leaves it unchanged.
 func (c *Calibration) Apply(a *head.Decoded, item Item) {
 	if c == nil || a.Dist == nil || a.Err != nil {
 		return
@@ -134,7 +135,7 @@ func (c *Calibration) Apply(a *head.Decoded, item Item) {
 	if dist, err := c.Calibrated(a.Dist, item); err != nil {
 		*a = head.Decoded{Err: err}
 		return
-	} else if dist != a.Dist {
+	} else if dist != a.Dist || a.Mean == nil {
 		*a = a.WithDist(dist)
 	}
 	a.Resolution = c.Resolution
@@ -157,19 +158,34 @@ func (c *Calibration) Calibrated(dist *mixture.Dirichlet, item Item) (*mixture.D
 	if at.n == 1 {
 		return c.rescale(dist, factor*at.scales[0])
 	}
-	var dists [scaleMost]*mixture.Dirichlet
-	var r *mixture.Rescaler
-	if c.Shape == Concentrate {
-		r = mixture.NewRescaler(dist, at.n)
+	if largest := factor * at.scales[at.n-1]; c.Shape == Concentrate && largest < 1 {
+		return c.narrowed(dist, factor, &at)
 	}
+	var dists [scaleMost]*mixture.Dirichlet
 	for k, scale := range at.scales[:at.n] {
 		var err error
-		if dists[k], err = c.rescaled(r, dist, factor*scale); err != nil {
+		if dists[k], err = c.rescale(dist, factor*scale); err != nil {
 			return nil, err
 		}
 	}
 	return mixture.Mix(at.weights[:at.n], dists[:at.n])
 }
+
+// narrowed returns the average of a distribution over scales that all narrow it, times a factor.
+func (c *Calibration) narrowed(dist *mixture.Dirichlet, factor float64, at *scaleNodes) (*mixture.Dirichlet, error) {
+	var ratios, shares [scaleMost]float64
+	for k, scale := range at.scales[:at.n] {
+		ratios[k] = factor * scale
+		shares[k] = moves(ratios[k], c.RatioSE)
+	}
+	r := rescalers.Get().(*mixture.Rescaler)
+	defer rescalers.Put(r)
+	r.Set(dist)
+	return r.Mix(at.weights[:at.n], ratios[:at.n], shares[:at.n])
+}
+
+// rescalers recycles memory.
+var rescalers = sync.Pool{New: func() any { return new(mixture.Rescaler) }}
 
 // Scales returns the scales over which distributions are averaged and their weights: Scale alone if it is certain enough.
 func (c *Calibration) Scales() (scales, weights []float64) {
@@ -190,17 +206,8 @@ func (c *Calibration) scaleNodes() scaleNodes {
 
 // rescale returns a distribution whose variance is ratio times as large, in the shape of the calibration.
 func (c *Calibration) rescale(dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
-	var r *mixture.Rescaler
-	if c.Shape == Concentrate && ratio < 1 {
-		r = mixture.NewRescaler(dist, 1)
-	}
-	return c.rescaled(r, dist, ratio)
-}
-
-// rescaled is rescale; r is the Rescaler of the distribution if the shape is Concentrate and the ratio below 1.
-func (c *Calibration) rescaled(r *mixture.Rescaler, dist *mixture.Dirichlet, ratio float64) (*mixture.Dirichlet, error) {
-	if c.Shape == Concentrate && ratio < 1 {
-		return r.Narrow(ratio, moves(ratio, c.RatioSE))
+	if c.Shape == Concentrate {
+		return rescaled(dist, ratio, c.RatioSE)
 	}
 	return dist.Rescale(ratio)
 }
@@ -216,7 +223,7 @@ func rescaled(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, e
 // narrowed returns a distribution narrowed to a ratio below 1 of its variance: by larger parameters as far as
 // [mixture.Dirichlet.Concentrate] goes, then by component means that move towards the mean.
 func narrowed(dist *mixture.Dirichlet, ratio, se float64) (*mixture.Dirichlet, error) {
-	return mixture.NewRescaler(dist, 1).Narrow(ratio, moves(ratio, se))
+	return mixture.NewRescaler(dist).Narrow(ratio, moves(ratio, se))
 }
 
 // Between these ratios, a growing share of what parameters alone cannot narrow is narrowed by moving component means.

@@ -139,8 +139,9 @@ func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 
 // DecodeOptions controls how outputs are decoded.
 type DecodeOptions struct {
-	// MeansOnly is faster: only Mean and Err of the result are certain to be set.
-	MeansOnly bool
+	// MeansOnly is faster: only Mean and Err of the result are certain to be set. DistsOnly is, too, if the method has distributions: only
+	// Dist and Err are.
+	MeansOnly, DistsOnly bool
 	// Threads is the largest number of goroutines; 0 means all cores. Results do not depend on it.
 	Threads int
 }
@@ -148,8 +149,10 @@ type DecodeOptions struct {
 // Decode is [Decode] with options.
 func (o DecodeOptions) Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 	f, width := h.Decode, h.Outputs()
-	if m, ok := h.(interface{ means([]Decoded, []Output) }); ok && o.MeansOnly {
+	if m, ok := h.(distributions); ok && o.MeansOnly {
 		f = m.means
+	} else if ok && o.DistsOnly {
+		f = m.dists
 	}
 	decoded := make([]Decoded, n)
 	par.Limit(o.Threads).Chunks(n, 64, func(lo, hi int) {
@@ -165,6 +168,12 @@ func (o DecodeOptions) Decode(h Head, outputs []Output, n int) ([]Decoded, error
 		}
 	}
 	return decoded, nil
+}
+
+// distributions are heads that decode parts of predictions in less time.
+type distributions interface {
+	means(dst []Decoded, outputs []Output)
+	dists(dst []Decoded, outputs []Output)
 }
 
 // finite returns an error that shows the first value that is not finite.
@@ -193,7 +202,11 @@ func (a *Decoded) Reported() mixture.Reported {
 	if a.reported != nil {
 		return mixture.Reported{Dist: a.reported, Resolution: a.Resolution}
 	}
-	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
+	r := mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
+	if a.Average == nil {
+		r = r.WithMoments(a.Mean, a.Variance)
+	}
+	return r
 }
 
 // means fills in Mean and Err of dst [N] as Decode would, for less work: no distribution is made, and the
@@ -201,18 +214,18 @@ func (a *Decoded) Reported() mixture.Reported {
 func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	k, d, width := h.components, h.classes, h.Outputs()
 	n := len(dst)
-	room := make([]float64, n*d+3*n*width)
-	means, x, zeros, e := room[:n*d], room[n*d:][:n*width], room[n*d+n*width:][:n*width], room[n*d+2*n*width:]
+	room := make([]float64, n*d+n*width)
+	means, e := room[:n*d], room[n*d:]
 	for _, out := range outputs {
 		out.addMeans(means, d, len(outputs))
 		if out.Share == 1 {
 			continue
 		}
-		if !h.logits(x, out.Raw[:n*width]) {
+		if !h.logits(e, out.Raw[:n*width]) {
 			h.Decode(dst, outputs) // which reports the error of each item
 			return
 		}
-		kernel.ExpLinear(e, x, zeros, 1, 0)
+		kernel.Exp64(e)
 		for j := range dst {
 			w, alpha := e[j*width:][:k], e[j*width+k:(j+1)*width]
 			share := (1 - out.Share) / (special.Sum(w) * float64(len(outputs)))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/internal/special"
 	"credence/mixture"
@@ -118,50 +119,69 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 
 // Decode implements [Head].
 func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
+	h.dists(dst, outputs)
+	for j := range dst {
+		if dst[j].Err == nil {
+			dst[j] = NewDecoded(dst[j].Dist)
+		}
+	}
+}
+
+// dists sets Dist and Err of dst.
+func (h *mixtureHead) dists(dst []Decoded, outputs []Output) {
 	d, width, k := h.classes, h.Outputs(), 0
 	for i := range outputs {
 		k += outputs[i].components(h.components)
 	}
-	weights, alpha, values := make([]float64, k), make([][]float64, k), make([]float64, k*d)
-	for i := range alpha {
-		alpha[i] = values[i*d : (i+1)*d]
+	// The exponentials of all items at once; nil for a network with an output that is not finite.
+	n := len(dst) * width
+	room, exps := make([]float64, n*len(outputs)), make([][]float64, len(outputs))
+	for i, out := range outputs {
+		if e := room[i*n : (i+1)*n]; out.Share < 1 && h.logits(e, out.Raw[:n]) {
+			kernel.Exp64(e)
+			exps[i] = e
+		}
 	}
+	members := float64(len(outputs))
 	for j := range dst {
-		at := 0
-		for _, out := range outputs {
-			next := at
-			if out.Share < 1 {
-				next += h.components
-				h.read(weights[at:next], alpha[at:next], out.Raw[j*width:(j+1)*width], float64(len(outputs))/(1-out.Share))
+		m, err := mixture.MakeDirichlet(k, d, func(weights, alpha []float64) {
+			for i, out := range outputs {
+				if out.Share < 1 {
+					c := h.components
+					if e := exps[i]; e != nil {
+						e = e[j*width : (j+1)*width]
+						sum := special.Sum(e[:c]) * members / (1 - out.Share)
+						for i, v := range e[:c] {
+							weights[i] = v / sum
+						}
+						copy(alpha, e[c:])
+					} else {
+						h.read(weights[:c], alpha, out.Raw[j*width:(j+1)*width], members/(1-out.Share))
+					}
+					weights, alpha = weights[c:], alpha[c*d:]
+				}
+				if out.Trees != nil {
+					weights[0] = out.component(alpha[:d], j, len(outputs))
+					weights, alpha = weights[1:], alpha[d:]
+				}
 			}
-			if out.Trees != nil {
-				weights[next] = out.component(alpha[next], j, len(outputs))
-				next++
-			}
-			at = next
-		}
-		m, err := mixture.NewDirichlet(weights, alpha)
+		})
 		if err != nil {
-			dst[j] = Decoded{Err: fmt.Errorf("the network's outputs are not a mixture: %w", err)}
-			continue
+			err = fmt.Errorf("the network's outputs are not a mixture: %w", err)
 		}
-		dst[j] = NewDecoded(m)
+		dst[j] = Decoded{Dist: m, Err: err}
 	}
 }
 
 // read converts the raw outputs of one network for one item to K weights, which
-// sum to 1/members, and K rows of parameters.
-func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members float64) {
+// sum to 1/members, and the parameters of K components.
+func (h *mixtureHead) read(weights, alpha []float64, out []float32, members float64) {
 	sum := expShifted(weights, out[:h.components])
 	for k := range weights {
 		weights[k] /= sum * members
 	}
-	at, limit := out[h.components:], h.bound
-	for k := range alpha {
-		for i := range alpha[k] {
-			alpha[k][i] = math.Exp(min(max(float64(at[0]), -limit), limit))
-			at = at[1:]
-		}
+	for i, v := range out[h.components:] {
+		alpha[i] = math.Exp(min(max(float64(v), -h.bound), h.bound))
 	}
 }
 

@@ -238,14 +238,14 @@ func (a *AverageRater) component(x, y, center float64) (m, s float64) {
 // exactly without it.
 func (a *AverageRater) Dist(dist *Dirichlet) *Dirichlet {
 	d := dist.Classes()
-	out := &Dirichlet{weights: slices.Clone(dist.weights)}
+	out := dist.like()
 	var grid *special.SimplexGrid
 	if a.cumulative != nil {
 		grid = special.NewSimplexGrid(d)
 	}
-	for _, alpha := range dist.alpha {
+	for k := range dist.weights {
+		alpha, mean, trace := dist.row(k), out.row(k), 0.0
 		total := special.Sum(alpha)
-		mean, trace := make([]float64, d), 0.0
 		if grid != nil {
 			trace = a.orderedMoments(mean, grid, alpha, total)
 		} else if a.shares != nil {
@@ -267,7 +267,6 @@ func (a *AverageRater) Dist(dist *Dirichlet) *Dirichlet {
 		for i := range mean {
 			mean[i] = min(max(mean[i]*whole, minParameter), maxParameter)
 		}
-		out.alpha = append(out.alpha, mean)
 	}
 	return out
 }

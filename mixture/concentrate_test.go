@@ -3,6 +3,7 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"credence/internal/special"
@@ -32,10 +33,10 @@ func TestConcentrate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		factor := c.alpha[0][0] / m.alpha[0][0]
+		factor := c.alpha[0] / m.alpha[0]
 		for k := range alpha {
 			for i := range d {
-				if got := c.alpha[k][i] / m.alpha[k][i]; math.Abs(got-factor) > 1e-12*factor || got < 1 || got > maxConcentration+1e-12 {
+				if got := c.row(k)[i] / m.row(k)[i]; math.Abs(got-factor) > 1e-12*factor || got < 1 || got > maxConcentration+1e-12 {
 					t.Fatalf("parameter %d of component %d is %v times as large, the first %v", i, k, got, factor)
 				}
 			}
@@ -81,7 +82,7 @@ func TestRescaler(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		m := drawDist(r, 2+r.IntN(9))
-		s := NewRescaler(m, 2)
+		s := NewRescaler(m)
 		for _, ratio := range []float64{0.9, 0.3, 0.6} {
 			for _, moves := range []float64{0, 0.5, 1} {
 				got, err := s.Narrow(ratio, moves)
@@ -99,9 +100,9 @@ func TestRescaler(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for k := range want.alpha {
-					for i, a := range want.alpha[k] {
-						if g := got.alpha[k][i]; !(math.Abs(g-a) <= 1e-9*a) {
+				for k := range want.weights {
+					for i, a := range want.row(k) {
+						if g := got.row(k)[i]; !(math.Abs(g-a) <= 1e-9*a) {
 							t.Fatalf("ratio %v, moves %v, component %d, class %d: parameter %v, want %v", ratio, moves, k, i, g, a)
 						}
 					}
@@ -109,7 +110,43 @@ func TestRescaler(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewRescaler(drawDist(r, 3), 1).Narrow(1.1, 1); err == nil {
+	// A mixture of results is that of Mix; a Rescaler can be used again.
+	var again Rescaler
+	for range 200 {
+		m := drawDist(r, 2+r.IntN(9))
+		again.Set(m)
+		weights, ratios, moves := []float64{0.2, 0.5, 0.3}, []float64{0.9, 1, 0.3}, []float64{0, 0.3, 1}
+		got, err := again.Mix(weights, ratios, moves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dists []*Dirichlet
+		for i := range ratios {
+			dist, err := NewRescaler(m).Narrow(ratios[i], moves[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			dists = append(dists, dist)
+		}
+		want, err := Mix(weights, dists)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.weights, want.weights) || !slices.Equal(got.alpha, want.alpha) {
+			t.Fatalf("%v and %v, want %v and %v", got.weights, got.alpha, want.weights, want.alpha)
+		}
+	}
+	tiny := mustDirichlet(t, []float64{1e-323, 1}, [][]float64{{1, 2}, {3, 4}})
+	if got, err := NewRescaler(tiny).Mix([]float64{0.1, 0.9}, []float64{0.5, 0.7}, []float64{0, 0}); err != nil || got.K() != 3 {
+		t.Errorf("%v, %v: expected three components, one without weight left out", got, err)
+	}
+	if _, err := NewRescaler(tiny).Mix([]float64{0.1, 0.8}, []float64{0.5, 0.7}, []float64{0, 0}); err == nil {
+		t.Error("weights that do not sum to one were accepted")
+	}
+	if _, err := NewRescaler(tiny).Mix([]float64{0.1, 0.9}, []float64{0.5, 1.2}, []float64{0, 0}); err == nil {
+		t.Error("a ratio above 1 was accepted")
+	}
+	if _, err := NewRescaler(drawDist(r, 3)).Narrow(1.1, 1); err == nil {
 		t.Error("a ratio above 1 was accepted")
 	}
 }

@@ -15,16 +15,16 @@ import (
 // It is immutable and safe for concurrent use. The zero
 // value is not a distribution; use [NewDirichlet].
 type Dirichlet struct {
-	weights []float64
-	alpha   [][]float64 // K × d
+	weights []float64 // [K]
+	alpha   []float64 // [K, d]
+	classes int
 }
 
 // NewDirichlet returns the mixture with K ≥ 1 weights and K rows of d ≥ 2 parameters. Weights are non-negative and
 // sum to one within 1e-9, in which case they are rescaled to sum to one exactly; parameters lie between 1e-100 and
 // 1e15. The slices are copied.
 func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
-	sum, err := checkWeights(weights)
-	if err != nil {
+	if _, err := checkWeights(weights); err != nil {
 		return nil, err
 	}
 	if len(alpha) != len(weights) {
@@ -34,37 +34,68 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 	if d < 2 {
 		return nil, invalid("alpha of component 0: expected at least 2 classes, found %d", d)
 	}
-	m := &Dirichlet{weights: make([]float64, 0, len(weights)), alpha: make([][]float64, 0, len(weights))}
-	values := make([]float64, 0, len(weights)*d)
-	for k, w := range weights {
-		if len(alpha[k]) != d {
-			return nil, invalid("alpha of component %d: expected %d classes, as in component 0, found %d", k, d, len(alpha[k]))
-		}
-		for i, a := range alpha[k] {
-			if err := checkParameter(a, "alpha of component %d, class %d", k, i); err != nil {
-				return nil, err
-			}
-		}
-		if w > 0 {
-			m.weights = append(m.weights, w/sum)
-			at := len(values)
-			values = append(values, alpha[k]...)
-			m.alpha = append(m.alpha, values[at:len(values):len(values)])
+	for k, row := range alpha {
+		if len(row) != d {
+			return nil, invalid("alpha of component %d: expected %d classes, as in component 0, found %d", k, d, len(row))
 		}
 	}
-	return m, nil
+	return MakeDirichlet(len(weights), d, func(w, a []float64) {
+		copy(w, weights)
+		for k, row := range alpha {
+			copy(a[k*d:], row)
+		}
+	})
+}
+
+// MakeDirichlet is [NewDirichlet] without copies: fill sets the weights [K] and the parameters alpha [K, d] of k components of the given
+// number of classes.
+func MakeDirichlet(k, classes int, fill func(weights, alpha []float64)) (*Dirichlet, error) {
+	if k < 1 || classes < 2 {
+		return nil, invalid("expected at least one component of 2 classes, found %d of %d", k, classes)
+	}
+	m := newDirichlet(k, classes)
+	fill(m.weights, m.alpha)
+	sum, err := checkWeights(m.weights)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range m.alpha {
+		if !(a >= minParameter && a <= maxParameter) {
+			return nil, checkParameter(a, "alpha of component %d, class %d", i/classes, i%classes)
+		}
+	}
+	for k, w := range m.weights {
+		m.weights[k] = w / sum
+	}
+	return m.dropped(), nil
+}
+
+// newDirichlet returns a mixture of k components whose weights and parameters are not set yet.
+func newDirichlet(k, classes int) *Dirichlet {
+	values := make([]float64, k*(1+classes))
+	return &Dirichlet{weights: values[:k:k], alpha: values[k:], classes: classes}
+}
+
+// like returns a mixture with the weights of m and parameters that are not set yet.
+func (m *Dirichlet) like() *Dirichlet {
+	return &Dirichlet{weights: m.weights, alpha: make([]float64, len(m.alpha)), classes: m.classes}
+}
+
+// row returns the parameters of component k.
+func (m *Dirichlet) row(k int) []float64 {
+	return m.alpha[k*m.classes : (k+1)*m.classes : (k+1)*m.classes]
 }
 
 // K returns the number of components with positive weight.
 func (m *Dirichlet) K() int { return len(m.weights) }
 
 // Classes returns the number of classes, d.
-func (m *Dirichlet) Classes() int { return len(m.alpha[0]) }
+func (m *Dirichlet) Classes() int { return m.classes }
 
 // Component returns the weight of component k, 0 ≤ k < K, and a copy of its
 // parameters. Components without weight are not counted.
 func (m *Dirichlet) Component(k int) (weight float64, alpha []float64) {
-	return m.weights[k], slices.Clone(m.alpha[k])
+	return m.weights[k], slices.Clone(m.row(k))
 }
 
 // Marginal returns the distribution of the probability of class i, 0 ≤ i < d: the one-versus-all Beta mixture
@@ -73,7 +104,7 @@ func (m *Dirichlet) Component(k int) (weight float64, alpha []float64) {
 func (m *Dirichlet) Marginal(i int) *Beta {
 	b := &Beta{components: make([]component, 0, len(m.weights))}
 	for k, w := range m.weights {
-		b.add(w, m.alpha[k][i], special.SumExcept(m.alpha[k], i))
+		b.add(w, m.row(k)[i], special.SumExcept(m.row(k), i))
 	}
 	return b
 }
@@ -114,7 +145,7 @@ func (m *Dirichlet) LogPDF(p []float64) (float64, error) {
 func (m *Dirichlet) logPDF(p []float64) float64 {
 	var l logSum
 	for k, w := range m.weights {
-		l.add(math.Log(w) + dirichletLogPDF(m.alpha[k], p))
+		l.add(math.Log(w) + dirichletLogPDF(m.row(k), p))
 	}
 	return l.value()
 }
@@ -181,7 +212,7 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 	dst, mean := extend(dst, m.Classes())
 	if len(mean) == 2 { // the same bits in less time
 		for k, w := range m.weights {
-			a := m.alpha[k]
+			a := m.row(k)
 			s := a[0] + a[1]
 			mean[0] += w * (a[0] / s)
 			mean[1] += w * (a[1] / s)
@@ -191,8 +222,9 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 	var few [fewClasses]float64
 	rest := append(few[:0], mean...)
 	for k, w := range m.weights {
-		special.SumOthers(rest, m.alpha[k])
-		for i, a := range m.alpha[k] {
+		row := m.row(k)
+		special.SumOthers(rest, row)
+		for i, a := range row {
 			mean[i] += w * (a / (a + rest[i]))
 		}
 	}
@@ -214,7 +246,7 @@ func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float6
 	variances, variance = extend(variances, len(mean))
 	if len(mean) == 2 {
 		for k, w := range m.weights {
-			a := m.alpha[k]
+			a := m.row(k)
 			s := a[0] + a[1]
 			mu, nu := a[0]/s, a[1]/s
 			within, e, f := mu*nu/(s+1), mu-mean[0], nu-mean[1]
@@ -226,8 +258,9 @@ func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float6
 	var few [fewClasses]float64
 	rest := append(few[:0], mean...)
 	for k, w := range m.weights {
-		special.SumOthers(rest, m.alpha[k])
-		for i, a := range m.alpha[k] {
+		row := m.row(k)
+		special.SumOthers(rest, row)
+		for i, a := range row {
 			b := rest[i]
 			s := a + b
 			mu := a / s
@@ -248,7 +281,7 @@ func (m *Dirichlet) Covariance(dst []float64) []float64 {
 	dst, cov := extend(dst, d*d)
 	mu := make([]float64, d)
 	for k, w := range m.weights {
-		a := m.alpha[k]
+		a := m.row(k)
 		total := special.Sum(a)
 		for i := range mu {
 			mu[i] = a[i] / total
@@ -269,10 +302,10 @@ func (m *Dirichlet) Covariance(dst []float64) []float64 {
 
 // Dirichlet returns m as the distribution of two classes (p, 1 − p).
 func (m *Beta) Dirichlet() *Dirichlet {
-	d := &Dirichlet{}
-	for _, c := range m.components {
-		d.weights = append(d.weights, c.weight)
-		d.alpha = append(d.alpha, []float64{c.A, c.B})
+	d := newDirichlet(len(m.components), 2)
+	for k, c := range m.components {
+		d.weights[k] = c.weight
+		d.row(k)[0], d.row(k)[1] = c.A, c.B
 	}
 	return d
 }
@@ -288,14 +321,15 @@ func Mix(weights []float64, dists []*Dirichlet) (*Dirichlet, error) {
 	for _, m := range dists {
 		n += m.K()
 	}
-	all := &Dirichlet{weights: make([]float64, 0, n), alpha: make([][]float64, 0, n)}
+	all := newDirichlet(n, dists[0].Classes())
+	all.weights, all.alpha = all.weights[:0], all.alpha[:0]
 	for k, m := range dists {
 		if m.Classes() != dists[0].Classes() {
 			return nil, invalid("expected %d classes in every distribution, as in the first, found %d", dists[0].Classes(), m.Classes())
 		}
 		for c, w := range m.weights {
 			if w *= weights[k] / sum; w > 0 {
-				all.weights, all.alpha = append(all.weights, w), append(all.alpha, m.alpha[c])
+				all.weights, all.alpha = append(all.weights, w), append(all.alpha, m.row(c)...)
 			}
 		}
 	}

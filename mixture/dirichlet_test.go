@@ -260,6 +260,11 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("NewDirichlet(%v, %v): error %q, want one with %q", c.w, c.alpha, err, c.want)
 		}
 	}
+	for _, shape := range [][2]int{{0, 2}, {1, 1}} {
+		if _, err := MakeDirichlet(shape[0], shape[1], func(w, a []float64) {}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%d components of %d classes: %v", shape[0], shape[1], err)
+		}
+	}
 	for _, c := range []struct {
 		w, a, b []float64
 		want    string

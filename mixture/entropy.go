@@ -25,7 +25,10 @@ type Entropy struct {
 //
 // δ(a) = ψ(a+1) − ln a. The second is computed from ψ(α_ki+1) − ln(α_k0 μ_i), so that it keeps its digits when all
 // parameters are large and it is the small difference of two large entropies.
-func (m *Dirichlet) Entropy() Entropy {
+func (m *Dirichlet) Entropy() Entropy { return m.EntropyAt(nil) }
+
+// EntropyAt is Entropy, given the class means; nil if they are not known.
+func (m *Dirichlet) EntropyAt(mean []float64) Entropy {
 	d := m.Classes()
 	n := m.K() * (d + 1) // each component's classes, and their total
 	work := entropyWork.Get().(*[]float64)
@@ -33,14 +36,17 @@ func (m *Dirichlet) Entropy() Entropy {
 	*work = room(*work, 3*n+2*d)
 	take := (*work)[:3*n+2*d]
 	a, c, psi, logs := take[:n], take[n:2*n], take[2*n:3*n], take[3*n+d:]
-	mean := m.Mean(take[3*n : 3*n : 3*n+d])
+	if mean == nil {
+		mean = m.Mean(take[3*n : 3*n : 3*n+d])
+	}
 	var e Entropy
 	for i, mu := range mean {
 		if logs[i] = math.Log(mu); mu > 0 {
 			e.Predictive -= mu * logs[i]
 		}
 	}
-	for k, alpha := range m.alpha {
+	for k := range m.weights {
+		alpha := m.row(k)
 		total := special.Sum(alpha)
 		row := k * (d + 1)
 		for i, mu := range mean {

@@ -46,7 +46,8 @@ func (s *marginals) set(m *Dirichlet, mean, variance []float64, from, to int) {
 		}
 	}
 	copy(s.x, m.weights)
-	for c, alpha := range m.alpha {
+	for c := range k {
+		alpha := m.row(c)
 		special.SumOthers(s.rest, alpha)
 		s.x[pad+c] = alpha[0] + s.rest[0]
 		at := 2*pad + c

@@ -53,7 +53,7 @@ func (m *Dirichlet) PairVariance(n float64) float64 {
 	h := newPairKernel(mean, len(mean) <= fewClasses)
 	var theta, theta2, zeta1, zeta2 float64
 	for k, w := range m.weights {
-		c := newPairMoments(m.alpha[k], h)
+		c := newPairMoments(m.row(k), h)
 		theta += w * c.theta
 		theta2 += w * c.theta2
 		zeta1 += w * c.zeta1

@@ -144,7 +144,8 @@ func TestPairMomentsOfManyClasses(t *testing.T) {
 		m := manyClasses(t, r, 2+r.IntN(60))
 		mean := m.Mean(nil)
 		pairs, sums := newPairKernel(mean, true), newPairKernel(mean, false)
-		for k, a := range m.alpha {
+		for k := range m.weights {
+			a := m.row(k)
 			want, got := newPairMoments(a, pairs), newPairMoments(a, sums)
 			if !near(got.theta, want.theta, 1e-12) || !near(got.theta2, want.theta2, 1e-12) ||
 				!near(got.zeta1, want.zeta1, 1e-11) || !near(got.zeta2, want.zeta2, 1e-11) {

@@ -117,7 +117,7 @@ func MedianClass(p []float64) int {
 func (m *Dirichlet) Cumulative(k int) *Beta {
 	c := &Beta{components: make([]component, 0, len(m.weights))}
 	for i, w := range m.weights {
-		c.add(w, special.Sum(m.alpha[i][:k+1]), special.Sum(m.alpha[i][k+1:]))
+		c.add(w, special.Sum(m.row(i)[:k+1]), special.Sum(m.row(i)[k+1:]))
 	}
 	return c
 }

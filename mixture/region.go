@@ -91,7 +91,7 @@ func (r *Region) Contains(p []float64) (bool, error) {
 // Sample appends one random draw of the class probabilities to dst. Parameters far below one put draws next to a
 // corner of the simplex, where all but one coordinate may underflow to zero.
 func (m *Dirichlet) Sample(dst []float64, r *rand.Rand) []float64 {
-	a := m.alpha[pick(m.weights, r)]
+	a := m.row(pick(m.weights, r))
 	from := len(dst)
 	top := math.Inf(-1)
 	for _, ai := range a {

@@ -3,7 +3,6 @@ package mixture
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"credence/internal/special"
 )
@@ -40,7 +39,9 @@ func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	case ratio == 1:
 		return m, nil
 	case ratio < 1:
-		return NewRescaler(m, 1).narrow(1, ratio), nil
+		s := m.like()
+		NewRescaler(m).narrow(s.alpha, 1, ratio)
+		return s, nil
 	}
 	return m.widen(ratio), nil
 }
@@ -67,15 +68,14 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 		return m
 	}
 	step := min(math.Sqrt(want/now), m.room(mean))
-	d, n := len(mean), m.K()
-	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, n)}
+	s := m.like()
 	// Per component, the trace within it is variance[k]/(t·total[k] + 1).
-	variance, total, values := make([]float64, n), make([]float64, n), make([]float64, n*d)
+	variance, total := make([]float64, m.K()), make([]float64, m.K())
 	largest := 0.0
-	for k, a := range m.alpha {
+	for k := range total {
+		a, row := m.row(k), s.row(k)
 		total[k] = special.Sum(a)
 		largest = max(largest, total[k])
-		row := values[k*d : (k+1)*d : (k+1)*d]
 		for i, ai := range a {
 			mu := ai / total[k]
 			row[i] = mu + (step-1)*(mu-mean[i])
@@ -83,10 +83,10 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 			want -= m.weights[k] * e * e
 		}
 		variance[k] = m.weights[k] * simplexVariance(row, special.Sum(row))
-		s.alpha = append(s.alpha, row)
 	}
 	t := solveWithin(variance, total, want, largest)
-	for k, row := range s.alpha {
+	for k := range total {
+		row := s.row(k)
 		for i := range row {
 			row[i] = min(max(row[i]*t*total[k], minParameter), maxParameter)
 		}
@@ -98,7 +98,8 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 // from the overall mean can grow before a coordinate falls to half of its value.
 func (m *Dirichlet) room(mean []float64) float64 {
 	step := math.Inf(1)
-	for _, a := range m.alpha {
+	for k := range m.weights {
+		a := m.row(k)
 		total := special.Sum(a)
 		for i, ai := range a {
 			if mu := ai / total; mu < mean[i] {
@@ -127,8 +128,9 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 	if ratio == 1 {
 		return m, nil
 	}
-	r := NewRescaler(m, 1)
-	return r.concentrated(r.concentration(ratio)), nil
+	r, s := NewRescaler(m), m.like()
+	r.concentrated(s.alpha, r.concentration(ratio))
+	return s, nil
 }
 
 // solveWithin returns the t at which f(t) = Σ_k variance[k]/(t total[k] + 1) is want, by

@@ -96,7 +96,7 @@ func TestRescaleAtTheLimits(t *testing.T) {
 		if v := trace(s); !(v >= 0 && v <= 0.5) {
 			t.Errorf("times %g: trace %v", ratio, v)
 		}
-		if _, err := NewDirichlet(s.weights, s.alpha); err != nil {
+		if _, err := NewDirichlet(s.weights, [][]float64{s.row(0), s.row(1)}); err != nil {
 			t.Errorf("times %g: %v", ratio, err)
 		}
 	}

@@ -15,22 +15,23 @@ type Rescaler struct {
 	total, g, variance []float64
 	// The trace of the covariance is within + between: that within components, and that of their means.
 	within, between float64
-
-	// Memory for further results.
-	results int
-	dists   []Dirichlet
-	alpha   [][]float64
-	values  []float64
 }
 
-// NewRescaler returns a Rescaler of m, for about the given number of results.
-func NewRescaler(m *Dirichlet, results int) *Rescaler {
-	k, d := m.K(), m.Classes()
-	values := make([]float64, 3*k+d)
-	r := &Rescaler{m: m, results: results, total: values[:k], g: values[k : 2*k], variance: values[2*k : 3*k]}
-	r.mean = m.Mean(values[3*k : 3*k])
-	for k, a := range m.alpha {
-		w, total := m.weights[k], special.Sum(a)
+// NewRescaler returns a Rescaler of m.
+func NewRescaler(m *Dirichlet) *Rescaler {
+	r := new(Rescaler)
+	r.Set(m)
+	return r
+}
+
+// Set makes r a Rescaler of m, in the memory that it has.
+func (r *Rescaler) Set(m *Dirichlet) {
+	k := m.K()
+	r.m, r.mean, r.within, r.between = m, m.Mean(r.mean[:0]), 0, 0
+	r.total, r.g, r.variance = room(r.total, k)[:k], room(r.g, k)[:k], room(r.variance, k)[:k]
+	for k, w := range m.weights {
+		a := m.row(k)
+		total := special.Sum(a)
 		r.total[k], r.g[k] = total, simplexVariance(a, total)
 		r.variance[k] = w * r.g[k]
 		r.within += r.variance[k] / (total + 1)
@@ -40,32 +41,82 @@ func NewRescaler(m *Dirichlet, results int) *Rescaler {
 			r.between += w * (e * e)
 		}
 	}
-	return r
 }
 
 // Narrow returns the distribution with the given ratio, above 0 and at most 1, of its variance, Σ_i Var p_i: by larger parameters
 // as far as [Dirichlet.Concentrate] goes; of the ratio that is left, by its power moves, from 0 to 1, with component means that
 // move towards the mean as in [Dirichlet.Rescale].
 func (r *Rescaler) Narrow(ratio, moves float64) (*Dirichlet, error) {
-	if err := checkNarrowing(ratio); err != nil {
-		return nil, err
-	}
 	if ratio == 1 {
 		return r.m, nil
 	}
-	t := r.concentration(ratio)
-	now := r.between
-	for k, v := range r.variance {
-		now += v / (t*r.total[k] + 1)
+	s := r.m.like()
+	if err := r.narrowed(s.alpha, ratio, moves); err != nil {
+		return nil, err
 	}
+	return s, nil
+}
+
+// Mix returns the mixture of the results of Narrow for several ratios, with the given positive weights, which sum to one.
+func (r *Rescaler) Mix(weights, ratios, moves []float64) (*Dirichlet, error) {
+	sum, err := checkWeights(weights)
+	if err != nil {
+		return nil, err
+	}
+	k, n := r.m.K(), len(r.m.alpha)
+	all := newDirichlet(len(weights)*k, r.m.classes)
+	for i, share := range weights {
+		share /= sum
+		for j, w := range r.m.weights {
+			all.weights[i*k+j] = w * share
+		}
+		if err := r.narrowed(all.alpha[i*n:(i+1)*n], ratios[i], moves[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all.dropped(), nil
+}
+
+// dropped returns m without components that have no weight, in the same memory.
+func (m *Dirichlet) dropped() *Dirichlet {
+	n := 0
+	for k, w := range m.weights {
+		if w > 0 {
+			if n < k {
+				m.weights[n] = w
+				copy(m.row(n), m.row(k))
+			}
+			n++
+		}
+	}
+	m.weights, m.alpha = m.weights[:n], m.alpha[:n*m.classes]
+	return m
+}
+
+// narrowed sets alpha [K, d] to the parameters of Narrow.
+func (r *Rescaler) narrowed(alpha []float64, ratio, moves float64) error {
+	if err := checkNarrowing(ratio); err != nil {
+		return err
+	}
+	if ratio == 1 {
+		copy(alpha, r.m.alpha)
+		return nil
+	}
+	t := r.concentration(ratio)
 	rest := 1.0
 	if moves > 0 {
+		now := r.between
+		for k, v := range r.variance {
+			now += v / (t*r.total[k] + 1)
+		}
 		rest = math.Pow(ratio*(r.within+r.between)/now, moves)
 	}
-	if !(rest < 1-1e-9) {
-		return r.concentrated(t), nil
+	if rest < 1-1e-9 {
+		r.narrow(alpha, t, rest)
+	} else {
+		r.concentrated(alpha, t)
 	}
-	return r.narrow(t, rest), nil
+	return nil
 }
 
 // checkNarrowing returns an error if a ratio of variances is not above 0 and at most 1.
@@ -88,24 +139,19 @@ func (r *Rescaler) concentration(ratio float64) float64 {
 	return t
 }
 
-// concentrated returns the distribution with all parameters multiplied by t.
-func (r *Rescaler) concentrated(t float64) *Dirichlet {
-	s := r.copy()
-	for k, a := range r.m.alpha {
-		row := s.alpha[k]
-		for i, ai := range a {
-			row[i] = min(t*ai, maxParameter)
-		}
+// concentrated sets alpha [K, d] to all parameters multiplied by t.
+func (r *Rescaler) concentrated(alpha []float64, t float64) {
+	for i, a := range r.m.alpha {
+		alpha[i] = min(t*a, maxParameter)
 	}
-	return s
 }
 
-// narrow is [Dirichlet.Rescale] of the distribution with all parameters multiplied by t, for a ratio below 1.
-func (r *Rescaler) narrow(t, ratio float64) *Dirichlet {
-	s := r.copy()
+// narrow sets alpha [K, d] to [Dirichlet.Rescale] of the distribution with all parameters multiplied by t, for a ratio below 1.
+func (r *Rescaler) narrow(alpha []float64, t, ratio float64) {
+	d := r.m.classes
 	root := math.Sqrt(ratio)
-	for k, a := range r.m.alpha {
-		row := s.alpha[k]
+	for k := range r.total {
+		a, row := r.m.row(k), alpha[k*d:(k+1)*d]
 		total := t * r.total[k]
 		share, sum := root/r.total[k], 0.0
 		for i, ai := range a {
@@ -122,20 +168,4 @@ func (r *Rescaler) narrow(t, ratio float64) *Dirichlet {
 			row[i] = min(max(row[i]*whole, t*a[i]), maxParameter)
 		}
 	}
-	return s
-}
-
-// copy returns a distribution with the weights of the original, and parameters that are not set yet.
-func (r *Rescaler) copy() *Dirichlet {
-	n, d := r.m.K(), r.m.Classes()
-	if len(r.dists) == 0 {
-		r.dists, r.alpha, r.values = make([]Dirichlet, r.results), make([][]float64, r.results*n), make([]float64, r.results*n*d)
-	}
-	s := &r.dists[0]
-	*s = Dirichlet{weights: r.m.weights, alpha: r.alpha[:n:n]}
-	for k := range s.alpha {
-		s.alpha[k] = r.values[k*d : (k+1)*d : (k+1)*d]
-	}
-	r.dists, r.alpha, r.values = r.dists[1:], r.alpha[n:], r.values[n*d:]
-	return s
 }

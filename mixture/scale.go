@@ -19,15 +19,15 @@ type ScaleScore struct {
 func (m *Dirichlet) NewScaleScore(values []float64) ScaleScore {
 	s := ScaleScore{Share: &Beta{components: make([]component, 0, len(m.weights))}, from: values[0], to: values[len(values)-1]}
 	for i, w := range m.weights {
-		total := special.Sum(m.alpha[i])
+		total := special.Sum(m.row(i))
 		// With u the value on a scale from 0 to 1 and q = α/α₀, the mean is Σqu and the variance Σq(u − mean)²/(α₀ + 1).
 		mean, rest := 0.0, 0.0 // rest is 1 − mean
-		for k, a := range m.alpha[i] {
+		for k, a := range m.row(i) {
 			mean += a / total * (values[k] - s.from) / (s.to - s.from)
 			rest += a / total * (s.to - values[k]) / (s.to - s.from)
 		}
 		spread := 0.0
-		for k, a := range m.alpha[i] {
+		for k, a := range m.row(i) {
 			x := (values[k]-s.from)/(s.to-s.from) - mean
 			spread += a / total * x * x
 		}

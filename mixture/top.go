@@ -61,11 +61,11 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 				logW = of.parameters(t.gamma, t.log, k)
 			} else {
 				logW = math.Log(w)
-				for i, a := range m.alpha[k] {
+				for i, a := range m.row(k) {
 					t.log[i] = math.Log(a)
 				}
 			}
-			t.add(top, w, m.alpha[k], max(even, share-logW))
+			t.add(top, w, m.row(k), max(even, share-logW))
 		}
 	}
 	special.Normalize(top)

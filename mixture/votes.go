@@ -18,18 +18,17 @@ func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Dirichlet{}
+	u := newDirichlet(m.K(), m.classes)
+	u.weights, u.alpha = u.weights[:0], u.alpha[:0]
 	for k, l := range logs {
 		w := math.Exp(l - total)
 		if w == 0 {
 			continue
 		}
-		a := make([]float64, len(votes))
-		for i := range a {
-			a[i] = m.alpha[k][i] + votes[i]
-		}
 		u.weights = append(u.weights, w)
-		u.alpha = append(u.alpha, a)
+		for i, a := range m.row(k) {
+			u.alpha = append(u.alpha, a+votes[i])
+		}
 	}
 	special.Normalize(u.weights)
 	return u, nil
@@ -79,7 +78,7 @@ func (m *Dirichlet) logWeights(votes []float64) (logs []float64, total float64, 
 	logs = make([]float64, m.K())
 	var sum logSum
 	for k, w := range m.weights {
-		logs[k] = math.Log(w) + logVotes(m.alpha[k], votes)
+		logs[k] = math.Log(w) + logVotes(m.row(k), votes)
 		sum.add(logs[k])
 	}
 	return logs, sum.value(), nil
@@ -203,7 +202,8 @@ func newGain(m *Dirichlet, n int) *gain {
 	for range d {
 		g.logs = append(g.logs, make([]float64, m.K()))
 	}
-	for k, a := range m.alpha {
+	for k := range m.weights {
+		a := m.row(k)
 		total := special.Sum(a)
 		g.total = append(g.total, total)
 		g.logs[0][k] = math.Log(m.weights[k]) + factorial[n] - special.LogRising(total, votes)
@@ -247,7 +247,7 @@ func (g *gain) leaf(s int) float64 {
 	for k, l := range g.logs[last] {
 		w := math.Exp(l + g.terms[k][last][s])
 		p += w
-		for i, a := range g.m.alpha[k] {
+		for i, a := range g.m.row(k) {
 			g.after[i] += w * ((a + g.count[i]) / (g.total[k] + votes))
 		}
 	}

@@ -108,7 +108,8 @@ func (m *Model) decoded(ctx context.Context, x []float32, group func(j int) int,
 	defer m.release(r)
 	average := m.RaterModel.Average()
 	meansOnly := o.MeansOnly && average == nil && m.Recalibration == nil // calibration does not change means
-	decoded, err := r.ensemble.decode(ctx, r.head, x, head.DecodeOptions{MeansOnly: meansOnly, Threads: cores})
+	// Calibration has distributions of its own, which have other moments.
+	decoded, err := r.ensemble.decode(ctx, r.head, x, head.DecodeOptions{MeansOnly: meansOnly, DistsOnly: m.Calibration != nil, Threads: cores})
 	if meansOnly {
 		return decoded, err
 	}

@@ -307,7 +307,7 @@ func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err erro
 		return r, err
 	}
 	if s.needs&needEntropy != 0 {
-		r.Entropy = p.Dist.Entropy()
+		r.Entropy = p.Dist.EntropyAt(p.distMean())
 	}
 	if s.needs&needGain != 0 {
 		r.NextGain, _ = p.Dist.Gain(1) // one vote has a closed form, which cannot fail
@@ -319,6 +319,14 @@ func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err erro
 		r.Point = s.Point.of(p)
 	}
 	return r, ctx.Err()
+}
+
+// distMean returns the class means of Dist if they are known.
+func (p *Prediction) distMean() []float64 {
+	if p.Average != nil {
+		return nil
+	}
+	return p.Mean
 }
 
 // highestDensity computes the highest-density sets.

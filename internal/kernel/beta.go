@@ -83,6 +83,15 @@ func ExpLinear(dst, x, y []float64, slope, offset float64) {
 	active.expLinear(dst, x, y, slope, offset)
 }
 
+// Exp64 replaces numbers from −700 to 700 by their exponentials, with a relative error of 4e-16.
+func Exp64(x []float64) { active.exp64(x) }
+
+func exp64Generic(x []float64) {
+	for i, v := range x {
+		x[i] = math.Exp(v)
+	}
+}
+
 func expLinearGeneric(dst, x, y []float64, slope, offset float64) {
 	for i, v := range x {
 		dst[i] = math.Exp(offset + slope*v + y[i])

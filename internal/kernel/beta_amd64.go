@@ -34,6 +34,32 @@ func logGamma8(gamma, log, x []float64) {
 	}
 }
 
+func exp64x4(x []float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		exp64AVX2(&x[0], n)
+	}
+	if n < len(x) {
+		var rest BetaPoints
+		copy(rest[:], x[n:])
+		exp64AVX2(&rest[0], BetaLanes)
+		copy(x[n:], rest[:])
+	}
+}
+
+func exp64x8(x []float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		exp64AVX512(&x[0], n)
+	}
+	if n < len(x) {
+		var rest BetaPoints
+		copy(rest[:], x[n:])
+		exp64AVX512(&rest[0], BetaLanes)
+		copy(x[n:], rest[:])
+	}
+}
+
 func expLinear4(dst, x, y []float64, slope, offset float64) {
 	n := len(x) &^ (BetaLanes - 1)
 	if n > 0 {

@@ -1009,6 +1009,163 @@ DATA double00000000000003ff<>+48(SB)/8, $0x00000000000003ff
 DATA double00000000000003ff<>+56(SB)/8, $0x00000000000003ff
 GLOBL double00000000000003ff<>(SB), RODATA|NOPTR, $64
 
+// func exp64AVX512(x *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·exp64AVX512(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+
+loop:
+	VMOVUPD      (AX), Z0
+	VMAXPD       doublec085e00000000000<>+0(SB), Z0, Z0
+	VMOVUPD      double4338000000000000<>+0(SB), Z1
+	VFMADD231PD  double3ff71547652b82fe<>+0(SB), Z0, Z1
+	VSUBPD       double4338000000000000<>+0(SB), Z1, Z2
+	VFNMADD231PD double3fe62e42fefa0000<>+0(SB), Z2, Z0
+	VFNMADD231PD double3d7cf79abc9e3b39<>+0(SB), Z2, Z0
+	VMOVUPD      double3de6124613a86d09<>+0(SB), Z2
+	VFMADD213PD  double3e21eed8eff8d898<>+0(SB), Z0, Z2
+	VFMADD213PD  double3e5ae64567f544e4<>+0(SB), Z0, Z2
+	VFMADD213PD  double3e927e4fb7789f5c<>+0(SB), Z0, Z2
+	VFMADD213PD  double3ec71de3a556c734<>+0(SB), Z0, Z2
+	VFMADD213PD  double3efa01a01a01a01a<>+0(SB), Z0, Z2
+	VFMADD213PD  double3f2a01a01a01a01a<>+0(SB), Z0, Z2
+	VFMADD213PD  double3f56c16c16c16c17<>+0(SB), Z0, Z2
+	VFMADD213PD  double3f81111111111111<>+0(SB), Z0, Z2
+	VFMADD213PD  double3fa5555555555555<>+0(SB), Z0, Z2
+	VFMADD213PD  double3fc5555555555555<>+0(SB), Z0, Z2
+	VFMADD213PD  double3fe0000000000000<>+0(SB), Z0, Z2
+	VFMADD213PD  double3ff0000000000000<>+0(SB), Z0, Z2
+	VFMADD213PD  double3ff0000000000000<>+0(SB), Z0, Z2
+	VPSLLQ       $0x34, Z1, Z1
+	VPADDQ       Z1, Z2, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	SUBQ         $0x08, CX
+	JG           loop
+	VZEROUPPER
+	RET
+
+DATA doublec085e00000000000<>+0(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+8(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+16(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+24(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+32(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+40(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+48(SB)/8, $0xc085e00000000000
+DATA doublec085e00000000000<>+56(SB)/8, $0xc085e00000000000
+GLOBL doublec085e00000000000<>(SB), RODATA|NOPTR, $64
+
+DATA double3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+8(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+16(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+24(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+32(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+40(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+48(SB)/8, $0x3ff71547652b82fe
+DATA double3ff71547652b82fe<>+56(SB)/8, $0x3ff71547652b82fe
+GLOBL double3ff71547652b82fe<>(SB), RODATA|NOPTR, $64
+
+DATA double3fe62e42fefa0000<>+0(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+8(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+16(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+24(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+32(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+40(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+48(SB)/8, $0x3fe62e42fefa0000
+DATA double3fe62e42fefa0000<>+56(SB)/8, $0x3fe62e42fefa0000
+GLOBL double3fe62e42fefa0000<>(SB), RODATA|NOPTR, $64
+
+DATA double3d7cf79abc9e3b39<>+0(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+8(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+16(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+24(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+32(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+40(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+48(SB)/8, $0x3d7cf79abc9e3b39
+DATA double3d7cf79abc9e3b39<>+56(SB)/8, $0x3d7cf79abc9e3b39
+GLOBL double3d7cf79abc9e3b39<>(SB), RODATA|NOPTR, $64
+
+DATA double3de6124613a86d09<>+0(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+8(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+16(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+24(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+32(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+40(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+48(SB)/8, $0x3de6124613a86d09
+DATA double3de6124613a86d09<>+56(SB)/8, $0x3de6124613a86d09
+GLOBL double3de6124613a86d09<>(SB), RODATA|NOPTR, $64
+
+DATA double3e21eed8eff8d898<>+0(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+8(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+16(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+24(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+32(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+40(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+48(SB)/8, $0x3e21eed8eff8d898
+DATA double3e21eed8eff8d898<>+56(SB)/8, $0x3e21eed8eff8d898
+GLOBL double3e21eed8eff8d898<>(SB), RODATA|NOPTR, $64
+
+DATA double3e5ae64567f544e4<>+0(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+8(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+16(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+24(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+32(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+40(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+48(SB)/8, $0x3e5ae64567f544e4
+DATA double3e5ae64567f544e4<>+56(SB)/8, $0x3e5ae64567f544e4
+GLOBL double3e5ae64567f544e4<>(SB), RODATA|NOPTR, $64
+
+DATA double3e927e4fb7789f5c<>+0(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+8(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+16(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+24(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+32(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+40(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+48(SB)/8, $0x3e927e4fb7789f5c
+DATA double3e927e4fb7789f5c<>+56(SB)/8, $0x3e927e4fb7789f5c
+GLOBL double3e927e4fb7789f5c<>(SB), RODATA|NOPTR, $64
+
+DATA double3ec71de3a556c734<>+0(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+8(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+16(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+24(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+32(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+40(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+48(SB)/8, $0x3ec71de3a556c734
+DATA double3ec71de3a556c734<>+56(SB)/8, $0x3ec71de3a556c734
+GLOBL double3ec71de3a556c734<>(SB), RODATA|NOPTR, $64
+
+DATA double3efa01a01a01a01a<>+0(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+8(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+16(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+24(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+32(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+40(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+48(SB)/8, $0x3efa01a01a01a01a
+DATA double3efa01a01a01a01a<>+56(SB)/8, $0x3efa01a01a01a01a
+GLOBL double3efa01a01a01a01a<>(SB), RODATA|NOPTR, $64
+
+DATA double3f2a01a01a01a01a<>+0(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+8(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+16(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+24(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+32(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+40(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+48(SB)/8, $0x3f2a01a01a01a01a
+DATA double3f2a01a01a01a01a<>+56(SB)/8, $0x3f2a01a01a01a01a
+GLOBL double3f2a01a01a01a01a<>(SB), RODATA|NOPTR, $64
+
+DATA double3f56c16c16c16c17<>+0(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+8(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+16(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+24(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+32(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+40(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+48(SB)/8, $0x3f56c16c16c16c17
+DATA double3f56c16c16c16c17<>+56(SB)/8, $0x3f56c16c16c16c17
+GLOBL double3f56c16c16c16c17<>(SB), RODATA|NOPTR, $64
+
 // func betaZonesAVX512(least *float64, blocks *float64, n int, a *float64, b *float64, logA *float64, logB *float64, logSum *float64, logW *float64, logBeta *float64, rule *float64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·betaZonesAVX512(SB), NOSPLIT, $0-88
@@ -1902,6 +2059,43 @@ DATA double3e7ad7f29abcaf48<>+48(SB)/8, $0x3e7ad7f29abcaf48
 DATA double3e7ad7f29abcaf48<>+56(SB)/8, $0x3e7ad7f29abcaf48
 GLOBL double3e7ad7f29abcaf48<>(SB), RODATA|NOPTR, $64
 
+// func exp64AVX2(x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exp64AVX2(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+
+loop:
+	VMOVUPD      (AX), Y0
+	VMAXPD       doublec085e00000000000<>+0(SB), Y0, Y0
+	VMOVUPD      double4338000000000000<>+0(SB), Y1
+	VFMADD231PD  double3ff71547652b82fe<>+0(SB), Y0, Y1
+	VSUBPD       double4338000000000000<>+0(SB), Y1, Y2
+	VFNMADD231PD double3fe62e42fefa0000<>+0(SB), Y2, Y0
+	VFNMADD231PD double3d7cf79abc9e3b39<>+0(SB), Y2, Y0
+	VMOVUPD      double3de6124613a86d09<>+0(SB), Y2
+	VFMADD213PD  double3e21eed8eff8d898<>+0(SB), Y0, Y2
+	VFMADD213PD  double3e5ae64567f544e4<>+0(SB), Y0, Y2
+	VFMADD213PD  double3e927e4fb7789f5c<>+0(SB), Y0, Y2
+	VFMADD213PD  double3ec71de3a556c734<>+0(SB), Y0, Y2
+	VFMADD213PD  double3efa01a01a01a01a<>+0(SB), Y0, Y2
+	VFMADD213PD  double3f2a01a01a01a01a<>+0(SB), Y0, Y2
+	VFMADD213PD  double3f56c16c16c16c17<>+0(SB), Y0, Y2
+	VFMADD213PD  double3f81111111111111<>+0(SB), Y0, Y2
+	VFMADD213PD  double3fa5555555555555<>+0(SB), Y0, Y2
+	VFMADD213PD  double3fc5555555555555<>+0(SB), Y0, Y2
+	VFMADD213PD  double3fe0000000000000<>+0(SB), Y0, Y2
+	VFMADD213PD  double3ff0000000000000<>+0(SB), Y0, Y2
+	VFMADD213PD  double3ff0000000000000<>+0(SB), Y0, Y2
+	VPSLLQ       $0x34, Y1, Y1
+	VPADDQ       Y1, Y2, Y0
+	VMOVUPD      Y0, (AX)
+	ADDQ         $0x20, AX
+	SUBQ         $0x04, CX
+	JG           loop
+	VZEROUPPER
+	RET
+
 // func betaZonesAVX2(least *float64, blocks *float64, n int, a *float64, b *float64, logA *float64, logB *float64, logSum *float64, logW *float64, logBeta *float64, rule *float64)
 // Requires: AVX, FMA3
 TEXT ·betaZonesAVX2(SB), NOSPLIT, $0-88
@@ -2306,86 +2500,6 @@ loop:
 	JNZ       loop
 	VZEROUPPER
 	RET
-
-DATA double3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+8(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+16(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+24(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+32(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+40(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+48(SB)/8, $0x3ff71547652b82fe
-DATA double3ff71547652b82fe<>+56(SB)/8, $0x3ff71547652b82fe
-GLOBL double3ff71547652b82fe<>(SB), RODATA|NOPTR, $64
-
-DATA double3fe62e42fefa0000<>+0(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+8(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+16(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+24(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+32(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+40(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+48(SB)/8, $0x3fe62e42fefa0000
-DATA double3fe62e42fefa0000<>+56(SB)/8, $0x3fe62e42fefa0000
-GLOBL double3fe62e42fefa0000<>(SB), RODATA|NOPTR, $64
-
-DATA double3d7cf79abc9e3b39<>+0(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+8(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+16(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+24(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+32(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+40(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+48(SB)/8, $0x3d7cf79abc9e3b39
-DATA double3d7cf79abc9e3b39<>+56(SB)/8, $0x3d7cf79abc9e3b39
-GLOBL double3d7cf79abc9e3b39<>(SB), RODATA|NOPTR, $64
-
-DATA double3e927e4fb7789f5c<>+0(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+8(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+16(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+24(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+32(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+40(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+48(SB)/8, $0x3e927e4fb7789f5c
-DATA double3e927e4fb7789f5c<>+56(SB)/8, $0x3e927e4fb7789f5c
-GLOBL double3e927e4fb7789f5c<>(SB), RODATA|NOPTR, $64
-
-DATA double3ec71de3a556c734<>+0(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+8(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+16(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+24(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+32(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+40(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+48(SB)/8, $0x3ec71de3a556c734
-DATA double3ec71de3a556c734<>+56(SB)/8, $0x3ec71de3a556c734
-GLOBL double3ec71de3a556c734<>(SB), RODATA|NOPTR, $64
-
-DATA double3efa01a01a01a01a<>+0(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+8(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+16(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+24(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+32(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+40(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+48(SB)/8, $0x3efa01a01a01a01a
-DATA double3efa01a01a01a01a<>+56(SB)/8, $0x3efa01a01a01a01a
-GLOBL double3efa01a01a01a01a<>(SB), RODATA|NOPTR, $64
-
-DATA double3f2a01a01a01a01a<>+0(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+8(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+16(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+24(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+32(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+40(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+48(SB)/8, $0x3f2a01a01a01a01a
-DATA double3f2a01a01a01a01a<>+56(SB)/8, $0x3f2a01a01a01a01a
-GLOBL double3f2a01a01a01a01a<>(SB), RODATA|NOPTR, $64
-
-DATA double3f56c16c16c16c17<>+0(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+8(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+16(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+24(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+32(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+40(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+48(SB)/8, $0x3f56c16c16c16c17
-DATA double3f56c16c16c16c17<>+56(SB)/8, $0x3f56c16c16c16c17
-GLOBL double3f56c16c16c16c17<>(SB), RODATA|NOPTR, $64
 
 // func cellMassesAVX2(mass *float64, f *float64, stride int, step *float64, n int, least *float64)
 // Requires: AVX, FMA3

@@ -418,6 +418,145 @@ LBB1_4:
 LBB1_6:
 	RET
 
+// func exp64NEON(x *float64, n int)
+TEXT ·exp64NEON(SB), NOSPLIT, $0-16
+	MOVD x+0(FP), R20
+	MOVD n+8(FP), R21
+	WORD $0xf1000abf // cmp x21, #2
+	MOVD $exactExponential_c<>(SB), R8
+	WORD $0x91000108 // add x8, x8, #0
+	BGE LBB2_2
+	WORD $0xaa1f03e9 // mov x9, xzr
+	B LBB2_4
+
+LBB2_2:
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0xaa1403ea // mov x10, x20
+
+LBB2_3:
+	WORD $0x3dc00140 // ldr q0, [x10]
+	WORD $0xaa0803e9 // mov x9, x8
+	WORD $0x4ddfcd21 // ld1r { v1.2d }, [x9], #8
+	WORD $0x4ddfcd22 // ld1r { v2.2d }, [x9], #8
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	WORD $0x4ea21c41 // mov v1.16b, v2.16b
+	WORD $0x4fc31001 // fmla v1.2d, v0.2d, v3.d[0]
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4ee2d422 // fsub v2.2d, v1.2d, v2.2d
+	WORD $0x4fc35040 // fmls v0.2d, v2.2d, v3.d[0]
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0xfc408524 // ldr d4, [x9], #8
+	WORD $0x4fc35040 // fmls v0.2d, v2.2d, v3.d[0]
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4fc41002 // fmla v2.2d, v0.2d, v4.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0xfc408524 // ldr d4, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0x4e080483 // dup v3.2d, v4.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408522 // ldr d2, [x9], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408523 // ldr d3, [x9], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0x4d40cd22 // ld1r { v2.2d }, [x9]
+	WORD $0x91000969 // add x9, x11, #2
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xeb15017f // cmp x11, x21
+	WORD $0xaa0903eb // mov x11, x9
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0x4f745420 // shl v0.2d, v1.2d, #52
+	WORD $0x4ee28400 // add v0.2d, v0.2d, v2.2d
+	WORD $0x3c810540 // str q0, [x10], #16
+	BLE LBB2_3
+
+LBB2_4:
+	WORD $0xeb15013f // cmp x9, x21
+	BGE LBB2_6
+	WORD $0x8b090e8a // add x10, x20, x9, lsl #3
+	WORD $0x4d40cd40 // ld1r { v0.2d }, [x10]
+	WORD $0x4ddfcd01 // ld1r { v1.2d }, [x8], #8
+	WORD $0x4ddfcd02 // ld1r { v2.2d }, [x8], #8
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
+	WORD $0x4ea21c41 // mov v1.16b, v2.16b
+	WORD $0x4fc31001 // fmla v1.2d, v0.2d, v3.d[0]
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4ee2d422 // fsub v2.2d, v1.2d, v2.2d
+	WORD $0x4fc35040 // fmls v0.2d, v2.2d, v3.d[0]
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4fc35040 // fmls v0.2d, v2.2d, v3.d[0]
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4fc21003 // fmla v3.2d, v0.2d, v2.d[0]
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0xfc408504 // ldr d4, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0x4e080483 // dup v3.2d, v4.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0xfc408503 // ldr d3, [x8], #8
+	WORD $0x4e080463 // dup v3.2d, v3.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0xfc408504 // ldr d4, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0x4e080483 // dup v3.2d, v4.d[0]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0xfc408502 // ldr d2, [x8], #8
+	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e63cc02 // fmla v2.2d, v0.2d, v3.2d
+	WORD $0x4d40cd03 // ld1r { v3.2d }, [x8]
+	WORD $0x4e62cc03 // fmla v3.2d, v0.2d, v2.2d
+	WORD $0x4f745420 // shl v0.2d, v1.2d, #52
+	WORD $0x4ee38400 // add v0.2d, v0.2d, v3.2d
+	WORD $0xfc297a80 // str d0, [x20, x9, lsl #3]
+
+LBB2_6:
+	RET
+
 // func logGammaNEON(gamma *float64, log *float64, x *float64, n int)
 TEXT ·logGammaNEON(SB), NOSPLIT, $0-32
 	MOVD gamma+0(FP), R20
@@ -433,11 +572,11 @@ TEXT ·logGammaNEON(SB), NOSPLIT, $0-32
 	WORD $0x91000129 // add x9, x9, #0
 	WORD $0x6f01f483 // fmov v3.2d, #10.00000000
 	WORD $0x6f07f400 // fmov v0.2d, #-0.50000000
-	BGE LBB2_2
+	BGE LBB3_2
 	WORD $0xaa1f03ee // mov x14, xzr
-	B LBB2_4
+	B LBB3_4
 
-LBB2_2:
+LBB3_2:
 	WORD $0xd2fffe0b // mov x11, #-4503599627370496
 	WORD $0xaa1f03ea // mov x10, xzr
 	WORD $0xaa1503ec // mov x12, x21
@@ -445,7 +584,7 @@ LBB2_2:
 	WORD $0x4e080d64 // dup v4.2d, x11
 	WORD $0xaa1403eb // mov x11, x20
 
-LBB2_3:
+LBB3_3:
 	WORD $0x3cc105a5 // ldr q5, [x13], #16
 	WORD $0xaa0803ee // mov x14, x8
 	WORD $0x4ddfcdc6 // ld1r { v6.2d }, [x14], #8
@@ -646,11 +785,11 @@ LBB2_3:
 	WORD $0x4fcb10e9 // fmla v9.2d, v7.2d, v11.d[0]
 	WORD $0x4ee9d4c5 // fsub v5.2d, v6.2d, v9.2d
 	WORD $0x3c810565 // str q5, [x11], #16
-	BLE LBB2_3
+	BLE LBB3_3
 
-LBB2_4:
+LBB3_4:
 	WORD $0xeb1701df // cmp x14, x23
-	BGE LBB2_6
+	BGE LBB3_6
 	WORD $0xfc6e7ac6 // ldr d6, [x22, x14, lsl #3]
 	WORD $0xaa0803ea // mov x10, x8
 	WORD $0x4ddfcd44 // ld1r { v4.2d }, [x10], #8
@@ -849,7 +988,7 @@ LBB2_4:
 	WORD $0x4ee1d4a0 // fsub v0.2d, v5.2d, v1.2d
 	WORD $0xfc2e7a80 // str d0, [x20, x14, lsl #3]
 
-LBB2_6:
+LBB3_6:
 	RET
 
 // func digammaLogNEON(dst *float64, a *float64, c *float64, n int)
@@ -866,11 +1005,11 @@ TEXT ·digammaLogNEON(SB), NOSPLIT, $0-32
 	MOVD $logarithm_c<>(SB), R8
 	WORD $0x91000108 // add x8, x8, #0
 	WORD $0x6f07f601 // fmov v1.2d, #-1.00000000
-	BGE LBB3_2
+	BGE LBB4_2
 	WORD $0xaa1f03ee // mov x14, xzr
-	B LBB3_4
+	B LBB4_4
 
-LBB3_2:
+LBB4_2:
 	WORD $0xd2fffe0a // mov x10, #-4503599627370496
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0xaa1603ec // mov x12, x22
@@ -878,7 +1017,7 @@ LBB3_2:
 	WORD $0x4e080d43 // dup v3.2d, x10
 	WORD $0xaa1403ea // mov x10, x20
 
-LBB3_3:
+LBB4_3:
 	WORD $0x3cc105a4 // ldr q4, [x13], #16
 	WORD $0x3cc1058d // ldr q13, [x12], #16
 	WORD $0xaa0903ee // mov x14, x9
@@ -995,11 +1134,11 @@ LBB3_3:
 	WORD $0x4fc91087 // fmla v7.2d, v4.2d, v9.d[0]
 	WORD $0x4e67d4a4 // fadd v4.2d, v5.2d, v7.2d
 	WORD $0x3c810544 // str q4, [x10], #16
-	BLE LBB3_3
+	BLE LBB4_3
 
-LBB3_4:
+LBB4_4:
 	WORD $0xeb1701df // cmp x14, x23
-	BGE LBB3_6
+	BGE LBB4_6
 	WORD $0x8b0e0eaa // add x10, x21, x14, lsl #3
 	WORD $0x4d40cd44 // ld1r { v4.2d }, [x10]
 	WORD $0x8b0e0eca // add x10, x22, x14, lsl #3
@@ -1116,7 +1255,7 @@ LBB3_4:
 	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
 	WORD $0xfc2e7a80 // str d0, [x20, x14, lsl #3]
 
-LBB3_6:
+LBB4_6:
 	RET
 
 DATA logarithm1p_c<>+0(SB)/8, $0x3fb1a7b9611a7b96
@@ -1153,6 +1292,27 @@ DATA exponential_c<>+104(SB)/8, $0x3fe0000000000000
 DATA exponential_c<>+112(SB)/8, $0x3ff0000000000000
 DATA exponential_c<>+120(SB)/8, $0x3ff0000000000000
 GLOBL exponential_c<>(SB), RODATA|NOPTR, $128
+
+DATA exactExponential_c<>+0(SB)/8, $0xc085e00000000000
+DATA exactExponential_c<>+8(SB)/8, $0x4338000000000000
+DATA exactExponential_c<>+16(SB)/8, $0x3ff71547652b82fe
+DATA exactExponential_c<>+24(SB)/8, $0x3fe62e42fefa0000
+DATA exactExponential_c<>+32(SB)/8, $0x3d7cf79abc9e3b39
+DATA exactExponential_c<>+40(SB)/8, $0x3de6124613a86d09
+DATA exactExponential_c<>+48(SB)/8, $0x3e21eed8eff8d898
+DATA exactExponential_c<>+56(SB)/8, $0x3e5ae64567f544e4
+DATA exactExponential_c<>+64(SB)/8, $0x3e927e4fb7789f5c
+DATA exactExponential_c<>+72(SB)/8, $0x3ec71de3a556c734
+DATA exactExponential_c<>+80(SB)/8, $0x3efa01a01a01a01a
+DATA exactExponential_c<>+88(SB)/8, $0x3f2a01a01a01a01a
+DATA exactExponential_c<>+96(SB)/8, $0x3f56c16c16c16c17
+DATA exactExponential_c<>+104(SB)/8, $0x3f81111111111111
+DATA exactExponential_c<>+112(SB)/8, $0x3fa5555555555555
+DATA exactExponential_c<>+120(SB)/8, $0x3fc5555555555555
+DATA exactExponential_c<>+128(SB)/8, $0x3fe0000000000000
+DATA exactExponential_c<>+136(SB)/8, $0x3ff0000000000000
+DATA exactExponential_c<>+144(SB)/8, $0x3ff0000000000000
+GLOBL exactExponential_c<>(SB), RODATA|NOPTR, $152
 
 DATA logarithm_c<>+0(SB)/8, $0xffe6a09e667f3bcd
 DATA logarithm_c<>+8(SB)/8, $0x4000000000000000

@@ -15,6 +15,11 @@ func betaTableAVX512(dst *float64, z *float64, terms *float64, offsets *uint32, 
 //go:noescape
 func betaLevelsAVX512(levels *uint16, blocks *float64, n int, per float64, first float64)
 
+// exp64AVX512 replaces n > 0 numbers, a multiple of 8, by their exponentials.
+//
+//go:noescape
+func exp64AVX512(x *float64, n int)
+
 // betaZonesAVX512 computes betaZonesGeneric for n > 0 blocks.
 //
 //go:noescape
@@ -40,6 +45,11 @@ func cellIntegralsAVX512(dst *float64, cells *float64)
 //
 //go:noescape
 func cellRootsAVX512(dst *float64, cells *float64)
+
+// exp64AVX2 replaces n > 0 numbers, a multiple of 8, by their exponentials.
+//
+//go:noescape
+func exp64AVX2(x *float64, n int)
 
 // betaZonesAVX2 computes betaZonesGeneric for n > 0 blocks.
 //

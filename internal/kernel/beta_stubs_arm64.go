@@ -14,6 +14,11 @@ func betaSumsNEON(dst *float64, z *float64, terms *float64, n int)
 //go:noescape
 func expLinearNEON(dst *float64, x *float64, y *float64, n int, slope float64, offset float64)
 
+// exp64NEON replaces n numbers by their exponentials.
+//
+//go:noescape
+func exp64NEON(x *float64, n int)
+
 // logGammaNEON computes LogGamma for n numbers.
 //
 //go:noescape

@@ -56,6 +56,32 @@ func TestExpLinear(t *testing.T) {
 	})
 }
 
+func TestExp64(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(35)
+		for _, n := range lengths() {
+			x, want := make([]float64, n+1), make([]float64, n)
+			for i := range want {
+				x[i] = 1400*r.Float64() - 700
+				if i%3 > 0 {
+					x[i] = 40*r.Float64() - 20
+				}
+				want[i] = math.Exp(x[i])
+			}
+			x[n] = 7
+			Exp64(x[:n])
+			for i, v := range want {
+				if !(math.Abs(x[i]-v) <= 5e-16*v) {
+					t.Errorf("exp(%v) = %v, want %v", math.Log(v), x[i], v)
+				}
+			}
+			if x[n] != 7 {
+				t.Fatalf("%d numbers: wrote behind the end", n)
+			}
+		}
+	})
+}
+
 func lgamma(x float64) float64 {
 	l, _ := math.Lgamma(x)
 	return l

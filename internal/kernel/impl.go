@@ -111,6 +111,7 @@ type impl struct {
 
 	logGamma   func(gamma, log, x []float64)
 	expLinear  func(dst, x, y []float64, slope, offset float64)
+	exp64      func(x []float64)
 	digammaLog func(dst, a, c []float64)
 	betaTails  func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
 	logBetas   func(dst *BetaLogs, w, a, b []float64)
@@ -152,7 +153,7 @@ var generic = impl{
 	dots64: dots64Generic, addRows64: addRows64Generic,
 	betaSums: betaSumsGeneric, betaZones: betaZonesGeneric, betaLevels: betaLevelsGeneric, betaBeyond: betaBeyondGeneric,
 	cellMasses: cellMassesGeneric, cellIntegrals: cellIntegralsGeneric, cellRoots: cellRootsGeneric,
-	logGamma: logGammaGeneric, expLinear: expLinearGeneric, digammaLog: digammaLogGeneric,
+	logGamma: logGammaGeneric, expLinear: expLinearGeneric, exp64: exp64Generic, digammaLog: digammaLogGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
 	rootGammas: rootGammasGeneric, gridGammas: gridGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,

@@ -68,7 +68,7 @@ func newAVX2() *impl {
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
 	im.betaSums, im.betaZones, im.betaBeyond = betaSums4, betaZones4, betaBeyond4
 	im.cellMasses, im.cellIntegrals, im.cellRoots = cellMasses4, cellIntegrals4, cellRoots4
-	im.logGamma, im.expLinear = logGamma4, expLinear4
+	im.logGamma, im.expLinear, im.exp64 = logGamma4, expLinear4, exp64x4
 	im.digammaLog = digammaLog4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.twoVotes = twoVotes4
@@ -104,7 +104,7 @@ func newAVX512() *impl {
 	im.mask = mask16
 	im.betaTable, im.betaZones, im.betaLevels, im.betaBeyond = betaTable8, betaZones8, betaLevels8, betaBeyond8
 	im.cellMasses, im.cellIntegrals, im.cellRoots = cellMasses8, cellIntegrals8, cellRoots8
-	im.logGamma, im.expLinear = logGamma8, expLinear8
+	im.logGamma, im.expLinear, im.exp64 = logGamma8, expLinear8, exp64x8
 	im.digammaLog = digammaLog8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16

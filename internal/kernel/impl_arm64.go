@@ -45,6 +45,7 @@ func newNEON() *impl {
 	im.expLinear = func(dst, x, y []float64, slope, offset float64) {
 		expLinearNEON(first(dst), first(x), first(y), len(x), slope, offset)
 	}
+	im.exp64 = func(x []float64) { exp64NEON(first(x), len(x)) }
 	im.digammaLog = func(dst, a, c []float64) { digammaLogNEON(first(dst), first(a), first(c), len(a)) }
 	im.betaTails = func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int) {
 		betaTailsNEON(&dst[0][0], &z[0], &q[0], &terms[0].A[0], len(terms), lanes)

@@ -13,6 +13,7 @@ func betaGroup() {
 	betaTable(newVector64(true))
 	betaLevels(newVector64(true))
 	for _, wide := range []bool{true, false} {
+		exp64(newVector64(wide))
 		betaZones(newVector64(wide))
 		betaBeyond(newVector64(wide))
 		cellMasses(newVector64(wide))
@@ -100,6 +101,21 @@ func expLinear(v *vector64) {
 	ADDQ(Imm(uint64(v.bytes/8)), i)
 	CMPQ(i, n)
 	JL(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// exp64 generates the function that takes exponentials.
+func exp64(v *vector64) {
+	function("exp64"+v.name, "func(x *float64, n int)", "exp64"+v.name+" replaces n > 0 numbers, a multiple of 8, by their exponentials.")
+	x, n := loadGP("x"), loadGP("n")
+	Label("loop")
+	f := v.loaded(Mem{Base: x})
+	v.exactExp(f)
+	VMOVUPD(f, Mem{Base: x})
+	ADDQ(Imm(uint64(v.bytes)), x)
+	SUBQ(Imm(uint64(v.bytes/8)), n)
+	JG(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
 }

@@ -54,6 +54,15 @@ KERNEL expLinearNEON(double *dst, const double *x, const double *y, int64_t n, d
 		vst1q_lane_f64(dst + i, exponential(madd2(two(y[i]) + two(offset), two(slope), two(x[i]))), 0);
 }
 
+// exp64NEON replaces n numbers by their exponentials.
+KERNEL exp64NEON(double *x, int64_t n) {
+	int64_t i = 0;
+	for (; i + 2 <= n; i += 2)
+		vst1q_f64(x + i, exactExponential(vld1q_f64(x + i)));
+	if (i < n)
+		vst1q_lane_f64(x + i, exactExponential(two(x[i])), 0);
+}
+
 // gammaLogarithm is ln Γ(x): Stirling's formula at z = x, or at x + 10 for x < 10 less the logarithm of the product between.
 INLINE v2 gammaLogarithm(v2 x) {
 	uint64x2_t small = vcltq_f64(x, two(10));
