@@ -143,33 +143,33 @@ func (h *mixtureHead) dists(dst []Decoded, outputs []Output) {
 		}
 	}
 	members := float64(len(outputs))
-	for j := range dst {
-		m, err := mixture.MakeDirichlet(k, d, func(weights, alpha []float64) {
-			for i, out := range outputs {
-				if out.Share < 1 {
-					c := h.components
-					if e := exps[i]; e != nil {
-						e = e[j*width : (j+1)*width]
-						sum := special.Sum(e[:c]) * members / (1 - out.Share)
-						for i, v := range e[:c] {
-							weights[i] = v / sum
-						}
-						copy(alpha, e[c:])
-					} else {
-						h.read(weights[:c], alpha, out.Raw[j*width:(j+1)*width], members/(1-out.Share))
+	list, errs := mixture.MakeDirichlets(len(dst), k, d, func(j int, weights, alpha []float64) {
+		for i, out := range outputs {
+			if out.Share < 1 {
+				c := h.components
+				if e := exps[i]; e != nil {
+					e = e[j*width : (j+1)*width]
+					sum := special.Sum(e[:c]) * members / (1 - out.Share)
+					for i, v := range e[:c] {
+						weights[i] = v / sum
 					}
-					weights, alpha = weights[c:], alpha[c*d:]
+					copy(alpha, e[c:])
+				} else {
+					h.read(weights[:c], alpha, out.Raw[j*width:(j+1)*width], members/(1-out.Share))
 				}
-				if out.Trees != nil {
-					weights[0] = out.component(alpha[:d], j, len(outputs))
-					weights, alpha = weights[1:], alpha[d:]
-				}
+				weights, alpha = weights[c:], alpha[c*d:]
 			}
-		})
-		if err != nil {
-			err = fmt.Errorf("the network's outputs are not a mixture: %w", err)
+			if out.Trees != nil {
+				weights[0] = out.component(alpha[:d], j, len(outputs))
+				weights, alpha = weights[1:], alpha[d:]
+			}
 		}
-		dst[j] = Decoded{Dist: m, Err: err}
+	})
+	for j := range dst {
+		dst[j] = Decoded{Dist: &list[j]}
+		if errs != nil && errs[j] != nil {
+			dst[j] = Decoded{Err: fmt.Errorf("the network's outputs are not a mixture: %w", errs[j])}
+		}
 	}
 }
 

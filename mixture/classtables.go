@@ -117,7 +117,7 @@ func (t *classTables) tails(lower, upper, z []float64) bool {
 	defer t.mu.Unlock()
 	table := t.table(0.5)
 	if table != nil {
-		table.tails(&t.reader.cells, lower, upper, z)
+		table.tails(&t.reader, lower, upper, z)
 	}
 	return table != nil
 }

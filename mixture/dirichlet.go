@@ -39,35 +39,54 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 			return nil, invalid("alpha of component %d: expected %d classes, as in component 0, found %d", k, d, len(row))
 		}
 	}
-	return MakeDirichlet(len(weights), d, func(w, a []float64) {
-		copy(w, weights)
-		for k, row := range alpha {
-			copy(a[k*d:], row)
-		}
-	})
+	m := newDirichlet(len(weights), d)
+	copy(m.weights, weights)
+	for k, row := range alpha {
+		copy(m.row(k), row)
+	}
+	if err := m.normalize(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-// MakeDirichlet is [NewDirichlet] without copies: fill sets the weights [K] and the parameters alpha [K, d] of k components of the given
-// number of classes.
-func MakeDirichlet(k, classes int, fill func(weights, alpha []float64)) (*Dirichlet, error) {
-	if k < 1 || classes < 2 {
-		return nil, invalid("expected at least one component of 2 classes, found %d of %d", k, classes)
+// MakeDirichlets is [NewDirichlet] for n mixtures of k components and the given number of classes, without copies: fill sets the weights [K] and
+// the parameters alpha [K, d] of mixture j. The errors are nil if all mixtures are valid, else those of each; n, k and classes − 1 are positive.
+func MakeDirichlets(n, k, classes int, fill func(j int, weights, alpha []float64)) (list []Dirichlet, errs []error) {
+	list = make([]Dirichlet, n)
+	each := k * (1 + classes)
+	values := make([]float64, n*each)
+	for j := range list {
+		room := values[j*each : (j+1)*each]
+		m := &list[j]
+		*m = Dirichlet{weights: room[:k:k], alpha: room[k:each:each], classes: classes}
+		fill(j, m.weights, m.alpha)
+		if err := m.normalize(); err != nil {
+			if errs == nil {
+				errs = make([]error, n)
+			}
+			errs[j] = err
+		}
 	}
-	m := newDirichlet(k, classes)
-	fill(m.weights, m.alpha)
+	return list, errs
+}
+
+// normalize checks a mixture, divides its weights by their sum, and drops components without weight.
+func (m *Dirichlet) normalize() error {
 	sum, err := checkWeights(m.weights)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, a := range m.alpha {
 		if !(a >= minParameter && a <= maxParameter) {
-			return nil, checkParameter(a, "alpha of component %d, class %d", i/classes, i%classes)
+			return checkParameter(a, "alpha of component %d, class %d", i/m.classes, i%m.classes)
 		}
 	}
 	for k, w := range m.weights {
 		m.weights[k] = w / sum
 	}
-	return m.dropped(), nil
+	m.drop()
+	return nil
 }
 
 // newDirichlet returns a mixture of k components whose weights and parameters are not set yet.

@@ -260,10 +260,12 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("NewDirichlet(%v, %v): error %q, want one with %q", c.w, c.alpha, err, c.want)
 		}
 	}
-	for _, shape := range [][2]int{{0, 2}, {1, 1}} {
-		if _, err := MakeDirichlet(shape[0], shape[1], func(w, a []float64) {}); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%d components of %d classes: %v", shape[0], shape[1], err)
-		}
+	list, errs := MakeDirichlets(3, 2, 2, func(j int, w, a []float64) {
+		copy(w, [][]float64{{0.25, 0.75}, {0.5, 0.4}, {1, 0}}[j])
+		copy(a, []float64{1, 2, 3, 4})
+	})
+	if errs[0] != nil || !errors.Is(errs[1], ErrInvalid) || errs[2] != nil || list[0].K() != 2 || list[2].K() != 1 {
+		t.Errorf("errors %v, %d and %d components", errs, list[0].K(), list[2].K())
 	}
 	for _, c := range []struct {
 		w, a, b []float64

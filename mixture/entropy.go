@@ -41,31 +41,29 @@ func (m *Dirichlet) EntropyAt(mean []float64) Entropy {
 	}
 	var e Entropy
 	for i, mu := range mean {
-		if logs[i] = math.Log(mu); mu > 0 {
+		if logs[i] = 0; mu > 0 {
+			logs[i] = math.Log(mu)
 			e.Predictive -= mu * logs[i]
 		}
 	}
-	for k := range m.weights {
+	for k, row := 0, 0; row < n; k, row = k+1, row+d+1 {
 		alpha := m.row(k)
 		total := special.Sum(alpha)
-		row := k * (d + 1)
+		to := c[row : row+d+1]
 		for i, mu := range mean {
-			c[row+i] = total * mu
+			to[i] = total * max(mu, 1e-200)
 		}
 		copy(a[row:], alpha)
-		a[row+d], c[row+d] = total, total
+		a[row+d], to[d] = total, total
 	}
 	kernel.DigammaLog(psi, a, c)
-	for k, w := range m.weights {
-		row := k * (d + 1)
-		total, dt := a[row+d], psi[row+d]
+	for k, row := 0, 0; row < n; k, row = k+1, row+d+1 {
+		share, dt := m.weights[k]/a[row+d], psi[row+d]
+		params := a[row : row+d]
 		for i, x := range psi[row : row+d] {
-			mu := a[row+i] / total
-			if mu == 0 {
-				continue
-			}
-			e.Information += w * mu * (x - dt)
-			e.Expected += w * mu * (dt - x - logs[i])
+			mu, x := share*params[i], x-dt
+			e.Information += mu * x
+			e.Expected -= mu * (x + logs[i])
 		}
 	}
 	e.Information = max(0, e.Information)

@@ -74,11 +74,12 @@ func (r *Rescaler) Mix(weights, ratios, moves []float64) (*Dirichlet, error) {
 			return nil, err
 		}
 	}
-	return all.dropped(), nil
+	all.drop()
+	return all, nil
 }
 
-// dropped returns m without components that have no weight, in the same memory.
-func (m *Dirichlet) dropped() *Dirichlet {
+// drop removes components without weight from a mixture that nobody else has yet.
+func (m *Dirichlet) drop() {
 	n := 0
 	for k, w := range m.weights {
 		if w > 0 {
@@ -90,7 +91,6 @@ func (m *Dirichlet) dropped() *Dirichlet {
 		}
 	}
 	m.weights, m.alpha = m.weights[:n], m.alpha[:n*m.classes]
-	return m
 }
 
 // narrowed sets alpha [K, d] to the parameters of Narrow.

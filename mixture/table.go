@@ -20,6 +20,8 @@ import (
 // not one), make reports that it cannot be used.
 type quantileTable struct {
 	grade  *tableGrade
+	of     kernel.BetaTerms
+	rule   kernel.ZoneRule
 	terms  kernel.BetaTable
 	lo, hi float64      // the range of all terms
 	wide   [5][]float64 // rows of widened terms
@@ -83,16 +85,15 @@ const (
 
 // make builds the table of a marginal distribution, and reports whether it can be used.
 func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
-	t.grade = g
-	terms := m.terms
-	large := false
+	t.grade, t.of = g, m.terms
+	terms, large := &t.of, false
 	for i, w := range m.w {
 		l := m.gammaA[i] + m.gammaB[i] - m.gammaSum[i]
 		terms.LogBeta[i] = l
 		large = large || m.sum[i]*w > tableSum || m.sum[i] > tableWide || math.Abs(l) > tableLog
 	}
 	missing := g.missing() / float64(len(m.w))
-	if large && !t.large(m, &terms, missing) {
+	if large && !t.large(m, missing) {
 		return false
 	}
 	// Beyond center − √(2D)σ − D/a the density has fallen by more than e⁻ᴰ, and everywhere it is below exp(C + az).
@@ -100,25 +101,26 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 	// by h⁶/665280 times the fifth power of its slope, which is about √(2D)/σ. Errors grow with the twelfth power of the
 	// step; components of small weight may have larger errors.
 	var ok bool
-	t.lo, t.hi, ok = t.terms.Set(&terms, &kernel.ZoneRule{
+	t.rule = kernel.ZoneRule{
 		LogMissing: math.Log(missing), LogNarrow: logNarrow, LogTerms: math.Log(float64(len(m.w))), End: tableEnd,
 		Step: g.step, Longest: g.long * tableLongest, Power: g.long * tablePower, Mild: g.long * tableMild, Far: g.long * tableFar,
 		Tail: tableTail, Bend: tableBend,
-	})
-	return ok && t.place() && t.sum(&terms)
+	}
+	t.lo, t.hi, ok = t.terms.Set(terms, &t.rule)
+	return ok && t.place() && t.sum()
 }
 
 // large computes the Beta functions of large parameters where that matters, and widens components that are too narrow. It reports
 // whether the table supports them.
-func (t *quantileTable) large(m *marginal, terms *kernel.BetaTerms, missing float64) bool {
-	widened := false
+func (t *quantileTable) large(m *marginal, missing float64) bool {
+	terms, widened := &t.of, false
 	for i, w := range m.w {
 		a, b := terms.A[i], terms.B[i]
 		r := tooNarrow(a, b)
 		if r < 1 && w > missing {
 			if !widened {
 				widened = true
-				t.own(terms)
+				t.own()
 			}
 			a, b = r*a, r*b
 			by := math.Log(r)
@@ -136,7 +138,8 @@ func (t *quantileTable) large(m *marginal, terms *kernel.BetaTerms, missing floa
 }
 
 // own replaces what widening changes by copies.
-func (t *quantileTable) own(terms *kernel.BetaTerms) {
+func (t *quantileTable) own() {
+	terms := &t.of
 	for i, x := range []*[]float64{&terms.A, &terms.B, &terms.LogA, &terms.LogB, &terms.LogSum} {
 		t.wide[i] = append(room(t.wide[i], cap(*x)), *x...)
 		*x = t.wide[i]
@@ -197,7 +200,7 @@ func (t *quantileTable) place() bool {
 }
 
 // sum computes the density and its derivatives at the nodes, and the masses below them. It reports whether the total is one.
-func (t *quantileTable) sum(terms *kernel.BetaTerms) bool {
+func (t *quantileTable) sum() bool {
 	n := len(t.nodes)
 	stride := kernel.WholeBlocks(n)
 	nodes := t.nodes[:stride]
@@ -212,7 +215,7 @@ func (t *quantileTable) sum(terms *kernel.BetaTerms) bool {
 	if least := kernel.CellMasses(cells, t.f, stride, t.step); least < -t.grade.error() {
 		return false
 	}
-	below, above := t.beyond(terms, false), t.beyond(terms, true)
+	below, above := t.beyond(false), t.beyond(true)
 	t.mass[0] = below
 	for i, m := range cells {
 		below += m
@@ -224,10 +227,10 @@ func (t *quantileTable) sum(terms *kernel.BetaTerms) bool {
 
 // beyond returns the mass below the first node or above the last one. It is zero unless that is
 // at −tableEnd or tableEnd.
-func (t *quantileTable) beyond(terms *kernel.BetaTerms, upper bool) float64 {
-	far, power := &t.far[0], terms.A
+func (t *quantileTable) beyond(upper bool) float64 {
+	far, power := &t.far[0], t.of.A
 	if upper {
-		far, power = &t.far[1], terms.B
+		far, power = &t.far[1], t.of.B
 	}
 	far.mass = far.mass[:0]
 	if !upper && t.lo > -tableEnd || upper && t.hi < tableEnd {

@@ -18,7 +18,7 @@ type tableReader struct {
 	of         [kernel.BetaLanes]*tableQuantile
 	from       kernel.BetaPoints // node at which the cell begins
 	cells      kernel.BetaCells
-	root       kernel.BetaPoints
+	root       kernel.BetaPoints // what they give
 	far        farTerms // of beyondEnds
 	x, nothing []float64
 }
@@ -79,8 +79,8 @@ func (t *quantileTable) cell(cells *kernel.BetaCells, lane, i int) {
 }
 
 // tails sets the masses below and above logits, at most as many as lanes.
-func (t *quantileTable) tails(cells *kernel.BetaCells, lower, upper, z []float64) {
-	n := len(t.nodes)
+func (t *quantileTable) tails(r *tableReader, lower, upper, z []float64) {
+	n, cells := len(t.nodes), &r.cells
 	var cell [kernel.BetaLanes]int
 	for lane, z := range z {
 		i := min(max(countLess(t.nodes, z)-1, 0), n-2)
@@ -89,10 +89,9 @@ func (t *quantileTable) tails(cells *kernel.BetaCells, lower, upper, z []float64
 		t.cell(cells, lane, i)
 		cells.At[lane] = min(max((z-t.nodes[i])/h, 0), 1)
 	}
-	var mass kernel.BetaPoints
-	cells.Integrals(&mass)
+	cells.Integrals(&r.root)
 	for lane, i := range cell[:len(z)] {
-		lower[lane] = min(max(t.mass[i]+mass[lane], t.mass[i]), t.mass[i+1])
+		lower[lane] = min(max(t.mass[i]+r.root[lane], t.mass[i]), t.mass[i+1])
 		if z[lane] >= t.nodes[n-1] {
 			lower[lane] = t.mass[n-1]
 		}

@@ -8,38 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"credence/mixture"
 )
-
-// Digits is the number of significant digits that numbers are written with; 0 means as many as needed to read
-// back the same number.
-type Digits int
-
-// Precision returns the precision that intervals need if they are written with d digits.
-func (d Digits) Precision() mixture.Precision {
-	if d == 0 {
-		return mixture.Full
-	}
-	return mixture.PrecisionOf(int(d))
-}
-
-// Append appends a number. A number other than 1 is never rounded to 1: the distance
-// of a probability from 1 may be what matters.
-func (d Digits) Append(dst []byte, x float64) []byte {
-	if d == 0 {
-		return strconv.AppendFloat(dst, x, 'g', -1, 64)
-	}
-	from := len(dst)
-	dst = strconv.AppendFloat(dst, x, 'g', int(d), 64)
-	for n := int(d) + 1; string(dst[from:]) == "1" && x != 1 && n <= 17; n++ {
-		dst = strconv.AppendFloat(dst[:from], x, 'g', n, 64)
-	}
-	return dst
-}
-
-// Text returns a number as text.
-func (d Digits) Text(x float64) string { return string(d.Append(nil, x)) }
 
 // appendMeans appends the rows of a table that has only means.
 func (t *Table) appendMeans(dst []byte, p *Prediction) []byte {
@@ -76,9 +45,11 @@ func headerCSV(columns []Column) []byte {
 	return append(line, '\n')
 }
 
-// appendCSV appends rows as CSV. Lists are parameters for further computation and keep all digits.
+// appendCSV appends rows as CSV. Lists are parameters for further computation and keep all digits. Numbers that are the same in each row of an
+// item are formatted once.
 func (f *Form) appendCSV(dst []byte, columns []Column, values []Value) []byte {
-	for ; len(values) > 0; values = values[len(columns):] {
+	var known [16]struct{ bits, from, to int } // of the first columns in the row before
+	for row := 0; len(values) > 0; values, row = values[len(columns):], row+1 {
 		for i := range columns {
 			if i > 0 {
 				dst = append(dst, ',')
@@ -90,6 +61,15 @@ func (f *Form) appendCSV(dst []byte, columns []Column, values []Value) []byte {
 				dst = appendList(dst, v.list)
 			case columns[i].Kind == Text:
 				dst = appendField(dst, f.guard(v.Text))
+			case columns[i].Kind == Number && i < len(known):
+				k, bits := &known[i], int(math.Float64bits(v.Number))
+				if row > 0 && k.bits == bits && k.to > k.from {
+					dst = append(dst, dst[k.from:k.to]...)
+					continue
+				}
+				k.bits, k.from = bits, len(dst)
+				dst = f.Digits.Append(dst, v.Number)
+				k.to = len(dst)
 			case columns[i].Kind == Number:
 				dst = f.Digits.Append(dst, v.Number)
 			case columns[i].Kind == Whole:

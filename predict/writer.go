@@ -43,6 +43,7 @@ type sink struct {
 
 // piece is the rows of some items: values, and their text in forms that are text.
 type piece struct {
+	row    Row
 	values []Value
 	text   []byte
 }
@@ -111,7 +112,7 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 		p.text = t.table.appendMeans(p.text, x)
 		return
 	}
-	if values, err := t.table.values(ctx, p.values[:0], x); err == nil {
+	if values, err := t.table.values(ctx, &p.row, p.values[:0], x); err == nil {
 		p.values = values
 		if t.encode != nil {
 			p.text = t.encode(p.text, values)
@@ -122,16 +123,16 @@ func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 // Close writes the end of the file.
 func (t *tableRows) Close() error { return t.close() }
 
-// values appends the values of a prediction, and passes its row to Format.Seen.
-func (t *Table) values(ctx context.Context, dst []Value, p *Prediction) ([]Value, error) {
-	r, err := t.Row(ctx, p)
-	if err != nil {
+// values appends the values of a prediction, and passes its row, in the memory of r, to Format.Seen.
+func (t *Table) values(ctx context.Context, r *Row, dst []Value, p *Prediction) ([]Value, error) {
+	var err error
+	if *r, err = t.Row(ctx, p); err != nil {
 		return dst, err
 	}
 	if t.format.Seen != nil {
-		t.format.Seen(&r)
+		t.format.Seen(r)
 	}
-	return t.Append(dst, &r), nil
+	return t.Append(dst, r), nil
 }
 
 // newTextSink writes a header, and rows as text.

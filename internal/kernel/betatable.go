@@ -29,6 +29,7 @@ type BetaTerms struct{ A, B, LogA, LogB, LogSum, LogW, LogBeta []float64 }
 type BetaTable struct {
 	n        int // terms
 	blocks   []betaBlock
+	least    [3]BetaPoints // of betaZones
 	selected []BetaTerm // terms that matter in a block of points
 	offsets  []uint32   // of these
 }
@@ -95,11 +96,10 @@ func (t *BetaTable) Set(terms *BetaTerms, rule *ZoneRule) (lo, hi float64, ok bo
 	for i := n; i < whole; i++ {
 		terms.LogW[:whole][i] = math.Inf(-1)
 	}
-	var least [3]BetaPoints
-	active.betaZones(&least, t.blocks, terms, rule)
+	active.betaZones(&t.least, t.blocks, terms, rule)
 	lo, up, width := math.Inf(1), math.Inf(1), math.Inf(1)
 	for lane := range BetaLanes {
-		lo, up, width = min(lo, least[0][lane]), min(up, least[1][lane]), min(width, least[2][lane])
+		lo, up, width = min(lo, t.least[0][lane]), min(up, t.least[1][lane]), min(width, t.least[2][lane])
 	}
 	return lo, -up, width > 0 && lo < -up
 }
