@@ -19,7 +19,7 @@ type tableReader struct {
 	from       kernel.BetaPoints // node at which the cell begins
 	cells      kernel.BetaCells
 	root       kernel.BetaPoints // what they give
-	far        farTerms // of beyondEnds
+	far        farTerms          // of beyondEnds
 	x, nothing []float64
 }
 

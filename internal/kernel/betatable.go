@@ -30,8 +30,8 @@ type BetaTable struct {
 	n        int // terms
 	blocks   []betaBlock
 	least    [3]BetaPoints // of betaZones
-	selected []BetaTerm // terms that matter in a block of points
-	offsets  []uint32   // of these
+	selected []BetaTerm    // terms that matter in a block of points
+	offsets  []uint32      // of these
 }
 
 // betaBlock has eight terms, one in each lane.
