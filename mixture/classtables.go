@@ -14,14 +14,16 @@ type classTables struct {
 	marginal
 	all *marginals // to which the marginal distribution belongs
 
-	mu     sync.Mutex
-	tables [len(tableGrades)]quantileTable
-	made   [len(tableGrades)]bool
-	good   [len(tableGrades)]bool // tables that were constructed and can be used
-	exact  *Beta                  // see dist
-	reader tableReader
-	known  []tableQuantile  // see prepare
-	one    [1]tableQuantile // of quantile
+	mu              sync.Mutex
+	tables          [len(tableGrades)]quantileTable
+	outside         float64 // bound of the mass that is not within ε of the nearer end
+	made            [len(tableGrades)]bool
+	good            [len(tableGrades)]bool // tables that were constructed and can be used
+	exact           *Beta                  // see dist
+	reader          tableReader
+	known           []tableQuantile  // see prepare
+	resolution, end float64          // the logit of the resolution
+	one             [1]tableQuantile // of quantile
 }
 
 // set prepares the tables of classes from … to−1, of which use selects one, given the moments of all classes.
@@ -32,11 +34,23 @@ func (t *classTables) set(m *Dirichlet, mean, variance []float64, from, to int) 
 	t.all.set(m, mean, variance, from, to)
 }
 
-// use selects a class.
-func (t *classTables) use(class int) {
+// use selects a class, which is reported at a resolution.
+func (t *classTables) use(class int, resolution float64) {
 	t.marginal = t.all.class(class)
 	clear(t.made[:])
 	t.exact, t.known = nil, t.known[:0]
+	t.outside = outsideOf(min(t.mean, 1-t.mean), t.variance, resolution)
+}
+
+// outsideOf returns a bound of the mass above ε of a distribution with the given moments: the inequalities of Markov and of Cantelli,
+//
+//	P(p > ε) ≤ μ/ε,   P(p > ε) ≤ σ²/(σ² + (ε−μ)²)   for μ < ε.
+func outsideOf(mean, variance, resolution float64) float64 {
+	if !(mean < resolution) {
+		return 1
+	}
+	d := resolution - mean
+	return min(mean/resolution, variance/(variance+d*d))
 }
 
 // dist returns the mixture, with its narrowest components as wide as in a table, so that quantiles from both are in
@@ -55,11 +69,12 @@ func (t *classTables) dist() *Beta {
 	return t.exact
 }
 
-// table returns the table for a q-quantile, or nil if there is none. Where one cannot be used, a finer one often can.
+// table returns the table for a q-quantile, or nil if there is none. Where one cannot be used, a finer one often can. For medians
+// alone, all that is needed of most distributions at an end, there is a coarser one.
 // The caller holds the lock.
 func (t *classTables) table(q float64) *quantileTable {
 	for i := range tableGrades {
-		if q < tableGrades[i].quantile {
+		if q < tableGrades[i].quantile || i == medianGrade && !(t.outside < outsideMost) {
 			continue
 		}
 		if !t.made[i] {
@@ -108,14 +123,18 @@ func (t *classTables) quantile(q, qc float64) (z float64, ok bool) {
 	return t.one[0].z, t.one[0].ok
 }
 
-// tails returns the masses below and above logits, at most as many as lanes, if there is a table.
-func (t *classTables) tails(lower, upper, z []float64) bool {
+// tails returns the masses below and above logits, at most as many as lanes, if there is a table, with the error of one for
+// q-quantiles.
+func (t *classTables) tails(q float64, lower, upper, z []float64) bool {
 	if t == nil {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	table := t.table(0.5)
+	table := t.table(q)
+	if table != nil && len(table.nodes) == 0 {
+		table = t.table(tableGrades[medianGrade+1].quantile)
+	}
 	if table != nil {
 		table.tails(&t.reader, lower, upper, z)
 	}
@@ -124,9 +143,15 @@ func (t *classTables) tails(lower, upper, z []float64) bool {
 
 // ends sets the masses at the ends of a class, if there is a table, and reports whether it did.
 func (t *classTables) ends(c *ReportedClass) bool {
-	z := math.Log(c.resolution) - math.Log1p(-c.resolution)
+	if t == nil {
+		return false
+	}
+	if t.resolution != c.resolution {
+		t.resolution, t.end = c.resolution, math.Log(c.resolution)-math.Log1p(-c.resolution)
+	}
+	z := t.end
 	var below, above [2]float64
-	ok := t.tails(below[:], above[:], []float64{z, -z})
+	ok := t.tails(tableGrades[medianGrade+1].quantile, below[:], above[:], []float64{z, -z})
 	if ok {
 		c.below, c.above, c.rough = below[0], above[1], true
 	}

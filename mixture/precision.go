@@ -138,7 +138,7 @@ func (r *Reported) classMoments(work *classTables, i int) (mean, variance float6
 func (r Reported) classIn(work *classTables, i int) ReportedClass {
 	c := ReportedClass{resolution: r.Resolution, average: r.Average, class: i}
 	if r.Precision != Full {
-		work.use(i)
+		work.use(i, r.Resolution)
 		c.tables = work
 	}
 	if r.Precision == Full || r.Average != nil {
@@ -150,7 +150,7 @@ func (r Reported) classIn(work *classTables, i int) ReportedClass {
 // topOfTwo returns the probabilities that the first and the second of two classes are the more probable one.
 func (c *ReportedClass) topOfTwo() (first, second float64) {
 	var lower, upper [1]float64
-	if !c.tables.tails(lower[:], upper[:], []float64{0}) {
+	if !c.tables.tails(0.5, lower[:], upper[:], []float64{0}) {
 		half := special.At(0.5)
 		lower[0], upper[0] = c.dist().tailsAt(&half)
 	}

@@ -233,9 +233,9 @@ func TestTableToTheEnds(t *testing.T) {
 			var of marginals
 			of.set(m.Dirichlet(), nil, nil, 0, 1)
 			class := of.class(0)
-			if table.make(&tableGrades[0], &class) {
+			if table.make(&tableGrades[medianGrade+1], &class) {
 				coarse++
-			} else if !table.make(&tableGrades[1], &class) {
+			} else if !table.make(&tableGrades[medianGrade+2], &class) {
 				t.Errorf("no table of parameters %v and %v with %d nodes, total mass %v", a, b, len(table.nodes), table.total)
 			}
 		}

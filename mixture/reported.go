@@ -156,6 +156,7 @@ type ReportedClass struct {
 	mean         float64
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
 	rough        bool    // whether these come from a table
+	outside      float64 // if not 0, below or above is only known to be at least 1 − outside, and counts as 1
 
 	tables  *classTables   // nil for full precision
 	mirrors *ReportedClass // the first of two classes, if this is the second
@@ -178,7 +179,27 @@ func (c *ReportedClass) begin() {
 	} else {
 		c.mean = c.Dist.Mean()
 	}
-	if c.resolution > 0 && !c.tables.ends(c) {
+	if c.resolution == 0 {
+		return
+	}
+	if c.tables != nil && c.tables.outside < outsideMost {
+		c.outside, c.rough = c.tables.outside, true
+		if c.below = 1; c.mean > 0.5 {
+			c.below, c.above = 0, 1
+		}
+		return
+	}
+	c.measureEnds()
+}
+
+// outsideMost is the largest bound of the mass that is not within ε of an end with which the masses at the ends are not computed: intervals
+// that leave out more do not depend on them.
+const outsideMost = 0.02
+
+// measureEnds computes the masses at the ends.
+func (c *ReportedClass) measureEnds() {
+	c.outside = 0
+	if !c.tables.ends(c) {
 		c.exactEnds()
 	}
 }
@@ -191,7 +212,7 @@ func (c *ReportedClass) exactEnds() {
 	dist := c.dist()
 	c.below, _ = dist.tailsAt(&low)
 	_, c.above = dist.tailsAt(&high)
-	c.rough = false
+	c.rough, c.outside = false, 0
 }
 
 // dist returns the distribution for quantiles that no table provides. With six digits it is constructed only when it is
@@ -270,9 +291,11 @@ func (c *ReportedClass) interval(side Side, level float64) ReportedInterval {
 	if c.mirrors != nil {
 		return c.mirrors.interval(side.opposite(), level).Mirror()
 	}
-	if c.unsure(1 - level) {
+	if gamma := 1 - level; gamma <= c.outside || c.unsure(gamma) {
 		exact := *c
-		exact.exactEnds()
+		if exact.measureEnds(); exact.unsure(gamma) {
+			exact.exactEnds()
+		}
 		c = &exact
 	}
 	if side != TwoSided {
@@ -303,7 +326,7 @@ func (c *ReportedClass) prepare(levels []float64) {
 	}
 	for _, level := range levels[:min(len(levels), preparedLevels)] {
 		gamma := 1 - level
-		if !(gamma > 0 && gamma < 1) || c.unsure(gamma) {
+		if !(gamma > c.outside && gamma < 1) || c.unsure(gamma) {
 			continue
 		}
 		low, high := c.leftOut(gamma)

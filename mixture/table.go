@@ -33,6 +33,8 @@ type quantileTable struct {
 	mass  []float64 // [n]: mass below each node
 	step  []float64 // [n−1]: lengths of cells, 0 for one in which no component matters
 	total float64   // total mass, one except for errors
+
+	below, above float64 // masses beyond the ends
 }
 
 // farTerms are the masses of terms beyond an end of the logits and the parameters that are their powers there.
@@ -46,8 +48,11 @@ type tableGrade struct {
 }
 
 // tableGrades are ordered from coarse to fine. For the normal density, errors of the distribution function are up to
-// 4e-10·step¹². A quantile is taken from the first table that provides it.
-var tableGrades = [...]tableGrade{{0.02, 0.72, 1}, {4e-4, 0.52, 0.7}}
+// 4e-10·step¹². A quantile is taken from the first table that provides it, from the first of all only in some cases.
+var tableGrades = [...]tableGrade{{0.3, 0.9, 1.1}, {0.02, 0.72, 1}, {4e-4, 0.52, 0.7}}
+
+// medianGrade is the index of the grade for medians.
+const medianGrade = 0
 
 // missing is the largest mass that may be left out at either end.
 func (g *tableGrade) missing() float64 { return 1e-8 * g.quantile }
@@ -106,8 +111,15 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 		Step: g.step, Longest: g.long * tableLongest, Power: g.long * tablePower, Mild: g.long * tableMild, Far: g.long * tableFar,
 		Tail: tableTail, Bend: tableBend,
 	}
-	t.lo, t.hi, ok = t.terms.Set(terms, &t.rule)
-	return ok && t.place() && t.sum()
+	if t.lo, t.hi, ok = t.terms.Set(terms, &t.rule); !ok {
+		return false
+	}
+	t.below, t.above = t.beyond(false), t.beyond(true)
+	if t.total = 1; g.quantile > tableGrades[medianGrade+1].quantile && max(t.below, t.above) >= 0.5 {
+		t.nodes, t.mass = t.nodes[:0], append(t.mass[:0], t.below, 1-t.above) // all there is to the median
+		return true
+	}
+	return t.place() && t.sum()
 }
 
 // large computes the Beta functions of large parameters where that matters, and widens components that are too narrow. It reports
@@ -215,13 +227,13 @@ func (t *quantileTable) sum() bool {
 	if least := kernel.CellMasses(cells, t.f, stride, t.step); least < -t.grade.error() {
 		return false
 	}
-	below, above := t.beyond(false), t.beyond(true)
+	below := t.below
 	t.mass[0] = below
 	for i, m := range cells {
 		below += m
 		cells[i] = below
 	}
-	t.total = below + above
+	t.total = below + t.above
 	return math.Abs(t.total-1) <= t.grade.error()
 }
 
@@ -236,7 +248,8 @@ func (t *quantileTable) beyond(upper bool) float64 {
 	if !upper && t.lo > -tableEnd || upper && t.hi < tableEnd {
 		return 0
 	}
-	far.mass, far.power = room(far.mass, cap(power))[:len(power)], power
+	n := len(power)
+	far.mass, far.power = room(far.mass, cap(power)+n)[:n], power
 	return t.terms.Beyond(far.mass, upper, tableEnd)
 }
 

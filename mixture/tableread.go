@@ -19,8 +19,8 @@ type tableReader struct {
 	from       kernel.BetaPoints // node at which the cell begins
 	cells      kernel.BetaCells
 	root       kernel.BetaPoints // what they give
-	far        farTerms          // of beyondEnds
-	x, nothing []float64
+	x, nothing []float64         // of ends
+	sums       [2]float64
 }
 
 // read sets the logit of x, at the next flush at the latest, if the table has it.
@@ -32,13 +32,15 @@ func (t *quantileTable) read(r *tableReader, x *tableQuantile) {
 	if q > x.qc {
 		q = t.total - x.qc
 	}
-	switch n := len(t.nodes); {
+	switch n := len(t.mass); {
 	case q <= t.mass[0]:
 		x.z, x.ok = t.far[0].root(r, q)
 		return
 	case q >= t.mass[n-1]:
 		x.z, x.ok = t.far[1].root(r, t.total-q)
 		x.z = -x.z
+		return
+	case len(t.nodes) == 0:
 		return
 	}
 	i := countLess(t.mass, q) - 1 // mass[i] < q ≤ mass[i+1]
@@ -116,30 +118,24 @@ func countLess(x []float64, v float64) int {
 // a is one of its parameters. The logarithm of Σ mass e^{at} is convex, so that Newton's method from t = 0 approaches the point
 // from one side.
 func (f *farTerms) root(r *tableReader, q float64) (z float64, ok bool) {
-	r.far.mass, r.far.power = r.far.mass[:0], r.far.power[:0]
+	n := len(f.mass)
+	rows := f.mass[:2*n] // the masses, and their products with the powers
 	for i, m := range f.mass {
-		if m > 0 {
-			r.far.mass, r.far.power = append(r.far.mass, m), append(r.far.power, f.power[i])
-		}
+		rows[n+i] = m * f.power[i]
 	}
-	n := len(r.far.mass)
 	r.x, r.nothing = room(r.x, n)[:n], room(r.nothing, n)[:n]
 	clear(r.nothing)
 	logQ, at := math.Log(q), 0.0
 	for range 50 {
-		kernel.ExpLinear(r.x, r.far.power, r.nothing, at, 0)
-		mass, slope := 0.0, 0.0
-		for i, m := range r.x {
-			m *= r.far.mass[i]
-			mass += m
-			slope += r.far.power[i] * m
-		}
+		kernel.ExpLinear(r.x, f.power, r.nothing, at, 0)
+		kernel.Dots64(r.sums[:], rows, r.x)
+		mass, slope := r.sums[0], r.sums[1]
 		if !(mass > 0) {
 			return 0, false
 		}
 		step := (math.Log(mass) - logQ) * mass / slope
 		at -= step
-		if math.Abs(step) < 1e-9 {
+		if math.Abs(step) < 1e-5 { // the next one would be below 1e-10
 			return at - tableEnd, true
 		}
 	}
