@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -230,12 +232,14 @@ func extend(dst []float64, n int) (all, added []float64) {
 func (m *Dirichlet) Mean(dst []float64) []float64 {
 	dst, mean := extend(dst, m.Classes())
 	if len(mean) == 2 { // the same bits in less time
+		mean0, mean1 := 0.0, 0.0
 		for k, w := range m.weights {
-			a := m.row(k)
+			a := m.alpha[2*k : 2*k+2]
 			s := a[0] + a[1]
-			mean[0] += w * (a[0] / s)
-			mean[1] += w * (a[1] / s)
+			mean0 += w * (a[0] / s)
+			mean1 += w * (a[1] / s)
 		}
+		mean[0], mean[1] = mean0, mean1
 		return dst
 	}
 	var few [fewClasses]float64
@@ -260,35 +264,53 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 // returns both.
 func (m *Dirichlet) Moments(means, variances []float64) (mean, variance []float64) {
 	// As Beta.Moments of each marginal, to the bit, without the constants of its density.
-	means = m.Mean(means)
-	mean = means[len(means)-m.Classes():]
-	variances, variance = extend(variances, len(mean))
-	if len(mean) == 2 {
-		for k, w := range m.weights {
-			a := m.row(k)
-			s := a[0] + a[1]
-			mu, nu := a[0]/s, a[1]/s
-			within, e, f := mu*nu/(s+1), mu-mean[0], nu-mean[1]
-			variance[0] += w * (within + e*e)
-			variance[1] += w * (within + f*f)
-		}
-		return means, variances
+	if m.classes == 2 {
+		return m.momentsOfTwo(means, variances)
 	}
-	var few [fewClasses]float64
-	rest := append(few[:0], mean...)
+	d, n := m.classes, len(m.alpha)
+	work := momentsWork.Get().(*[]float64)
+	defer momentsWork.Put(work)
+	*work = room(*work, 3*n)[:3*n]
+	rest, mu, within := (*work)[:n], (*work)[n:2*n], (*work)[2*n:]
+	for k := range m.weights {
+		special.SumOthers(rest[k*d:(k+1)*d], m.row(k))
+	}
+	kernel.BetaMoments(mu, within, m.alpha, rest)
+	means, mean = extend(means, d)
 	for k, w := range m.weights {
-		row := m.row(k)
-		special.SumOthers(rest, row)
-		for i, a := range row {
-			b := rest[i]
-			s := a + b
-			mu := a / s
-			e := mu - mean[i]
-			variance[i] += w * (mu*(b/s)/(s+1) + e*e)
+		for i, x := range mu[k*d : (k+1)*d] {
+			mean[i] += w * x
+		}
+	}
+	variances, variance = extend(variances, d)
+	for k, w := range m.weights {
+		in := within[k*d : (k+1)*d]
+		for i, x := range mu[k*d : (k+1)*d] {
+			e := x - mean[i]
+			variance[i] += w * (in[i] + e*e)
 		}
 	}
 	return means, variances
 }
+
+// momentsOfTwo is Moments for two classes.
+func (m *Dirichlet) momentsOfTwo(means, variances []float64) (mean, variance []float64) {
+	means = m.Mean(means)
+	mean0, mean1 := means[len(means)-2], means[len(means)-1]
+	var0, var1 := 0.0, 0.0
+	for k, w := range m.weights {
+		a := m.alpha[2*k : 2*k+2]
+		s := a[0] + a[1]
+		mu, nu := a[0]/s, a[1]/s
+		within, e, f := mu*nu/(s+1), mu-mean0, nu-mean1
+		var0 += w * (within + e*e)
+		var1 += w * (within + f*f)
+	}
+	return means, append(variances, var0, var1)
+}
+
+// momentsWork recycles the memory of moments.
+var momentsWork = sync.Pool{New: func() any { return new([]float64) }}
 
 // Covariance appends the d × d covariance matrix of the class probabilities to dst, row by row, and returns it: the
 // law of total covariance over the components, within each of which, with mean μ and α₀ = Σα,

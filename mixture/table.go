@@ -35,6 +35,12 @@ type quantileTable struct {
 	total float64   // total mass, one except for errors
 
 	below, above float64 // masses beyond the ends
+
+	logsOf struct { // see logarithms
+		grade          *tableGrade
+		terms          int
+		missing, count float64
+	}
 }
 
 // farTerms are the masses of terms beyond an end of the logits and the parameters that are their powers there.
@@ -98,6 +104,7 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 		large = large || m.sum[i]*w > tableSum || m.sum[i] > tableWide || math.Abs(l) > tableLog
 	}
 	missing := g.missing() / float64(len(m.w))
+	logMissing, logTerms := t.logarithms(g, len(m.w))
 	if large && !t.large(m, missing) {
 		return false
 	}
@@ -107,7 +114,7 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 	// step; components of small weight may have larger errors.
 	var ok bool
 	t.rule = kernel.ZoneRule{
-		LogMissing: math.Log(missing), LogNarrow: logNarrow, LogTerms: math.Log(float64(len(m.w))), End: tableEnd,
+		LogMissing: logMissing, LogNarrow: logNarrow, LogTerms: logTerms, End: tableEnd,
 		Step: g.step, Longest: g.long * tableLongest, Power: g.long * tablePower, Mild: g.long * tableMild, Far: g.long * tableFar,
 		Tail: tableTail, Bend: tableBend,
 	}
@@ -120,6 +127,15 @@ func (t *quantileTable) make(g *tableGrade, m *marginal) bool {
 		return true
 	}
 	return t.place() && t.sum()
+}
+
+// logarithms returns those of the mass that each of so many terms may leave out and of their number, which is mostly the same as before.
+func (t *quantileTable) logarithms(g *tableGrade, terms int) (logMissing, logTerms float64) {
+	if t.logsOf.grade != g || t.logsOf.terms != terms {
+		t.logsOf.grade, t.logsOf.terms = g, terms
+		t.logsOf.missing, t.logsOf.count = math.Log(g.missing()/float64(terms)), math.Log(float64(terms))
+	}
+	return t.logsOf.missing, t.logsOf.count
 }
 
 // large computes the Beta functions of large parameters where that matters, and widens components that are too narrow. It reports

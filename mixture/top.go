@@ -51,7 +51,9 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 		}
 		t.gamma, t.log = t.gamma[:d], t.log[:d]
 		// Σ_k w_k times the tolerances is at most topError.
-		even, share := math.Log(topError/2), math.Log(topError/(2*float64(m.K())))
+		even, share := topError/2, topError/(2*float64(m.K()))
+		logEven, logShare := math.Log(even), math.Log(share)
+		t.logClasses = math.Log(float64(d))
 		for k, w := range m.weights {
 			if err := ctx.Err(); err != nil {
 				return dst, err
@@ -65,7 +67,7 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 					t.log[i] = math.Log(a)
 				}
 			}
-			t.add(top, w, m.row(k), max(even, share-logW))
+			t.add(top, w, m.row(k), max(even, share/w), max(logEven, logShare-logW))
 		}
 	}
 	special.Normalize(top)
@@ -75,34 +77,33 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 // topWork recycles the memory of integrals.
 var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 
-// add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance, given as its logarithm.
-func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance float64) {
+// add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance.
+func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance, logTolerance float64) {
 	best := 0
 	for i, a := range alpha {
 		if a > alpha[best] {
 			best = i
 		}
 	}
-	if tolerance >= 0 {
+	if tolerance >= 1 {
 		top[best] += w
 		return
 	}
 	// If e is the probability that one of the classes left out is above the best, then the probability that one of
 	// them is above the largest of the others is at most e, and so is the error.
 	t.class = t.class[:0]
-	most := tolerance - math.Ln2 - math.Log(float64(len(alpha)))
+	most := logTolerance - math.Ln2 - t.logClasses
 	b, logB := alpha[best], t.log[best]
 	for i, a := range alpha {
 		if i == best || mayExceed(a, b, t.log[i], logB, most) {
 			t.class = append(t.class, i)
 		}
 	}
-	tolerance -= math.Ln2
 	switch {
 	case len(t.class) == 1:
 		top[best] += w
 		return
-	case t.rough && t.onGrid(alpha, tolerance):
+	case t.rough && t.onGrid(alpha, tolerance/2, logTolerance-math.Ln2):
 	case len(t.class) == 2:
 		i, j := t.class[0], t.class[1]
 		b, half := special.NewBeta(alpha[i], alpha[j]), special.At(0.5)
@@ -111,7 +112,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 		top[j] += w * lower
 		return
 	default:
-		t.run(alpha, math.Exp(tolerance))
+		t.run(alpha, tolerance/2)
 	}
 	for n, p := range t.result {
 		top[t.class[n]] += w * p
@@ -120,7 +121,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 
 // onGrid sets the result by the trapezoidal rule at the points of a grid, where the distributions are tabulated. It reports whether that is
 // accurate enough: the sum of the integrands is the derivative of ∏ P(S_j ≤ s), so its integral is one.
-func (t *topIntegral) onGrid(alpha []float64, tolerance float64) bool {
+func (t *topIntegral) onGrid(alpha []float64, tolerance, logTolerance float64) bool {
 	m := len(t.class)
 	t.grow(m)
 	largest := 0.0
@@ -130,7 +131,7 @@ func (t *topIntegral) onGrid(alpha []float64, tolerance float64) bool {
 		t.roots[j] = root
 		t.variables[j].A, t.variables[j].LogGamma = alpha[i], t.gamma[i]
 	}
-	lo, hi := t.span(largest, 2*math.Ln2-tolerance, 1)
+	lo, hi := t.span(largest, 2*math.Ln2-logTolerance, 1)
 	grid := special.NewGammaGrid()
 	slope, offset, ok := grid.Window(t.variables, t.roots, lo, hi)
 	if !ok {
@@ -145,7 +146,7 @@ func (t *topIntegral) onGrid(alpha []float64, tolerance float64) bool {
 	for _, p := range t.result {
 		excess += p
 	}
-	return math.Abs(excess) <= math.Exp(tolerance)/2
+	return math.Abs(excess) <= tolerance/2
 }
 
 // ones are the weights of the points of a grid.
@@ -195,6 +196,7 @@ type topIntegral struct {
 	gamma, log  []float64       // [d]: of a component's parameters, ln Γ (only if errors may be larger than rounding) and the logarithms
 	class       []int           // [m] the classes that are integrated
 	of          []special.RootGamma
+	logClasses  float64 // logarithm of the number of all classes
 	variables   []kernel.GridVariable
 	roots       []float64    // [m]: those of the parameters
 	lines       [][2]float64 // [m]: slopes and offsets of the logarithms of densities, if errors may be larger than rounding
@@ -315,7 +317,7 @@ func (t *topIntegral) span(largest, y float64, steps int) (lo, hi float64) {
 		lo += excess / slope
 	}
 	// u grows with y/(1 + 3r/(3r + 2u)), so that a larger u on the right gives a larger one.
-	y += math.Log(float64(len(t.roots)))
+	y += t.logClasses
 	u := math.Sqrt(y)
 	for range 2 {
 		u = math.Sqrt(y / (1 + 3*largest/(3*largest+2*u)))

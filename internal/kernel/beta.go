@@ -49,6 +49,23 @@ func logGammaGeneric(gamma, log, x []float64) {
 	}
 }
 
+// BetaMoments sets mean[i] and variance[i] to those of Beta(a[i], b[i]), in every implementation with each operation rounded:
+//
+//	s = a + b,   mean = a/s,   variance = (mean · (b/s))/(s + 1).
+func BetaMoments(mean, variance, a, b []float64) {
+	sameLen(len(mean), len(variance), len(a))
+	sameLen(len(a), len(b), len(b))
+	active.betaMoments(mean, variance, a, b)
+}
+
+func betaMomentsGeneric(mean, variance, a, b []float64) {
+	for i, x := range a {
+		s := x + b[i]
+		mean[i] = x / s
+		variance[i] = mean[i] * (b[i] / s) / (s + 1)
+	}
+}
+
 // DigammaLog sets dst[i] to ψ(a[i]+1) − ln c[i], for a and c from 1e-200 to 1e200, with an error of some units in the last place of
 // the largest of 1, the result, and ln(a/c) if that is large. From ten on, it is Stirling's series at a; below, at a + 10,
 //

@@ -34,6 +34,22 @@ func logGamma8(gamma, log, x []float64) {
 	}
 }
 
+func betaMoments4(mean, variance, a, b []float64) {
+	n := len(a) &^ (BetaLanes - 1)
+	if n > 0 {
+		betaMomentsAVX2(&mean[0], &variance[0], &a[0], &b[0], n)
+	}
+	betaMomentsGeneric(mean[n:], variance[n:], a[n:], b[n:])
+}
+
+func betaMoments8(mean, variance, a, b []float64) {
+	n := len(a) &^ (BetaLanes - 1)
+	if n > 0 {
+		betaMomentsAVX512(&mean[0], &variance[0], &a[0], &b[0], n)
+	}
+	betaMomentsGeneric(mean[n:], variance[n:], a[n:], b[n:])
+}
+
 func exp64x4(x []float64) {
 	n := len(x) &^ (BetaLanes - 1)
 	if n > 0 {

@@ -1166,6 +1166,36 @@ DATA double3f56c16c16c16c17<>+48(SB)/8, $0x3f56c16c16c16c17
 DATA double3f56c16c16c16c17<>+56(SB)/8, $0x3f56c16c16c16c17
 GLOBL double3f56c16c16c16c17<>(SB), RODATA|NOPTR, $64
 
+// func betaMomentsAVX512(mean *float64, variance *float64, a *float64, b *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·betaMomentsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    mean+0(FP), AX
+	MOVQ    variance+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVUPD double3ff0000000000000<>+0(SB), Z0
+
+loop:
+	VMOVUPD (DX), Z1
+	VMOVUPD (BX), Z2
+	VADDPD  Z2, Z1, Z3
+	VDIVPD  Z3, Z1, Z1
+	VDIVPD  Z3, Z2, Z2
+	VADDPD  Z0, Z3, Z3
+	VMOVUPD Z1, (AX)
+	VMULPD  Z2, Z1, Z1
+	VDIVPD  Z3, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	SUBQ    $0x08, SI
+	JG      loop
+	VZEROUPPER
+	RET
+
 // func betaZonesAVX512(least *float64, blocks *float64, n int, a *float64, b *float64, logA *float64, logB *float64, logSum *float64, logW *float64, logBeta *float64, rule *float64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·betaZonesAVX512(SB), NOSPLIT, $0-88
@@ -2093,6 +2123,36 @@ loop:
 	ADDQ         $0x20, AX
 	SUBQ         $0x04, CX
 	JG           loop
+	VZEROUPPER
+	RET
+
+// func betaMomentsAVX2(mean *float64, variance *float64, a *float64, b *float64, n int)
+// Requires: AVX
+TEXT ·betaMomentsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    mean+0(FP), AX
+	MOVQ    variance+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    n+32(FP), SI
+	VMOVUPD double3ff0000000000000<>+0(SB), Y0
+
+loop:
+	VMOVUPD (DX), Y1
+	VMOVUPD (BX), Y2
+	VADDPD  Y2, Y1, Y3
+	VDIVPD  Y3, Y1, Y1
+	VDIVPD  Y3, Y2, Y2
+	VADDPD  Y0, Y3, Y3
+	VMOVUPD Y1, (AX)
+	VMULPD  Y2, Y1, Y1
+	VDIVPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	ADDQ    $0x20, BX
+	SUBQ    $0x04, SI
+	JG      loop
 	VZEROUPPER
 	RET
 

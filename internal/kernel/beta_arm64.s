@@ -557,6 +557,62 @@ LBB2_4:
 LBB2_6:
 	RET
 
+// func betaMomentsNEON(mean *float64, variance *float64, a *float64, b *float64, n int)
+TEXT ·betaMomentsNEON(SB), NOSPLIT, $0-40
+	MOVD mean+0(FP), R20
+	MOVD variance+8(FP), R21
+	MOVD a+16(FP), R22
+	MOVD b+24(FP), R23
+	MOVD n+32(FP), R24
+	WORD $0xf1000b1f // cmp x24, #2
+	BGE LBB3_2
+	WORD $0xaa1f03e9 // mov x9, xzr
+	B LBB3_4
+
+LBB3_2:
+	WORD $0x6f03f600 // fmov v0.2d, #1.00000000
+	WORD $0xaa1f03ec // mov x12, xzr
+	WORD $0xaa1503e8 // mov x8, x21
+	WORD $0xaa1403ea // mov x10, x20
+	WORD $0xaa1703eb // mov x11, x23
+	WORD $0xaa1603ed // mov x13, x22
+
+LBB3_3:
+	WORD $0x3cc105a1 // ldr q1, [x13], #16
+	WORD $0x3cc10562 // ldr q2, [x11], #16
+	WORD $0x91000989 // add x9, x12, #2
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0x4e62d423 // fadd v3.2d, v1.2d, v2.2d
+	WORD $0xeb18019f // cmp x12, x24
+	WORD $0xaa0903ec // mov x12, x9
+	WORD $0x6e63fc21 // fdiv v1.2d, v1.2d, v3.2d
+	WORD $0x6e63fc42 // fdiv v2.2d, v2.2d, v3.2d
+	WORD $0x3c810541 // str q1, [x10], #16
+	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
+	WORD $0x4e60d462 // fadd v2.2d, v3.2d, v0.2d
+	WORD $0x6e62fc21 // fdiv v1.2d, v1.2d, v2.2d
+	WORD $0x3c810501 // str q1, [x8], #16
+	BLE LBB3_3
+
+LBB3_4:
+	WORD $0xeb18013f // cmp x9, x24
+	BGE LBB3_6
+	WORD $0xfc697ac0 // ldr d0, [x22, x9, lsl #3]
+	WORD $0xfc697ae1 // ldr d1, [x23, x9, lsl #3]
+	WORD $0x4e61d402 // fadd v2.2d, v0.2d, v1.2d
+	WORD $0x4e080443 // dup v3.2d, v2.d[0]
+	WORD $0x6e62fc00 // fdiv v0.2d, v0.2d, v2.2d
+	WORD $0x6e63fc21 // fdiv v1.2d, v1.2d, v3.2d
+	WORD $0xfc297a80 // str d0, [x20, x9, lsl #3]
+	WORD $0x4fc09020 // fmul v0.2d, v1.2d, v0.d[0]
+	WORD $0x1e6e1001 // fmov d1, #1.00000000
+	WORD $0x1e612841 // fadd d1, d2, d1
+	WORD $0x1e611800 // fdiv d0, d0, d1
+	WORD $0xfc297aa0 // str d0, [x21, x9, lsl #3]
+
+LBB3_6:
+	RET
+
 // func logGammaNEON(gamma *float64, log *float64, x *float64, n int)
 TEXT ·logGammaNEON(SB), NOSPLIT, $0-32
 	MOVD gamma+0(FP), R20
@@ -572,11 +628,11 @@ TEXT ·logGammaNEON(SB), NOSPLIT, $0-32
 	WORD $0x91000129 // add x9, x9, #0
 	WORD $0x6f01f483 // fmov v3.2d, #10.00000000
 	WORD $0x6f07f400 // fmov v0.2d, #-0.50000000
-	BGE LBB3_2
+	BGE LBB4_2
 	WORD $0xaa1f03ee // mov x14, xzr
-	B LBB3_4
+	B LBB4_4
 
-LBB3_2:
+LBB4_2:
 	WORD $0xd2fffe0b // mov x11, #-4503599627370496
 	WORD $0xaa1f03ea // mov x10, xzr
 	WORD $0xaa1503ec // mov x12, x21
@@ -584,7 +640,7 @@ LBB3_2:
 	WORD $0x4e080d64 // dup v4.2d, x11
 	WORD $0xaa1403eb // mov x11, x20
 
-LBB3_3:
+LBB4_3:
 	WORD $0x3cc105a5 // ldr q5, [x13], #16
 	WORD $0xaa0803ee // mov x14, x8
 	WORD $0x4ddfcdc6 // ld1r { v6.2d }, [x14], #8
@@ -785,11 +841,11 @@ LBB3_3:
 	WORD $0x4fcb10e9 // fmla v9.2d, v7.2d, v11.d[0]
 	WORD $0x4ee9d4c5 // fsub v5.2d, v6.2d, v9.2d
 	WORD $0x3c810565 // str q5, [x11], #16
-	BLE LBB3_3
+	BLE LBB4_3
 
-LBB3_4:
+LBB4_4:
 	WORD $0xeb1701df // cmp x14, x23
-	BGE LBB3_6
+	BGE LBB4_6
 	WORD $0xfc6e7ac6 // ldr d6, [x22, x14, lsl #3]
 	WORD $0xaa0803ea // mov x10, x8
 	WORD $0x4ddfcd44 // ld1r { v4.2d }, [x10], #8
@@ -988,7 +1044,7 @@ LBB3_4:
 	WORD $0x4ee1d4a0 // fsub v0.2d, v5.2d, v1.2d
 	WORD $0xfc2e7a80 // str d0, [x20, x14, lsl #3]
 
-LBB3_6:
+LBB4_6:
 	RET
 
 // func digammaLogNEON(dst *float64, a *float64, c *float64, n int)
@@ -1005,11 +1061,11 @@ TEXT ·digammaLogNEON(SB), NOSPLIT, $0-32
 	MOVD $logarithm_c<>(SB), R8
 	WORD $0x91000108 // add x8, x8, #0
 	WORD $0x6f07f601 // fmov v1.2d, #-1.00000000
-	BGE LBB4_2
+	BGE LBB5_2
 	WORD $0xaa1f03ee // mov x14, xzr
-	B LBB4_4
+	B LBB5_4
 
-LBB4_2:
+LBB5_2:
 	WORD $0xd2fffe0a // mov x10, #-4503599627370496
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0xaa1603ec // mov x12, x22
@@ -1017,7 +1073,7 @@ LBB4_2:
 	WORD $0x4e080d43 // dup v3.2d, x10
 	WORD $0xaa1403ea // mov x10, x20
 
-LBB4_3:
+LBB5_3:
 	WORD $0x3cc105a4 // ldr q4, [x13], #16
 	WORD $0x3cc1058d // ldr q13, [x12], #16
 	WORD $0xaa0903ee // mov x14, x9
@@ -1134,11 +1190,11 @@ LBB4_3:
 	WORD $0x4fc91087 // fmla v7.2d, v4.2d, v9.d[0]
 	WORD $0x4e67d4a4 // fadd v4.2d, v5.2d, v7.2d
 	WORD $0x3c810544 // str q4, [x10], #16
-	BLE LBB4_3
+	BLE LBB5_3
 
-LBB4_4:
+LBB5_4:
 	WORD $0xeb1701df // cmp x14, x23
-	BGE LBB4_6
+	BGE LBB5_6
 	WORD $0x8b0e0eaa // add x10, x21, x14, lsl #3
 	WORD $0x4d40cd44 // ld1r { v4.2d }, [x10]
 	WORD $0x8b0e0eca // add x10, x22, x14, lsl #3
@@ -1255,7 +1311,7 @@ LBB4_4:
 	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
 	WORD $0xfc2e7a80 // str d0, [x20, x14, lsl #3]
 
-LBB4_6:
+LBB5_6:
 	RET
 
 DATA logarithm1p_c<>+0(SB)/8, $0x3fb1a7b9611a7b96

@@ -20,6 +20,11 @@ func betaLevelsAVX512(levels *uint16, blocks *float64, n int, per float64, first
 //go:noescape
 func exp64AVX512(x *float64, n int)
 
+// betaMomentsAVX512 computes BetaMoments for n > 0 distributions, a multiple of 8.
+//
+//go:noescape
+func betaMomentsAVX512(mean *float64, variance *float64, a *float64, b *float64, n int)
+
 // betaZonesAVX512 computes betaZonesGeneric for n > 0 blocks.
 //
 //go:noescape
@@ -50,6 +55,11 @@ func cellRootsAVX512(dst *float64, cells *float64)
 //
 //go:noescape
 func exp64AVX2(x *float64, n int)
+
+// betaMomentsAVX2 computes BetaMoments for n > 0 distributions, a multiple of 8.
+//
+//go:noescape
+func betaMomentsAVX2(mean *float64, variance *float64, a *float64, b *float64, n int)
 
 // betaZonesAVX2 computes betaZonesGeneric for n > 0 blocks.
 //

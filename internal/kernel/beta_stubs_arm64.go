@@ -19,6 +19,11 @@ func expLinearNEON(dst *float64, x *float64, y *float64, n int, slope float64, o
 //go:noescape
 func exp64NEON(x *float64, n int)
 
+// betaMomentsNEON computes BetaMoments for n distributions.
+//
+//go:noescape
+func betaMomentsNEON(mean *float64, variance *float64, a *float64, b *float64, n int)
+
 // logGammaNEON computes LogGamma for n numbers.
 //
 //go:noescape

@@ -56,6 +56,32 @@ func TestExpLinear(t *testing.T) {
 	})
 }
 
+// TestBetaMoments compares with plain Go, to the bit.
+func TestBetaMoments(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(37)
+		for _, n := range lengths() {
+			a, b := make([]float64, n), make([]float64, n)
+			for i := range a {
+				a[i], b[i] = math.Exp(60*r.Float64()-30), math.Exp(60*r.Float64()-30)
+			}
+			mean, variance := make([]float64, n+1), make([]float64, n+1)
+			mean[n], variance[n] = 7, 7
+			BetaMoments(mean[:n], variance[:n], a, b)
+			wantMean, wantVariance := make([]float64, n), make([]float64, n)
+			betaMomentsGeneric(wantMean, wantVariance, a, b)
+			for i := range a {
+				if mean[i] != wantMean[i] || variance[i] != wantVariance[i] {
+					t.Errorf("Beta(%v, %v): %v and %v, want %v and %v", a[i], b[i], mean[i], variance[i], wantMean[i], wantVariance[i])
+				}
+			}
+			if mean[n] != 7 || variance[n] != 7 {
+				t.Fatalf("%d distributions: wrote behind the end", n)
+			}
+		}
+	})
+}
+
 func TestExp64(t *testing.T) {
 	eachImpl(t, func(t *testing.T) {
 		r := newRand(35)

@@ -109,12 +109,13 @@ type impl struct {
 	cellIntegrals func(dst *BetaPoints, c *BetaCells)
 	cellRoots     func(dst *BetaPoints, c *BetaCells)
 
-	logGamma   func(gamma, log, x []float64)
-	expLinear  func(dst, x, y []float64, slope, offset float64)
-	exp64      func(x []float64)
-	digammaLog func(dst, a, c []float64)
-	betaTails  func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
-	logBetas   func(dst *BetaLogs, w, a, b []float64)
+	logGamma    func(gamma, log, x []float64)
+	expLinear   func(dst, x, y []float64, slope, offset float64)
+	exp64       func(x []float64)
+	digammaLog  func(dst, a, c []float64)
+	betaMoments func(mean, variance, a, b []float64)
+	betaTails   func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
+	logBetas    func(dst *BetaLogs, w, a, b []float64)
 
 	twoVotes      func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64)
 	clampLogits   func(dst, x []float32, k int, limit float32) (outside int)
@@ -153,7 +154,7 @@ var generic = impl{
 	dots64: dots64Generic, addRows64: addRows64Generic,
 	betaSums: betaSumsGeneric, betaZones: betaZonesGeneric, betaLevels: betaLevelsGeneric, betaBeyond: betaBeyondGeneric,
 	cellMasses: cellMassesGeneric, cellIntegrals: cellIntegralsGeneric, cellRoots: cellRootsGeneric,
-	logGamma: logGammaGeneric, expLinear: expLinearGeneric, exp64: exp64Generic, digammaLog: digammaLogGeneric,
+	logGamma: logGammaGeneric, expLinear: expLinearGeneric, exp64: exp64Generic, digammaLog: digammaLogGeneric, betaMoments: betaMomentsGeneric,
 	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 	twoVotes: twoVotesGeneric, clampLogits: clampLogitsGeneric, stopGradients: stopGradientsGeneric,
 	rootGammas: rootGammasGeneric, gridGammas: gridGammasGeneric, panelBelow: panelBelowGeneric, leaveOneOut: leaveOneOutGeneric,

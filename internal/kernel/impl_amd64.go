@@ -69,7 +69,7 @@ func newAVX2() *impl {
 	im.betaSums, im.betaZones, im.betaBeyond = betaSums4, betaZones4, betaBeyond4
 	im.cellMasses, im.cellIntegrals, im.cellRoots = cellMasses4, cellIntegrals4, cellRoots4
 	im.logGamma, im.expLinear, im.exp64 = logGamma4, expLinear4, exp64x4
-	im.digammaLog = digammaLog4
+	im.digammaLog, im.betaMoments = digammaLog4, betaMoments4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.twoVotes = twoVotes4
 	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas4, gridGammas4, panelBelow4, leaveOneOut4
@@ -105,7 +105,7 @@ func newAVX512() *impl {
 	im.betaTable, im.betaZones, im.betaLevels, im.betaBeyond = betaTable8, betaZones8, betaLevels8, betaBeyond8
 	im.cellMasses, im.cellIntegrals, im.cellRoots = cellMasses8, cellIntegrals8, cellRoots8
 	im.logGamma, im.expLinear, im.exp64 = logGamma8, expLinear8, exp64x8
-	im.digammaLog = digammaLog8
+	im.digammaLog, im.betaMoments = digammaLog8, betaMoments8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
 	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas8, gridGammas8, panelBelow8, leaveOneOut8

@@ -47,6 +47,9 @@ func newNEON() *impl {
 	}
 	im.exp64 = func(x []float64) { exp64NEON(first(x), len(x)) }
 	im.digammaLog = func(dst, a, c []float64) { digammaLogNEON(first(dst), first(a), first(c), len(a)) }
+	im.betaMoments = func(mean, variance, a, b []float64) {
+		betaMomentsNEON(first(mean), first(variance), first(a), first(b), len(a))
+	}
 	im.betaTails = func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int) {
 		betaTailsNEON(&dst[0][0], &z[0], &q[0], &terms[0].A[0], len(terms), lanes)
 	}

@@ -14,6 +14,7 @@ func betaGroup() {
 	betaLevels(newVector64(true))
 	for _, wide := range []bool{true, false} {
 		exp64(newVector64(wide))
+		twoMoments(newVector64(wide))
 		betaZones(newVector64(wide))
 		betaBeyond(newVector64(wide))
 		cellMasses(newVector64(wide))
@@ -114,6 +115,30 @@ func exp64(v *vector64) {
 	v.exactExp(f)
 	VMOVUPD(f, Mem{Base: x})
 	ADDQ(Imm(uint64(v.bytes)), x)
+	SUBQ(Imm(uint64(v.bytes/8)), n)
+	JG(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// twoMoments generates the function that computes means and variances of Beta distributions.
+func twoMoments(v *vector64) {
+	function("betaMoments"+v.name, "func(mean, variance, a, b *float64, n int)", "betaMoments"+v.name+" computes BetaMoments for n > 0 distributions, a multiple of 8.")
+	mean, variance, a, b, n := loadGP("mean"), loadGP("variance"), loadGP("a"), loadGP("b"), loadGP("n")
+	one := v.loaded(v.float(1))
+	Label("loop")
+	x, y, s := v.loaded(Mem{Base: a}), v.loaded(Mem{Base: b}), v.new()
+	VADDPD(y, x, s)
+	VDIVPD(s, x, x)
+	VDIVPD(s, y, y)
+	VADDPD(one, s, s)
+	VMOVUPD(x, Mem{Base: mean})
+	VMULPD(y, x, x)
+	VDIVPD(s, x, x)
+	VMOVUPD(x, Mem{Base: variance})
+	for _, p := range []GPVirtual{mean, variance, a, b} {
+		ADDQ(Imm(uint64(v.bytes)), p)
+	}
 	SUBQ(Imm(uint64(v.bytes/8)), n)
 	JG(LabelRef("loop"))
 	VZEROUPPER()

@@ -63,6 +63,21 @@ KERNEL exp64NEON(double *x, int64_t n) {
 		vst1q_lane_f64(x + i, exactExponential(two(x[i])), 0);
 }
 
+// betaMomentsNEON computes BetaMoments for n distributions.
+KERNEL betaMomentsNEON(double *mean, double *variance, const double *a, const double *b, int64_t n) {
+	int64_t i = 0;
+	for (; i + 2 <= n; i += 2) {
+		v2 x = vld1q_f64(a + i), y = vld1q_f64(b + i), s = x + y, m = x / s;
+		vst1q_f64(mean + i, m);
+		vst1q_f64(variance + i, m * (y / s) / (s + two(1)));
+	}
+	if (i < n) {
+		v2 x = two(a[i]), y = two(b[i]), s = x + y, m = x / s;
+		vst1q_lane_f64(mean + i, m, 0);
+		vst1q_lane_f64(variance + i, m * (y / s) / (s + two(1)), 0);
+	}
+}
+
 // gammaLogarithm is ln Γ(x): Stirling's formula at z = x, or at x + 10 for x < 10 less the logarithm of the product between.
 INLINE v2 gammaLogarithm(v2 x) {
 	uint64x2_t small = vcltq_f64(x, two(10));
