@@ -138,7 +138,7 @@ func (m *Dirichlet) Concentrate(ratio float64) (*Dirichlet, error) {
 // [widest]. Newton's method finds the place first, so that f itself decides only on
 // the last digits.
 func solveWithin(variance, total []float64, want, largest float64) float64 {
-	near := math.Log(newtonWithin(variance, total, want))
+	near := math.Log(newtonWithin(variance, total, want, 0))
 	slack := nearWithin * (1 + math.Abs(near))
 	over := func(log float64) bool {
 		switch {
@@ -184,10 +184,10 @@ func bisect(lo, hi float64, low func(x float64) bool) (below, above float64) {
 const nearWithin = 1e-13
 
 // newtonWithin is solveWithin to a relative error of 1e-13, or not a number if that was not reached. The reciprocal
-// of f rises and is concave in t, and is a line if there is one component: steps from 0 end at the root
-// without passing it. There, rounding may leave steps of 1e-14 that never end.
-func newtonWithin(variance, total []float64, want float64) float64 {
-	t, step := 0.0, 0.0
+// of f rises and is concave in t, and is a line if there is one component: steps from a t below the root end there
+// without passing it. The relative error after a step is about its square.
+func newtonWithin(variance, total []float64, want, from float64) float64 {
+	t, step := from, 0.0
 	for range 60 {
 		f, slope := 0.0, 0.0 // the slope is −f′
 		for k, v := range variance {
@@ -196,12 +196,12 @@ func newtonWithin(variance, total []float64, want float64) float64 {
 			slope += v * r * r * total[k]
 		}
 		step = f * (f - want) / (want * slope)
-		if t += step; !(math.Abs(step) > 1e-15*t) {
+		if t += step; !(math.Abs(step) > newtonLast*t) {
 			return t
 		}
 	}
-	if math.Abs(step) <= nearWithin*t {
-		return t
-	}
 	return math.NaN()
 }
+
+// newtonLast is the relative size of the last step of newtonWithin.
+const newtonLast = 1e-9

@@ -132,7 +132,7 @@ func (r *Rescaler) concentration(ratio float64) float64 {
 	t := float64(maxConcentration)
 	want := r.within - (1-ratio)*(r.within+r.between) // of what is within components
 	if r.within > 0 && want > 0 {
-		if near := newtonWithin(r.variance, r.total, want); near < t { // false if it is not a number
+		if near := newtonWithin(r.variance, r.total, want, 1); near < t { // false if it is not a number
 			t = max(near, 1)
 		}
 	}

@@ -203,42 +203,45 @@ func (t *Table) Row(ctx context.Context, p *Prediction) (Row, error) {
 
 // Append appends the values of an item to dst: row after row, one for each column.
 func (t *Table) Append(dst []Value, r *Row) []Value {
-	if t.format.Wide {
+	rows, n := 1, len(dst)
+	if !t.format.Wide {
+		rows = len(t.model.Classes) * t.levels
+	}
+	dst = slices.Grow(dst, rows*len(t.columns))[:n+rows*len(t.columns)]
+	for row := range rows {
+		values := dst[n+row*len(t.columns):][:len(t.columns)]
 		for j := range t.columns {
 			c := &t.columns[j]
-			dst = append(dst, c.field.value(r, c.class, c.level))
-		}
-		return dst
-	}
-	for i := range t.model.Classes {
-		for k := range t.levels {
-			for j := range t.columns {
-				dst = append(dst, t.columns[j].field.value(r, i, k))
+			class, level := c.class, c.level
+			if !t.format.Wide {
+				class, level = row/t.levels, row%t.levels
 			}
+			c.field.set(&values[j], r, class, level)
 		}
 	}
 	return dst
 }
 
-// value returns the value for a class and a level.
-func (f *Field) value(r *Row, class, level int) Value {
+// set sets a value to that of a class and a level. What the kind of the field does not have is left alone.
+func (f *Field) set(v *Value, r *Row, class, level int) {
+	v.null = false
 	switch {
 	case f.number != nil:
-		return Value{Number: f.number(r, class, level)}
+		v.Number = f.number(r, class, level)
 	case f.text != nil:
-		return Value{Text: f.text(r, class, level)}
+		v.Text = f.text(r, class, level)
 	case f.list != nil:
-		return Value{list: f.list(r, class, level)}
+		v.list = f.list(r, class, level)
+	default:
+		v.setTruth(f.truth(r, class, level))
 	}
-	return truth(f.truth(r, class, level))
 }
 
-// truth returns a boolean as a value.
-func truth(b bool) Value {
-	if b {
-		return Value{Number: 1}
+// setTruth sets v to a boolean.
+func (v *Value) setTruth(b bool) {
+	if v.Number = 0; b {
+		v.Number = 1
 	}
-	return Value{}
 }
 
 // TableItems is the number of items in a table on a terminal.

@@ -269,7 +269,7 @@ func valuesOf(row []any) []Value {
 		case int64:
 			values[i].Number = float64(v)
 		case bool:
-			values[i] = truth(v)
+			values[i].setTruth(v)
 		}
 	}
 	return values
