@@ -13,40 +13,16 @@ TEXT ·betaTableAVX512(SB), NOSPLIT, $0-48
 	MOVQ    points+40(FP), BX
 	SHLQ    $0x06, BX
 	LEAQ    (CX)(BX*1), SI
+	LEAQ    (AX)(BX*2), DI
+	ADDQ    BX, DI
 	VMOVUPD double4338000000000000<>+0(SB), Z0
 	VMOVUPD double40371547652b82fe<>+0(SB), Z1
 	VMOVUPD double3fa62e42fefa39ef<>+0(SB), Z2
 	VMOVUPD rootsOfTwoLow<>+0(SB), Z3
 	VMOVUPD rootsOfTwoHigh<>+0(SB), Z4
 
-block:
-	// the offsets of the terms that matter, eight at a time
-	VBROADCASTSD (CX), Z5
-	VBROADCASTSD 56(CX), Z6
-	VMOVDQU32    termOffsets<>+0(SB), Z7
-	MOVQ         offsets+24(FP), R8
-	MOVQ         n+32(FP), R9
-	MOVQ         DX, DI
-	TESTQ        R9, R9
-	JZ           selected
-
-select:
-	VMOVUPD       192(DI), Z8
-	VMOVUPD       512(DI), Z9
-	VCMPPD        $0x01, Z6, Z8, K1
-	VCMPPD        $0x0d, Z5, Z9, K1, K1
-	VPCOMPRESSD.Z Z7, K1, Z8
-	VMOVDQU32     Z8, (R8)
-	KMOVW         K1, R10
-	POPCNTL       R10, R10
-	LEAQ          (R8)(R10*4), R8
-	VPADDD        termOffsets<>+64(SB), Z7, Z7
-	ADDQ          $0x00000380, DI
-	DECQ          R9
-	JNZ           select
-
-selected:
-	// x, y and their logarithms
+	// x, y and their logarithms of all points, in rows of dst: one after the other, each would wait for its long chain of operations
+points:
 	VMOVUPD      (CX), Z5
 	VXORPD       Z6, Z6, Z6
 	VMINPD       Z6, Z5, Z7
@@ -73,7 +49,7 @@ selected:
 	VFMADD213PD  Z12, Z6, Z9
 	VADDPD       Z5, Z9, Z6
 	VDIVPD       Z6, Z5, Z5
-	VDIVPD       Z6, Z9, Z6
+	VMULPD       Z5, Z9, Z6
 	VBLENDMPD    Z6, Z5, K1, Z10
 	VBLENDMPD    Z5, Z6, K1, Z11
 	VADDPD       double4000000000000000<>+0(SB), Z9, Z5
@@ -97,31 +73,73 @@ selected:
 	VMULPD       Z6, Z9, Z9
 	VSUBPD       Z9, Z7, Z7
 	VSUBPD       Z9, Z8, Z8
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, (AX)(BX*1)
+	VMOVUPD      Z7, (AX)(BX*2)
+	VMOVUPD      Z8, (DI)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, CX
+	CMPQ         CX, SI
+	JB           points
+	SUBQ         BX, AX
+	SUBQ         BX, DI
+	SUBQ         BX, CX
 
-	// sums over the terms of the density times powers of lambda and of A + B
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z9, Z9, Z9
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	MOVQ   offsets+24(FP), DI
-	CMPQ   DI, R8
-	JE     done
+block:
+	// the offsets of the terms that matter, eight at a time
+	VBROADCASTSD (CX), Z5
+	VBROADCASTSD 56(CX), Z6
+	VMOVDQU32    termOffsets<>+0(SB), Z7
+	MOVQ         offsets+24(FP), R9
+	MOVQ         n+32(FP), R10
+	MOVQ         DX, R8
+	TESTQ        R10, R10
+	JZ           selected
+
+select:
+	VMOVUPD       192(R8), Z8
+	VMOVUPD       512(R8), Z9
+	VCMPPD        $0x01, Z6, Z8, K1
+	VCMPPD        $0x0d, Z5, Z9, K1, K1
+	VPCOMPRESSD.Z Z7, K1, Z8
+	VMOVDQU32     Z8, (R9)
+	KMOVW         K1, R11
+	POPCNTL       R11, R11
+	LEAQ          (R9)(R11*4), R9
+	VPADDD        termOffsets<>+64(SB), Z7, Z7
+	ADDQ          $0x00000380, R8
+	DECQ          R10
+	JNZ           select
+
+selected:
+	VMOVUPD (AX), Z5
+	VMOVUPD (AX)(BX*1), Z6
+	VMOVUPD (AX)(BX*2), Z7
+	VMOVUPD (DI), Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
+	VXORPD  Z13, Z13, Z13
+	VXORPD  Z14, Z14, Z14
+	VXORPD  Z15, Z15, Z15
+	VXORPD  Z16, Z16, Z16
+	VXORPD  Z17, Z17, Z17
+	VXORPD  Z18, Z18, Z18
+	VXORPD  Z19, Z19, Z19
+	VXORPD  Z20, Z20, Z20
+	MOVQ    offsets+24(FP), R8
+	CMPQ    R8, R9
+	JE      done
 
 	// the density of a term is computed while the one before it is added: its chain of operations is long
-	MOVL         (DI), R9
-	ADDQ         DX, R9
-	ADDQ         $0x04, DI
-	VBROADCASTSD (R9), Z21
-	VBROADCASTSD 64(R9), Z22
-	VBROADCASTSD 128(R9), Z23
+	MOVL         (R8), R10
+	ADDQ         DX, R10
+	ADDQ         $0x04, R8
+	VBROADCASTSD (R10), Z21
+	VBROADCASTSD 64(R10), Z22
+	VBROADCASTSD 128(R10), Z23
 	VFMADD231PD  Z7, Z21, Z23
 	VFMADD231PD  Z8, Z22, Z23
 	VMAXPD       doublec072c00000000000<>+0(SB), Z23, Z23
@@ -141,18 +159,18 @@ selected:
 	VMULPD       Z25, Z23, Z23
 	VFMADD213PD  Z25, Z24, Z23
 	VADDPD       Z21, Z22, Z24
-	VMULPD       Z11, Z21, Z21
-	VFNMADD231PD Z10, Z22, Z21
-	CMPQ         DI, R8
+	VMULPD       Z6, Z21, Z21
+	VFNMADD231PD Z5, Z22, Z21
+	CMPQ         R8, R9
 	JE           last
 
 term:
-	MOVL         (DI), R9
-	ADDQ         DX, R9
-	ADDQ         $0x04, DI
-	VBROADCASTSD (R9), Z22
-	VBROADCASTSD 64(R9), Z25
-	VBROADCASTSD 128(R9), Z26
+	MOVL         (R8), R10
+	ADDQ         DX, R10
+	ADDQ         $0x04, R8
+	VBROADCASTSD (R10), Z22
+	VBROADCASTSD 64(R10), Z25
+	VBROADCASTSD 128(R10), Z26
 	VFMADD231PD  Z7, Z22, Z26
 	VFMADD231PD  Z8, Z25, Z26
 	VMAXPD       doublec072c00000000000<>+0(SB), Z26, Z26
@@ -172,19 +190,19 @@ term:
 	VMULPD       Z28, Z26, Z26
 	VFMADD213PD  Z28, Z27, Z26
 	VADDPD       Z22, Z25, Z27
-	VMULPD       Z11, Z22, Z22
-	VFNMADD231PD Z10, Z25, Z22
+	VMULPD       Z6, Z22, Z22
+	VFNMADD231PD Z5, Z25, Z22
 	VMULPD       Z24, Z23, Z25
 	VADDPD       Z25, Z15, Z15
 	VFMADD231PD  Z25, Z24, Z19
 	VMULPD       Z21, Z25, Z25
 	VADDPD       Z25, Z16, Z16
 	VFMADD231PD  Z25, Z24, Z20
-	VADDPD       Z23, Z5, Z5
-	VMULPD       Z21, Z23, Z23
-	VADDPD       Z23, Z6, Z6
-	VMULPD       Z21, Z23, Z23
 	VADDPD       Z23, Z9, Z9
+	VMULPD       Z21, Z23, Z23
+	VADDPD       Z23, Z10, Z10
+	VMULPD       Z21, Z23, Z23
+	VADDPD       Z23, Z11, Z11
 	VFMADD231PD  Z23, Z24, Z17
 	VMULPD       Z21, Z23, Z23
 	VADDPD       Z23, Z12, Z12
@@ -195,7 +213,7 @@ term:
 	VMOVAPD      Z26, Z23
 	VMOVAPD      Z22, Z21
 	VMOVAPD      Z27, Z24
-	CMPQ         DI, R8
+	CMPQ         R8, R9
 	JNE          term
 
 last:
@@ -205,11 +223,11 @@ last:
 	VMULPD      Z21, Z7, Z7
 	VADDPD      Z7, Z16, Z16
 	VFMADD231PD Z7, Z24, Z20
-	VADDPD      Z23, Z5, Z5
-	VMULPD      Z21, Z23, Z23
-	VADDPD      Z23, Z6, Z6
-	VMULPD      Z21, Z23, Z23
 	VADDPD      Z23, Z9, Z9
+	VMULPD      Z21, Z23, Z23
+	VADDPD      Z23, Z10, Z10
+	VMULPD      Z21, Z23, Z23
+	VADDPD      Z23, Z11, Z11
 	VFMADD231PD Z23, Z24, Z17
 	VMULPD      Z21, Z23, Z23
 	VADDPD      Z23, Z12, Z12
@@ -220,54 +238,53 @@ last:
 
 done:
 	// the density and its derivatives
-	LEAQ         (AX)(BX*2), DI
-	ADDQ         BX, DI
-	VMULPD       Z10, Z11, Z7
-	VSUBPD       Z10, Z11, Z8
-	VMULPD       Z7, Z8, Z21
-	VMULPD       Z7, Z7, Z22
-	VMOVUPD      Z5, Z5
-	VMOVUPD      Z5, (AX)
-	VMOVUPD      Z6, Z5
-	VMOVUPD      Z5, (AX)(BX*1)
-	VMOVUPD      Z9, Z5
-	VFNMADD231PD Z15, Z7, Z5
-	VMOVUPD      Z5, (AX)(BX*2)
-	VMOVUPD      Z12, Z5
-	VMULPD       double4008000000000000<>+0(SB), Z7, Z6
-	VFNMADD231PD Z16, Z6, Z5
-	VFNMADD231PD Z15, Z21, Z5
-	VMOVUPD      Z5, (DI)
-	VMULPD       Z21, Z8, Z5
-	VMOVUPD      Z13, Z6
-	VMULPD       double4018000000000000<>+0(SB), Z7, Z9
-	VFNMADD231PD Z17, Z9, Z6
-	VMULPD       double4010000000000000<>+0(SB), Z21, Z9
-	VFNMADD231PD Z16, Z9, Z6
-	VMULPD       double4008000000000000<>+0(SB), Z22, Z9
-	VFMADD231PD  Z19, Z9, Z6
-	VMULPD       double4000000000000000<>+0(SB), Z22, Z9
-	VSUBPD       Z5, Z9, Z9
-	VFMADD231PD  Z15, Z9, Z6
-	VMOVUPD      Z6, (DI)(BX*1)
-	VMOVUPD      Z14, Z6
+	VMULPD       Z5, Z6, Z7
+	VSUBPD       Z5, Z6, Z5
+	VMULPD       Z7, Z5, Z6
+	VMULPD       Z7, Z7, Z8
+	VMOVUPD      Z9, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      Z10, Z9
+	VMOVUPD      Z9, (AX)(BX*1)
+	VMOVUPD      Z11, Z9
+	VFNMADD231PD Z15, Z7, Z9
+	VMOVUPD      Z9, (AX)(BX*2)
+	VMOVUPD      Z12, Z9
+	VMULPD       double4008000000000000<>+0(SB), Z7, Z10
+	VFNMADD231PD Z16, Z10, Z9
+	VFNMADD231PD Z15, Z6, Z9
+	VMOVUPD      Z9, (DI)
+	VMULPD       Z6, Z5, Z9
+	VMOVUPD      Z13, Z10
+	VMULPD       double4018000000000000<>+0(SB), Z7, Z11
+	VFNMADD231PD Z17, Z11, Z10
+	VMULPD       double4010000000000000<>+0(SB), Z6, Z11
+	VFNMADD231PD Z16, Z11, Z10
+	VMULPD       double4008000000000000<>+0(SB), Z8, Z11
+	VFMADD231PD  Z19, Z11, Z10
+	VMULPD       double4000000000000000<>+0(SB), Z8, Z11
+	VSUBPD       Z9, Z11, Z11
+	VFMADD231PD  Z15, Z11, Z10
+	VMOVUPD      Z10, (DI)(BX*1)
+	VMOVUPD      Z14, Z10
 	VMULPD       double4024000000000000<>+0(SB), Z7, Z7
-	VFNMADD231PD Z18, Z7, Z6
-	VMULPD       double4024000000000000<>+0(SB), Z21, Z7
-	VFNMADD231PD Z17, Z7, Z6
-	VMULPD       double402e000000000000<>+0(SB), Z22, Z7
-	VFMADD231PD  Z20, Z7, Z6
-	VMULPD       double4024000000000000<>+0(SB), Z22, Z7
-	VFNMADD231PD double4014000000000000<>+0(SB), Z5, Z7
-	VFMADD231PD  Z16, Z7, Z6
-	VMULPD       Z22, Z8, Z7
-	VMULPD       double4024000000000000<>+0(SB), Z7, Z9
-	VFMADD231PD  Z19, Z9, Z6
-	VMULPD       double4020000000000000<>+0(SB), Z7, Z7
-	VFNMADD231PD Z8, Z5, Z7
-	VFMADD231PD  Z15, Z7, Z6
-	VMOVUPD      Z6, (DI)(BX*2)
+	VFNMADD231PD Z18, Z7, Z10
+	VMULPD       double4024000000000000<>+0(SB), Z6, Z6
+	VFNMADD231PD Z17, Z6, Z10
+	VMULPD       double402e000000000000<>+0(SB), Z8, Z6
+	VFMADD231PD  Z20, Z6, Z10
+	VMULPD       double4024000000000000<>+0(SB), Z8, Z6
+	VFNMADD231PD double4014000000000000<>+0(SB), Z9, Z6
+	VFMADD231PD  Z16, Z6, Z10
+	VMULPD       Z8, Z5, Z6
+	VMULPD       double4024000000000000<>+0(SB), Z6, Z7
+	VFMADD231PD  Z19, Z7, Z10
+	VMULPD       double4020000000000000<>+0(SB), Z6, Z6
+	VFNMADD231PD Z5, Z9, Z6
+	VFMADD231PD  Z15, Z6, Z10
+	VMOVUPD      Z10, (DI)(BX*2)
 	ADDQ         $0x40, AX
+	ADDQ         $0x40, DI
 	ADDQ         $0x40, CX
 	CMPQ         CX, SI
 	JB           block
@@ -323,40 +340,6 @@ DATA rootsOfTwoHigh<>+40(SB)/8, $0x3fef199bdd85529c
 DATA rootsOfTwoHigh<>+48(SB)/8, $0x3fef5818dcfba487
 DATA rootsOfTwoHigh<>+56(SB)/8, $0x3fefa4afa2a490da
 GLOBL rootsOfTwoHigh<>(SB), RODATA|NOPTR, $64
-
-DATA termOffsets<>+0(SB)/4, $0x00000000
-DATA termOffsets<>+4(SB)/4, $0x00000008
-DATA termOffsets<>+8(SB)/4, $0x00000010
-DATA termOffsets<>+12(SB)/4, $0x00000018
-DATA termOffsets<>+16(SB)/4, $0x00000020
-DATA termOffsets<>+20(SB)/4, $0x00000028
-DATA termOffsets<>+24(SB)/4, $0x00000030
-DATA termOffsets<>+28(SB)/4, $0x00000038
-DATA termOffsets<>+32(SB)/4, $0x00000000
-DATA termOffsets<>+36(SB)/4, $0x00000008
-DATA termOffsets<>+40(SB)/4, $0x00000010
-DATA termOffsets<>+44(SB)/4, $0x00000018
-DATA termOffsets<>+48(SB)/4, $0x00000020
-DATA termOffsets<>+52(SB)/4, $0x00000028
-DATA termOffsets<>+56(SB)/4, $0x00000030
-DATA termOffsets<>+60(SB)/4, $0x00000038
-DATA termOffsets<>+64(SB)/4, $0x00000380
-DATA termOffsets<>+68(SB)/4, $0x00000380
-DATA termOffsets<>+72(SB)/4, $0x00000380
-DATA termOffsets<>+76(SB)/4, $0x00000380
-DATA termOffsets<>+80(SB)/4, $0x00000380
-DATA termOffsets<>+84(SB)/4, $0x00000380
-DATA termOffsets<>+88(SB)/4, $0x00000380
-DATA termOffsets<>+92(SB)/4, $0x00000380
-DATA termOffsets<>+96(SB)/4, $0x00000380
-DATA termOffsets<>+100(SB)/4, $0x00000380
-DATA termOffsets<>+104(SB)/4, $0x00000380
-DATA termOffsets<>+108(SB)/4, $0x00000380
-DATA termOffsets<>+112(SB)/4, $0x00000380
-DATA termOffsets<>+116(SB)/4, $0x00000380
-DATA termOffsets<>+120(SB)/4, $0x00000380
-DATA termOffsets<>+124(SB)/4, $0x00000380
-GLOBL termOffsets<>(SB), RODATA|NOPTR, $128
 
 DATA double3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
 DATA double3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
@@ -567,6 +550,40 @@ DATA double3fe5555555555555<>+40(SB)/8, $0x3fe5555555555555
 DATA double3fe5555555555555<>+48(SB)/8, $0x3fe5555555555555
 DATA double3fe5555555555555<>+56(SB)/8, $0x3fe5555555555555
 GLOBL double3fe5555555555555<>(SB), RODATA|NOPTR, $64
+
+DATA termOffsets<>+0(SB)/4, $0x00000000
+DATA termOffsets<>+4(SB)/4, $0x00000008
+DATA termOffsets<>+8(SB)/4, $0x00000010
+DATA termOffsets<>+12(SB)/4, $0x00000018
+DATA termOffsets<>+16(SB)/4, $0x00000020
+DATA termOffsets<>+20(SB)/4, $0x00000028
+DATA termOffsets<>+24(SB)/4, $0x00000030
+DATA termOffsets<>+28(SB)/4, $0x00000038
+DATA termOffsets<>+32(SB)/4, $0x00000000
+DATA termOffsets<>+36(SB)/4, $0x00000008
+DATA termOffsets<>+40(SB)/4, $0x00000010
+DATA termOffsets<>+44(SB)/4, $0x00000018
+DATA termOffsets<>+48(SB)/4, $0x00000020
+DATA termOffsets<>+52(SB)/4, $0x00000028
+DATA termOffsets<>+56(SB)/4, $0x00000030
+DATA termOffsets<>+60(SB)/4, $0x00000038
+DATA termOffsets<>+64(SB)/4, $0x00000380
+DATA termOffsets<>+68(SB)/4, $0x00000380
+DATA termOffsets<>+72(SB)/4, $0x00000380
+DATA termOffsets<>+76(SB)/4, $0x00000380
+DATA termOffsets<>+80(SB)/4, $0x00000380
+DATA termOffsets<>+84(SB)/4, $0x00000380
+DATA termOffsets<>+88(SB)/4, $0x00000380
+DATA termOffsets<>+92(SB)/4, $0x00000380
+DATA termOffsets<>+96(SB)/4, $0x00000380
+DATA termOffsets<>+100(SB)/4, $0x00000380
+DATA termOffsets<>+104(SB)/4, $0x00000380
+DATA termOffsets<>+108(SB)/4, $0x00000380
+DATA termOffsets<>+112(SB)/4, $0x00000380
+DATA termOffsets<>+116(SB)/4, $0x00000380
+DATA termOffsets<>+120(SB)/4, $0x00000380
+DATA termOffsets<>+124(SB)/4, $0x00000380
+GLOBL termOffsets<>(SB), RODATA|NOPTR, $128
 
 DATA double4008000000000000<>+0(SB)/8, $0x4008000000000000
 DATA double4008000000000000<>+8(SB)/8, $0x4008000000000000
@@ -3731,7 +3748,7 @@ TEXT ·betaSumsAVX2(SB), NOSPLIT, $384-32
 	VPADDQ       Y5, Y6, Y4
 	VADDPD       Y1, Y4, Y5
 	VDIVPD       Y5, Y1, Y1
-	VDIVPD       Y5, Y4, Y5
+	VMULPD       Y1, Y4, Y5
 	VBLENDVPD    Y0, Y5, Y1, Y6
 	VBLENDVPD    Y0, Y1, Y5, Y0
 	VADDPD       double4000000000000000<>+0(SB), Y4, Y1
@@ -3938,7 +3955,7 @@ done0:
 	VPADDQ       Y5, Y6, Y4
 	VADDPD       Y1, Y4, Y5
 	VDIVPD       Y5, Y1, Y1
-	VDIVPD       Y5, Y4, Y5
+	VMULPD       Y1, Y4, Y5
 	VBLENDVPD    Y0, Y5, Y1, Y6
 	VBLENDVPD    Y0, Y1, Y5, Y0
 	VADDPD       double4000000000000000<>+0(SB), Y4, Y1

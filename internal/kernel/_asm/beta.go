@@ -167,7 +167,7 @@ func (v *vector64) point(logits Mem) (p betaPoint) {
 	v.exp(e)
 	VADDPD(one, e, whole)
 	VDIVPD(whole, one, one)
-	VDIVPD(whole, e, whole)
+	VMULPD(one, e, whole)
 	p.x, p.y = v.choose(below, whole, one), v.choose(below, one, whole)
 	l := v.log1p(e)
 	VSUBPD(l, logX, logX)

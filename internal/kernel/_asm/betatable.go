@@ -28,7 +28,34 @@ func betaTable(v *vector64) {
 	stride, stop := loadGP("points"), GP64()
 	SHLQ(Imm(6), stride)
 	LEAQ(Mem{Base: z, Index: stride, Scale: 1}, stop)
+	third := GP64()
+	LEAQ(Mem{Base: dst, Index: stride, Scale: 2}, third)
+	ADDQ(stride, third)
+	row := func(d int) Mem {
+		row := Mem{Base: dst}
+		if d >= 3 {
+			row, d = Mem{Base: third}, d-3
+		}
+		if d > 0 {
+			row.Index, row.Scale = stride, uint8(d)
+		}
+		return row
+	}
 	v.keepExp(0)
+	Comment("x, y and their logarithms of all points, in rows of dst: one after the other, each would wait for its long chain of operations")
+	Label("points")
+	point := v.point(Mem{Base: z})
+	for d, x := range []VecVirtual{point.x, point.y, point.logX, point.logY} {
+		VMOVUPD(x, row(d))
+	}
+	for _, p := range []GPVirtual{dst, third, z} {
+		ADDQ(Imm(64), p)
+	}
+	CMPQ(z, stop)
+	JB(LabelRef("points"))
+	for _, p := range []GPVirtual{dst, third, z} {
+		SUBQ(stride, p)
+	}
 	Label("block")
 	Comment("the offsets of the terms that matter, eight at a time")
 	first, last, offset := v.new(), v.new(), v.new()
@@ -56,7 +83,11 @@ func betaTable(v *vector64) {
 	DECQ(left)
 	JNZ(LabelRef("select"))
 	Label("selected")
-	p, sum := v.beginSums(Mem{Base: z})
+	p := betaPoint{v.loaded(row(0)), v.loaded(row(1)), v.loaded(row(2)), v.loaded(row(3))}
+	var sum betaMoments
+	for d := range sum {
+		sum[d] = v.sum()
+	}
 	from := loadGP("offsets")
 	CMPQ(from, to)
 	JE(LabelRef("done"))
@@ -81,21 +112,10 @@ func betaTable(v *vector64) {
 	v.addTerm(now, sum)
 	Label("done")
 	Comment("the density and its derivatives")
-	third := GP64()
-	LEAQ(Mem{Base: dst, Index: stride, Scale: 2}, third)
-	ADDQ(stride, third)
-	v.derivatives(p, sum, func(d int) Mem {
-		row := Mem{Base: dst}
-		if d >= 3 {
-			row, d = Mem{Base: third}, d-3
-		}
-		if d > 0 {
-			row.Index, row.Scale = stride, uint8(d)
-		}
-		return row
-	})
-	ADDQ(Imm(64), dst)
-	ADDQ(Imm(64), z)
+	v.derivatives(p, sum, row)
+	for _, p := range []GPVirtual{dst, third, z} {
+		ADDQ(Imm(64), p)
+	}
 	CMPQ(z, stop)
 	JB(LabelRef("block"))
 	VZEROUPPER()
