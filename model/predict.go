@@ -36,7 +36,7 @@ type PredictOptions struct {
 // whatever the other items and the number of cores. When ctx is done it stops, after the pass of a batch through one
 // network at the latest, and returns the context's error.
 func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Decoded, error) {
-	out := make([]head.Decoded, 0, ds.Len())
+	var out []head.Decoded
 	in, err := m.Transform.Over(ds)
 	if err != nil {
 		return out, err
@@ -79,7 +79,10 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
 		}
-		out = append(out, got...)
+		if n == ds.Len() {
+			return got, nil
+		}
+		out = append(slices.Grow(out, ds.Len()-len(out)), got...)
 	}
 	return out, nil
 }
