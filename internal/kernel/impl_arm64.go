@@ -41,6 +41,21 @@ func newNEON() *impl {
 	im.betaSums = func(dst *[BetaDerivatives]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 		betaSumsNEON(&dst[0][0], &z[0], termsAt(terms), len(terms))
 	}
+	im.betaZones = func(least *[3]BetaPoints, blocks []betaBlock, t *BetaTerms, rule *ZoneRule) {
+		terms := [...]*float64{&t.A[0], &t.B[0], &t.LogA[0], &t.LogB[0], &t.LogSum[0], &t.LogW[0], &t.LogBeta[0]}
+		betaZonesNEON(&least[0][0], &blocks[0].A[0], len(blocks), &terms[0], &rule.LogMissing)
+	}
+	im.betaBeyond = func(dst []float64, blocks []betaBlock, upper bool, end, small float64) {
+		a, edges, sign := blocks[0].ends(upper)
+		betaBeyondNEON(&dst[0], a, &blocks[0].A[0], edges, len(blocks), sign, end, small)
+	}
+	im.cellMasses = func(mass, f []float64, stride int, step []float64) float64 {
+		var least [2]float64
+		cellMassesNEON(&mass[0], &f[0], stride, &step[0], len(step), &least[0])
+		return min(least[0], least[1])
+	}
+	im.cellIntegrals = func(dst *BetaPoints, c *BetaCells) { cellIntegralsNEON(&dst[0], &c.Left[0][0]) }
+	im.cellRoots = func(dst *BetaPoints, c *BetaCells) { cellRootsNEON(&dst[0], &c.Left[0][0]) }
 	im.logGamma = func(gamma, log, x []float64) { logGammaNEON(first(gamma), first(log), first(x), len(x)) }
 	im.expLinear = func(dst, x, y []float64, slope, offset float64) {
 		expLinearNEON(first(dst), first(x), first(y), len(x), slope, offset)
@@ -66,6 +81,9 @@ func newNEON() *impl {
 	im.stopGradients = func(g, x []float32, limit float32) { stopGradientsNEON(&g[0], &x[0], len(g), limit) }
 	im.rootGammas = func(dst, s []float64, lines [][2]float64) {
 		rootGammasNEON(&dst[0], &s[0], &lines[0][0], len(lines), len(s))
+	}
+	im.gridGammas = func(cdf, pdf, slope, offset, table []float64, variables []GridVariable) {
+		gridGammasNEON(&cdf[0], &pdf[0], &slope[0], &offset[0], &table[0], &variables[0].Table, len(variables), len(slope))
 	}
 	im.panelBelow = func(cdf, pdf, top, integrals []float64, n int, half float64) {
 		panelBelowNEON(&cdf[0], &pdf[0], &top[0], &integrals[0], len(top), len(integrals)/n, n, half)

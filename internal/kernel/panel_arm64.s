@@ -149,6 +149,153 @@ LBB0_5:
 LBB0_6:
 	RET
 
+// func gridGammasNEON(cdf *float64, pdf *float64, slope *float64, offset *float64, table *float64, variables *int, m int, n int)
+TEXT ·gridGammasNEON(SB), NOSPLIT, $0-64
+	MOVD cdf+0(FP), R20
+	MOVD pdf+8(FP), R21
+	MOVD slope+16(FP), R22
+	MOVD offset+24(FP), R23
+	MOVD table+32(FP), R24
+	MOVD variables+40(FP), R25
+	MOVD m+48(FP), R26
+	MOVD n+56(FP), R27
+	WORD $0xf100075f // cmp x26, #1
+	BLT LBB1_10
+	WORD $0x6f03f600 // fmov v0.2d, #1.00000000
+	WORD $0xd37df368 // lsl x8, x27, #3
+	MOVD $exponential_c<>(SB), R9
+	WORD $0x91000129 // add x9, x9, #0
+	B LBB1_3
+
+LBB1_2:
+	WORD $0xf100075a // subs x26, x26, #1
+	WORD $0x9100a339 // add x25, x25, #40
+	WORD $0x8b080294 // add x20, x20, x8
+	WORD $0x8b0802b5 // add x21, x21, x8
+	BLE LBB1_10
+
+LBB1_3:
+	WORD $0xf100077f // cmp x27, #1
+	BLT LBB1_2
+	WORD $0x9100832e // add x14, x25, #32
+	WORD $0x6d410b21 // ldp d1, d2, [x25, #16]
+	WORD $0xaa1f03ea // mov x10, xzr
+	WORD $0xaa1703ed // mov x13, x23
+	WORD $0xa9402f2c // ldp x12, x11, [x25]
+	WORD $0xaa1503ef // mov x15, x21
+	WORD $0xaa1403f0 // mov x16, x20
+	WORD $0x8b0c0f0c // add x12, x24, x12, lsl #3
+	WORD $0x4d40cdc3 // ld1r { v3.2d }, [x14]
+	WORD $0xaa1603ee // mov x14, x22
+	B LBB1_6
+
+LBB1_5:
+	WORD $0xd100216b // sub x11, x11, #8
+	WORD $0x91010210 // add x16, x16, #64
+	WORD $0x910101ef // add x15, x15, #64
+	WORD $0x910101ce // add x14, x14, #64
+	WORD $0x910101ad // add x13, x13, #64
+	WORD $0x9101018c // add x12, x12, #64
+	WORD $0xeb1b015f // cmp x10, x27
+	BGE LBB1_2
+
+LBB1_6:
+	WORD $0xaa0a03f1 // mov x17, x10
+	WORD $0x9100214a // add x10, x10, #8
+	WORD $0xaa0c03f3 // mov x19, x12
+	WORD $0xaa0d03e0 // mov x0, x13
+	WORD $0xaa0e03e1 // mov x1, x14
+	WORD $0xaa0f03e2 // mov x2, x15
+	WORD $0xaa1003e3 // mov x3, x16
+	B LBB1_8
+
+LBB1_7:
+	WORD $0x91000a31 // add x17, x17, #2
+	WORD $0x3c810464 // str q4, [x3], #16
+	WORD $0x91004042 // add x2, x2, #16
+	WORD $0x91004021 // add x1, x1, #16
+	WORD $0x91004000 // add x0, x0, #16
+	WORD $0x91004273 // add x19, x19, #16
+	WORD $0xeb0a023f // cmp x17, x10
+	BHS LBB1_5
+
+LBB1_8:
+	WORD $0x3dc00004 // ldr q4, [x0]
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0xaa0903e4 // mov x4, x9
+	WORD $0xf100057f // cmp x11, #1
+	WORD $0x4ee3d484 // fsub v4.2d, v4.2d, v3.2d
+	WORD $0x4ddfcc86 // ld1r { v6.2d }, [x4], #8
+	WORD $0x4ddfcc87 // ld1r { v7.2d }, [x4], #8
+	WORD $0xfc408488 // ldr d8, [x4], #8
+	WORD $0x4fc210a4 // fmla v4.2d, v5.2d, v2.d[0]
+	WORD $0x4ea71ce5 // mov v5.16b, v7.16b
+	WORD $0x4e66f484 // fmax v4.2d, v4.2d, v6.2d
+	WORD $0x4fc81085 // fmla v5.2d, v4.2d, v8.d[0]
+	WORD $0x4ee7d4a6 // fsub v6.2d, v5.2d, v7.2d
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4fc750c4 // fmls v4.2d, v6.2d, v7.d[0]
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4fc750c4 // fmls v4.2d, v6.2d, v7.d[0]
+	WORD $0xfc408486 // ldr d6, [x4], #8
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4fc61087 // fmla v7.2d, v4.2d, v6.d[0]
+	WORD $0xfc408486 // ldr d6, [x4], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc86 // fmla v6.2d, v4.2d, v7.2d
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0xfc408488 // ldr d8, [x4], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc87 // fmla v7.2d, v4.2d, v6.2d
+	WORD $0x4e080506 // dup v6.2d, v8.d[0]
+	WORD $0x4e67cc86 // fmla v6.2d, v4.2d, v7.2d
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc87 // fmla v7.2d, v4.2d, v6.2d
+	WORD $0xfc408486 // ldr d6, [x4], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc86 // fmla v6.2d, v4.2d, v7.2d
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc87 // fmla v7.2d, v4.2d, v6.2d
+	WORD $0xfc408486 // ldr d6, [x4], #8
+	WORD $0x4e0804c6 // dup v6.2d, v6.d[0]
+	WORD $0x4e67cc86 // fmla v6.2d, v4.2d, v7.2d
+	WORD $0xfc408487 // ldr d7, [x4], #8
+	WORD $0x4e0804e7 // dup v7.2d, v7.d[0]
+	WORD $0x4e66cc87 // fmla v7.2d, v4.2d, v6.2d
+	WORD $0x4d40cc86 // ld1r { v6.2d }, [x4]
+	WORD $0x4e67cc86 // fmla v6.2d, v4.2d, v7.2d
+	WORD $0x4f7454a4 // shl v4.2d, v5.2d, #52
+	WORD $0x4ee68484 // add v4.2d, v4.2d, v6.2d
+	WORD $0x3d800044 // str q4, [x2]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	BLT LBB1_7
+	WORD $0x3dc36264 // ldr q4, [x19, #3456]
+	WORD $0x3dc30265 // ldr q5, [x19, #3072]
+	WORD $0x4fc11085 // fmla v5.2d, v4.2d, v1.d[0]
+	WORD $0x3dc2a264 // ldr q4, [x19, #2688]
+	WORD $0x4fc110a4 // fmla v4.2d, v5.2d, v1.d[0]
+	WORD $0x3dc24265 // ldr q5, [x19, #2304]
+	WORD $0x3dc0c266 // ldr q6, [x19, #768]
+	WORD $0x4fc11085 // fmla v5.2d, v4.2d, v1.d[0]
+	WORD $0x3dc1e264 // ldr q4, [x19, #1920]
+	WORD $0x4fc110a4 // fmla v4.2d, v5.2d, v1.d[0]
+	WORD $0x3dc18265 // ldr q5, [x19, #1536]
+	WORD $0x4fc11085 // fmla v5.2d, v4.2d, v1.d[0]
+	WORD $0x3dc12264 // ldr q4, [x19, #1152]
+	WORD $0x4fc110a4 // fmla v4.2d, v5.2d, v1.d[0]
+	WORD $0x3dc06265 // ldr q5, [x19, #384]
+	WORD $0x4fc11086 // fmla v6.2d, v4.2d, v1.d[0]
+	WORD $0x3dc00264 // ldr q4, [x19]
+	WORD $0x4fc110c5 // fmla v5.2d, v6.2d, v1.d[0]
+	WORD $0x4fc110a4 // fmla v4.2d, v5.2d, v1.d[0]
+	B LBB1_7
+
+LBB1_10:
+	RET
+
 // func panelBelowNEON(cdf *float64, pdf *float64, top *float64, integrals *float64, m int, l int, n int, half float64)
 TEXT ·panelBelowNEON(SB), NOSPLIT, $0-64
 	MOVD cdf+0(FP), R20
@@ -160,7 +307,7 @@ TEXT ·panelBelowNEON(SB), NOSPLIT, $0-64
 	MOVD n+48(FP), R26
 	FMOVD half+56(FP), F0
 	WORD $0xf100071f // cmp x24, #1
-	BLT LBB1_14
+	BLT LBB2_14
 	WORD $0x4e080400 // dup v0.2d, v0.d[0]
 	WORD $0x927ff729 // and x9, x25, #0x7ffffffffffffffe
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
@@ -170,30 +317,30 @@ TEXT ·panelBelowNEON(SB), NOSPLIT, $0-64
 	WORD $0x6ee0f800 // fneg v0.2d, v0.2d
 	WORD $0xcb0903e9 // neg x9, x9
 	WORD $0xd37cef4c // lsl x12, x26, #4
-	B LBB1_3
+	B LBB2_3
 
-LBB1_2:
+LBB2_2:
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0x8b1a0e94 // add x20, x20, x26, lsl #3
 	WORD $0x8b1a0eb5 // add x21, x21, x26, lsl #3
 	WORD $0x8b0b014a // add x10, x10, x11
 	WORD $0xeb18011f // cmp x8, x24
-	BEQ LBB1_14
+	BEQ LBB2_14
 
-LBB1_3:
+LBB2_3:
 	WORD $0xf100075f // cmp x26, #1
-	BLT LBB1_2
+	BLT LBB2_2
 	WORD $0xaa1f03ed // mov x13, xzr
 	WORD $0xaa1703ee // mov x14, x23
-	B LBB1_7
+	B LBB2_7
 
-LBB1_5:
+LBB2_5:
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 
-LBB1_6:
+LBB2_6:
 	WORD $0x8b080ed0 // add x16, x22, x8, lsl #3
 	WORD $0x8b0d0e8f // add x15, x20, x13, lsl #3
 	WORD $0x910021ad // add x13, x13, #8
@@ -218,23 +365,23 @@ LBB1_6:
 	WORD $0x4e60cc43 // fmla v3.2d, v2.2d, v0.2d
 	WORD $0x4e61f462 // fmax v2.2d, v3.2d, v1.2d
 	WORD $0x3d800de2 // str q2, [x15, #48]
-	BGE LBB1_2
+	BGE LBB2_2
 
-LBB1_7:
+LBB2_7:
 	WORD $0xf100073f // cmp x25, #1
-	BLT LBB1_5
+	BLT LBB2_5
 	WORD $0xf100073f // cmp x25, #1
-	BNE LBB1_10
+	BNE LBB2_10
 	WORD $0xaa1f03ef // mov x15, xzr
 	WORD $0x8b0d0ef0 // add x16, x23, x13, lsl #3
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	TBZ $0, R25, LBB1_6
-	B LBB1_13
+	TBZ $0, R25, LBB2_6
+	B LBB2_13
 
-LBB1_10:
+LBB2_10:
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xaa1f03ef // mov x15, xzr
@@ -243,7 +390,7 @@ LBB1_10:
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 
-LBB1_11:
+LBB2_11:
 	WORD $0xad401e66 // ldp q6, q7, [x19]
 	WORD $0xaa1303f1 // mov x17, x19
 	WORD $0xd10009ef // sub x15, x15, #2
@@ -263,12 +410,12 @@ LBB1_11:
 	WORD $0x8b0b0273 // add x19, x19, x11
 	WORD $0x4fc910e2 // fmla v2.2d, v7.2d, v9.d[0]
 	WORD $0x4fc910c3 // fmla v3.2d, v6.2d, v9.d[0]
-	BNE LBB1_11
+	BNE LBB2_11
 	WORD $0x8b0c0230 // add x16, x17, x12
 	WORD $0xcb0f03ef // neg x15, x15
-	TBZ $0, R25, LBB1_6
+	TBZ $0, R25, LBB2_6
 
-LBB1_13:
+LBB2_13:
 	WORD $0xad402207 // ldp q7, q8, [x16]
 	WORD $0xfc6f7aa6 // ldr d6, [x21, x15, lsl #3]
 	WORD $0x4fc61104 // fmla v4.2d, v8.2d, v6.d[0]
@@ -276,9 +423,9 @@ LBB1_13:
 	WORD $0xad412207 // ldp q7, q8, [x16, #32]
 	WORD $0x4fc61102 // fmla v2.2d, v8.2d, v6.d[0]
 	WORD $0x4fc610e3 // fmla v3.2d, v7.2d, v6.d[0]
-	B LBB1_6
+	B LBB2_6
 
-LBB1_14:
+LBB2_14:
 	RET
 
 // func leaveOneOutNEON(sums *float64, pdf *float64, cdf *float64, right *float64, left *float64, m int, n int)
@@ -291,7 +438,7 @@ TEXT ·leaveOneOutNEON(SB), NOSPLIT, $0-56
 	MOVD m+40(FP), R25
 	MOVD n+48(FP), R26
 	WORD $0xf100075f // cmp x26, #1
-	BLT LBB2_7
+	BLT LBB3_7
 	WORD $0xd37df349 // lsl x9, x26, #3
 	WORD $0x6f03f600 // fmov v0.2d, #1.00000000
 	WORD $0xd37df328 // lsl x8, x25, #3
@@ -299,7 +446,7 @@ TEXT ·leaveOneOutNEON(SB), NOSPLIT, $0-56
 	WORD $0xcb1a0eab // sub x11, x21, x26, lsl #3
 	WORD $0xaa0903ec // mov x12, x9
 
-LBB2_2:
+LBB3_2:
 	WORD $0x3dc002e1 // ldr q1, [x23]
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0xaa1f03f1 // mov x17, xzr
@@ -309,7 +456,7 @@ LBB2_2:
 	WORD $0xaa1803ed // mov x13, x24
 	WORD $0xaa1603f3 // mov x19, x22
 
-LBB2_3:
+LBB3_3:
 	WORD $0x3c8405a2 // str q2, [x13], #64
 	WORD $0x91002231 // add x17, x17, #8
 	WORD $0xaa1b03ee // mov x14, x27
@@ -322,10 +469,10 @@ LBB2_3:
 	WORD $0x91002339 // add x25, x25, #8
 	WORD $0x910102b5 // add x21, x21, #64
 	WORD $0xeb08023f // cmp x17, x8
-	BLT LBB2_3
+	BLT LBB3_3
 	WORD $0x928007f1 // mov x17, #-64
 
-LBB2_5:
+LBB3_5:
 	WORD $0x3cf169a3 // ldr q3, [x13, x17]
 	WORD $0x3cee6964 // ldr q4, [x11, x14]
 	WORD $0xd10021ef // sub x15, x15, #8
@@ -338,14 +485,14 @@ LBB2_5:
 	WORD $0x3cee6942 // ldr q2, [x10, x14]
 	WORD $0xcb0901ce // sub x14, x14, x9
 	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	BGT LBB2_5
+	BGT LBB3_5
 	WORD $0xf1000b5a // subs x26, x26, #2
 	WORD $0x910042d6 // add x22, x22, #16
 	WORD $0x910042f7 // add x23, x23, #16
 	WORD $0x9100418c // add x12, x12, #16
-	BGT LBB2_2
+	BGT LBB3_2
 
-LBB2_7:
+LBB3_7:
 	RET
 
 DATA logarithm_c<>+0(SB)/8, $0xffe6a09e667f3bcd

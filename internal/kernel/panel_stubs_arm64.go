@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func rootGammasNEON(dst *float64, s *float64, lines *float64, m int, n int)
 
+// gridGammasNEON computes gridGammasGeneric for m > 0 variables at n points, a multiple of 8.
+//
+//go:noescape
+func gridGammasNEON(cdf *float64, pdf *float64, slope *float64, offset *float64, table *float64, variables *int, m int, n int)
+
 // panelBelowNEON computes cdf[j*n+k] = max(0, top[j] - half*sum of pdf[j*n+i]*integrals[i*n+k] over i < l) for j < m and k < n, a
 // multiple of 8.
 //

@@ -87,7 +87,7 @@ type param struct {
 var (
 	declaration = regexp.MustCompile(`(?m)((?:^//.*\n)+)^KERNEL (\w+)\(([^)]*)\)`)
 	goTypes     = map[string]string{
-		"float*": "*float32", "double*": "*float64", "int32_t*": "*int32", "int64_t*": "*int", "uint64_t*": "*uint64", "uint64_t": "uint64",
+		"float*": "*float32", "double*": "*float64", "double**": "**float64", "int32_t*": "*int32", "int64_t*": "*int", "uint64_t*": "*uint64", "uint64_t": "uint64",
 		"int64_t": "int", "float": "float32", "double": "float64",
 	}
 )
@@ -101,7 +101,7 @@ func prototypes(text string) ([]prototype, error) {
 		for _, decl := range strings.Split(m[3], ",") {
 			decl = strings.TrimPrefix(strings.Join(strings.Fields(decl), " "), "const ")
 			kind, name, ok := strings.Cut(decl, " ")
-			if strings.HasPrefix(name, "*") {
+			for strings.HasPrefix(name, "*") {
 				kind, name = kind+"*", name[1:]
 			}
 			goType := goTypes[kind]

@@ -9,6 +9,24 @@ KERNEL rootGammasNEON(double *dst, const double *s, const double *lines, int64_t
 	}
 }
 
+// gridGammasNEON computes gridGammasGeneric for m > 0 variables at n points, a multiple of 8.
+KERNEL gridGammasNEON(double *cdf, double *pdf, const double *slope, const double *offset, const double *table, const int64_t *variables, int64_t m, int64_t n) {
+	for (; m > 0; m--, variables += 5, cdf += n, pdf += n) {
+		const double *row = table + variables[0], *numbers = (const double *)(variables + 2);
+		v2 x = two(numbers[0]), a = two(numbers[1]), log = two(numbers[2]);
+		for (int64_t k = 0, left = variables[1]; k < n; k += 8, left -= 8)
+			for (int64_t lane = k; lane < k + 8; lane += 2) {
+				vst1q_f64(pdf + lane, exponential(madd2(vld1q_f64(offset + lane) - log, a, vld1q_f64(slope + lane))));
+				v2 sum = two(1);
+				if (left > 0) {
+					sum = vld1q_f64(row + 9 * 48 + lane);
+					FOR(d, 9) sum = madd2(vld1q_f64(row + (8 - d) * 48 + lane), sum, x);
+				}
+				vst1q_f64(cdf + lane, sum);
+			}
+	}
+}
+
 // panelBelowNEON computes cdf[j*n+k] = max(0, top[j] - half*sum of pdf[j*n+i]*integrals[i*n+k] over i < l) for j < m and k < n, a
 // multiple of 8.
 KERNEL panelBelowNEON(double *cdf, const double *pdf, const double *top, const double *integrals, int64_t m, int64_t l, int64_t n, double half) {
