@@ -155,6 +155,45 @@ func TestSixDigits(t *testing.T) {
 	}
 }
 
+// TestSixDigitsAtAnEnd: distributions within the resolution of an end, most of which have no masses at the ends, have the summaries of full
+// ones, also for levels that depend on these masses.
+func TestSixDigitsAtAnEnd(t *testing.T) {
+	r := rand.New(rng.New(11, "six digits"))
+	assumed, beyond := 0, 0
+	const dists = 4000
+	for i := range dists {
+		k := 1 + r.IntN(12)
+		w, small, large := make([]float64, k), make([]float64, k), make([]float64, k)
+		size := math.Exp(-14 * r.Float64())
+		for c := range w {
+			w[c] = r.ExpFloat64()
+			total := math.Exp(12 * r.Float64())
+			small[c] = max(total*size*math.Exp(r.NormFloat64()), 1e-9)
+			large[c] = total
+		}
+		special.Normalize(w)
+		alpha := make([][]float64, k)
+		for c := range alpha {
+			if alpha[c] = []float64{small[c], large[c]}; i%2 == 0 {
+				alpha[c] = []float64{large[c], small[c]}
+			}
+		}
+		reported := Reported{Dist: mustDirichlet(t, w, alpha), Resolution: 0.02 * r.Float64()}
+		if err := sameSummary(reported, []float64{0.6, 0.95, 0.99, 0.9999}); err != nil {
+			t.Errorf("distribution %d, resolution %v: %v", i, reported.Resolution, err)
+		}
+		if c := reported.WithPrecision(SixDigits).Class(0); c.outside > 0 {
+			assumed++
+			if c.QuantileBoth(0.5); len(c.tables.tables[medianGrade].nodes) == 0 {
+				beyond++
+			}
+		}
+	}
+	if assumed < dists/4 || beyond < dists/50 {
+		t.Errorf("of %d distributions the masses at the ends of %d were not computed, and %d had a median beyond all nodes", dists, assumed, beyond)
+	}
+}
+
 // TestSixDigitsSymmetric: the rule of [ReportedClass.Interval] has a case of its own for equal masses at both ends.
 func TestSixDigitsSymmetric(t *testing.T) {
 	for _, a := range []float64{0.01, 0.1, 0.3, 0.9, 1, 2, 10, 300} {
