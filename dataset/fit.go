@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/par"
 	"credence/internal/words"
 )
 
@@ -82,12 +83,13 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	if t.shares, err = fitShares(ds, rows); err != nil {
 		return nil, err
 	}
-	for i, p := range ds.Features {
+	par.For(len(sums), func(i int) {
+		p := ds.Features[i]
 		t.features[i] = sums[i].fit(p, opts)
 		if p.document() {
 			t.features[i].unread(len(ds.Classes))
 		}
-	}
+	})
 	return t, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // Normal scores are further inputs next to the numbers of a table: the value of a normal distribution with the rank of
@@ -22,37 +23,92 @@ const (
 	scoredItems = 100_000
 )
 
-// fitScores sets the knots of a number from its training values, which it sorts.
+// fitScores sets the knots of a number from its training values, which are finite.
 func (p *fitted) fitScores(values []float32) {
-	slices.Sort(values)
-	n := float64(len(values))
-	var knots, scores []float32
-	for lo := 0; lo < len(values); {
-		hi := lo
-		for hi < len(values) && values[hi] == values[lo] {
-			hi++
+	work := rankWork.Get().(*ranks)
+	defer rankWork.Put(work)
+	work.sort(values)
+	n := len(work.knots)
+	if n <= 2 {
+		return
+	}
+	if n <= maxKnots {
+		p.Knots = slices.Clone(work.knots)
+		for i := range n {
+			p.Scores = append(p.Scores, work.score(i))
 		}
-		knots = append(knots, values[lo])
-		scores = append(scores, float32(math.Sqrt2*math.Erfinv(float64(lo+hi)/n-1)))
-		lo = hi
-	}
-	if len(knots) <= 2 {
 		return
 	}
-	if len(knots) <= maxKnots {
-		p.Knots, p.Scores = knots, scores
-		return
-	}
-	first, last := scores[0], scores[len(scores)-1]
+	first, last := work.score(0), work.score(n-1)
 	for k := range maxKnots {
 		at := first + (last-first)*float32(k)/(maxKnots-1)
-		i, _ := slices.BinarySearch(scores, at)
-		if i = min(i, len(scores)-1); k == maxKnots-1 {
-			i = len(scores) - 1
+		i := min(sort.Search(n, func(i int) bool { return work.score(i) >= at }), n-1)
+		if k == maxKnots-1 {
+			i = n - 1
 		}
-		if m := len(p.Knots); m == 0 || knots[i] > p.Knots[m-1] {
-			p.Knots, p.Scores = append(p.Knots, knots[i]), append(p.Scores, scores[i])
+		if m := len(p.Knots); m == 0 || work.knots[i] > p.Knots[m-1] {
+			p.Knots, p.Scores = append(p.Knots, work.knots[i]), append(p.Scores, work.score(i))
 		}
+	}
+}
+
+// ranks are the values of a number in order, each once, and the sums of the first rank of each and of that behind its last.
+type ranks struct {
+	knots      []float32
+	sums       []int
+	n          int // values
+	keys, room []uint32
+}
+
+// rankWork recycles the memory of ranks.
+var rankWork = sync.Pool{New: func() any { return new(ranks) }}
+
+// score returns the normal score of knot i.
+func (r *ranks) score(i int) float32 {
+	return float32(math.Sqrt2 * math.Erfinv(float64(r.sums[i])/float64(r.n)-1))
+}
+
+// sort sets r to the ranks of values, by a radix sort of their bits, of which negative ones are turned so that they ascend.
+func (r *ranks) sort(values []float32) {
+	n := len(values)
+	r.n, r.knots, r.sums = n, r.knots[:0], r.sums[:0]
+	r.keys, r.room = slices.Grow(r.keys[:0], n)[:n], slices.Grow(r.room[:0], n)[:n]
+	const digit = 11
+	var counts [3][1 << digit]int
+	for i, v := range values {
+		key := math.Float32bits(v + 0) // −0 is 0
+		key ^= uint32(int32(key)>>31) | 1<<31
+		r.keys[i] = key
+		for d := range counts {
+			counts[d][key>>(d*digit)%(1<<digit)]++
+		}
+	}
+	for d := range counts {
+		at := 0
+		for k, c := range counts[d] {
+			counts[d][k] = at
+			at += c
+		}
+		for _, key := range r.keys {
+			k := key >> (d * digit) % (1 << digit)
+			r.room[counts[d][k]] = key
+			counts[d][k]++
+		}
+		r.keys, r.room = r.room, r.keys
+	}
+	for lo := 0; lo < n; {
+		hi := lo + 1
+		for hi < n && r.keys[hi] == r.keys[lo] {
+			hi++
+		}
+		key := r.keys[lo]
+		if key>>31 == 1 {
+			key ^= 1 << 31
+		} else {
+			key = ^key
+		}
+		r.knots, r.sums = append(r.knots, math.Float32frombits(key)), append(r.sums, lo+hi)
+		lo = hi
 	}
 }
 
@@ -61,15 +117,23 @@ func (p *fitted) score(x float32) float32 {
 	if x != x {
 		return 0
 	}
-	last := len(p.Knots) - 1
-	i := sort.Search(len(p.Knots), func(k int) bool { return p.Knots[k] >= x })
+	knots := p.Knots
+	last := len(knots) - 1
+	// The number of knots below x, by halving without branches, which would be hard to predict: a difference is
+	// negative if its sign bit is set.
+	i, n := 0, len(knots)
+	for n > 0 {
+		half := (n + 1) / 2
+		i += half & int(int32(math.Float32bits(knots[i+half-1]-x))>>31)
+		n -= half
+	}
 	switch {
 	case i == 0:
 		return p.Scores[0]
 	case i > last:
 		return p.Scores[last]
 	}
-	lo, hi := float64(p.Knots[i-1]), float64(p.Knots[i])
+	lo, hi := float64(knots[i-1]), float64(knots[i])
 	share := (float64(x) - lo) / (hi - lo)
 	return float32((1-share)*float64(p.Scores[i-1]) + share*float64(p.Scores[i]))
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestScoreKnots(t *testing.T) {
 	}
 	slices.Reverse(values)
 	p.fitScores(values)
-	if len(p.Knots) > maxKnots || p.Knots[0] != 1 || p.Knots[len(p.Knots)-1] != values[len(values)-1] {
+	if len(p.Knots) > maxKnots || p.Knots[0] != 1 || p.Knots[len(p.Knots)-1] != slices.Max(values) {
 		t.Fatalf("%d knots", len(p.Knots))
 	}
 	for i := 0; i < 10_000; i += 7 {
@@ -50,6 +51,45 @@ func TestScoreKnots(t *testing.T) {
 	}
 	if two.fitScores([]float32{1, 0, 1, 1}); two.Knots != nil {
 		t.Errorf("knots %v of two values", two.Knots)
+	}
+}
+
+// TestRanks compares the ranks of values, many of them tied, negative, tiny or large, with those after sorting.
+func TestRanks(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var work ranks
+	for n := range 300 {
+		values := make([]float32, n)
+		for i := range values {
+			switch r.IntN(4) {
+			case 0:
+				values[i] = float32(r.IntN(7) - 3)
+			case 1:
+				values[i] = float32(r.NormFloat64())
+			case 2:
+				values[i] = math.Float32frombits(r.Uint32())
+				if v := values[i]; v-v != 0 {
+					values[i] = math.MaxFloat32
+				}
+			case 3:
+				values[i] = float32(math.Copysign(0, r.NormFloat64()))
+			}
+		}
+		work.sort(values)
+		slices.Sort(values)
+		at := 0
+		for i, knot := range work.knots {
+			lo := at
+			for at < n && values[at] == knot {
+				at++
+			}
+			if at == lo || work.sums[i] != lo+at {
+				t.Fatalf("%d values: knot %v has ranks from %d to %d, the sum is %d", n, knot, lo, at, work.sums[i])
+			}
+		}
+		if at != n {
+			t.Fatalf("%d of %d values have a knot", at, n)
+		}
 	}
 }
 
