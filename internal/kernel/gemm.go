@@ -32,12 +32,31 @@ func (a Matrix) check(rows, cols int) {
 	}
 }
 
-// GemmScratch is the packing memory of Gemm, one for each worker.
+// GemmScratch is the packing memory of Gemm, one for each worker. The zero value is ready for use.
 type GemmScratch struct {
-	a [gemmM * gemmK]float32
-	b [gemmK * gemmN]float32
-	c [gemmM * lanes]float32 // a panel of C of less than 16 columns
-	z [lanes]float32         // the bias of one panel, or zeros
+	a, b []float32
+	c    [gemmM * lanes]float32 // a panel of C of less than 16 columns
+	z    [lanes]float32         // its bias, or zeros
+}
+
+// grown returns x with room for n numbers.
+func grown(x []float32, n int) []float32 {
+	if len(x) < n {
+		return make([]float32, roundUp(n, 256)) // so that it begins with a cache line
+	}
+	return x
+}
+
+// gemmB is a block of B: full panels, whose rows are bs apart and which are bp apart, and behind them one of less than 16 columns, packed.
+type gemmB struct {
+	panels []float32
+	bs, bp int
+	last   []float32
+}
+
+// packedB returns a packed block of k rows and n columns.
+func packedB(b []float32, k, n int) gemmB {
+	return gemmB{b, lanes, lanes * k, b[min(n/lanes*lanes*k, len(b)):]}
 }
 
 // Gemm computes the matrix product
@@ -52,11 +71,26 @@ type GemmScratch struct {
 // the matching rows of A or columns of B, gives the same bits.
 func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 	b.check(k, n)
-	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) []float32 {
-		packB(s.b[:], b, p, j, np, nj)
-		return s.b[:]
+	// Where few rows of A pass over B, or all of it stays in the cache, packing would take longer than it saves.
+	direct := active.gemmStrided && !b.Trans && (m <= gemmFew || k*b.Stride <= gemmSmall)
+	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) gemmB {
+		if !direct || np == 0 {
+			s.b = grown(s.b, np*roundUp(nj, lanes))
+			packB(s.b, b, p, j, np, nj)
+			return packedB(s.b, np, nj)
+		}
+		block := gemmB{b.Data[b.at(p, j):], b.Stride, lanes, nil}
+		if full := nj / lanes * lanes; full < nj {
+			s.b = grown(s.b, np*lanes)
+			packB(s.b, b, p, j+full, np, nj-full)
+			block.last = s.b
+		}
+		return block
 	})
 }
+
+// gemmFew and gemmSmall are the largest number of rows of A, and of values of B, for which B is not packed.
+const gemmFew, gemmSmall = 16, 8192
 
 // PackedLen returns the number of values of a packed k×n matrix.
 func PackedLen(k, n int) int { return k * roundUp(n, lanes) }
@@ -80,13 +114,13 @@ func packedAt(p, j, k, nj int) int { return j*k + p*roundUp(nj, lanes) }
 // GemmPacked is [Gemm] with B from [PackMatrix], to the bit.
 func GemmPacked(m, n, k int, c, a Matrix, b, bias []float32, s *GemmScratch) {
 	checkLen("GemmPacked", PackedLen(k, n), len(b))
-	gemm(m, n, k, c, a, bias, s, func(p, j, _, nj int) []float32 {
-		return b[min(packedAt(p, j, k, nj), len(b)):]
+	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) gemmB {
+		return packedB(b[min(packedAt(p, j, k, nj), len(b)):], np, nj)
 	})
 }
 
-// gemm computes the product with the blocks of B that packed returns: rows p … p+np−1 of columns j … j+nj−1.
-func gemm(m, n, k int, c, a Matrix, bias []float32, s *GemmScratch, packed func(p, j, np, nj int) []float32) {
+// gemm computes the product with the blocks of B that blocks returns: rows p … p+np−1 of columns j … j+nj−1.
+func gemm(m, n, k int, c, a Matrix, bias []float32, s *GemmScratch, blocks func(p, j, np, nj int) gemmB) {
 	if m <= 0 || n <= 0 {
 		return
 	}
@@ -102,17 +136,17 @@ func gemm(m, n, k int, c, a Matrix, bias []float32, s *GemmScratch, packed func(
 		nj := min(gemmN, n-j)
 		for p := 0; p == 0 || p < k; p += gemmK {
 			np := min(gemmK, k-p)
-			b := packed(p, j, np, nj)
+			b := blocks(p, j, np, nj)
 			for i := 0; i < m; i += gemmM {
-				gemmBlock(c, a, b, bias, s, i, j, p, min(gemmM, m-i), nj, np)
+				gemmBlock(c, a, &b, bias, s, i, j, p, min(gemmM, m-i), nj, np)
 			}
 		}
 	}
 }
 
-// gemmBlock adds the product of A[i:i+m, p:p+k] and the packed b of columns
+// gemmBlock adds the product of A[i:i+m, p:p+k] and the block b of columns
 // j … j+n−1 to C, which begins with the bias at p = 0.
-func gemmBlock(c, a Matrix, b, bias []float32, s *GemmScratch, i, j, p, m, n, k int) {
+func gemmBlock(c, a Matrix, b *gemmB, bias []float32, s *GemmScratch, i, j, p, m, n, k int) {
 	var ad []float32
 	rs, ks := a.Stride, 1
 	if a.Trans {
@@ -123,33 +157,40 @@ func gemmBlock(c, a Matrix, b, bias []float32, s *GemmScratch, i, j, p, m, n, k 
 		// Columns of A that lie a multiple of a page apart compete for the
 		// same cache lines, and wide products read them many times.
 		if a.Trans && (n > 128 || a.Stride%128 == 0) {
-			active.packTrans(s.a[:], ad, a.Stride, m, k)
-			ad, rs, ks = s.a[:], k, 1
+			s.a = grown(s.a, m*k)
+			active.packTrans(s.a, ad, a.Stride, m, k)
+			ad, rs, ks = s.a, k, 1
 		}
 	}
-	for q := 0; q < n; q += lanes {
-		nq := min(lanes, n-q)
-		cd := c.Data[c.at(i, j+q):]
+	full := n / lanes * lanes
+	if full > 0 {
+		var start []float32
+		if p == 0 {
+			if start = noBias[:]; bias != nil {
+				start = bias[j : j+full]
+			}
+		}
+		active.gemmPanels(c.Data[c.at(i, j):], c.Stride, ad, rs, ks, b.panels, b.bs, b.bp, start, m, k, full/lanes)
+	}
+	if rest := n - full; rest > 0 {
+		cd, t := c.Data[c.at(i, j+full):], s.c[:m*lanes]
 		var start []float32
 		if p == 0 {
 			start = s.z[:]
 			clear(start)
 			if bias != nil {
-				copy(start, bias[j+q:j+q+nq])
+				copy(start, bias[j+full:j+n])
 			}
-		}
-		if nq == lanes {
-			active.gemmPanel(cd, c.Stride, ad, rs, ks, b[q*k:], start, m, k)
 		} else {
-			t := s.c[:m*lanes]
-			if start == nil {
-				copyRows(t, lanes, cd, c.Stride, m, nq)
-			}
-			active.gemmPanel(t, lanes, ad, rs, ks, b[q*k:], start, m, k)
-			copyRows(cd, c.Stride, t, lanes, m, nq)
+			copyRows(t, lanes, cd, c.Stride, m, rest)
 		}
+		active.gemmPanels(t, lanes, ad, rs, ks, b.last, lanes, 0, start, m, k, 1)
+		copyRows(cd, c.Stride, t, lanes, m, rest)
 	}
 }
+
+// noBias are zeros.
+var noBias [gemmN]float32
 
 // copyRows copies m rows of n elements.
 func copyRows(dst []float32, ldd int, src []float32, lds, m, n int) {
@@ -212,26 +253,28 @@ func packTransGeneric(dst, a []float32, lda, m, k int) {
 	}
 }
 
-// gemmPanelGeneric computes, for i < m and j < 16,
+// gemmPanelsGeneric computes, for i < m, j < 16 and q < panels,
 //
-//	c[i·ldc + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[p·16 + j]
+//	c[i·ldc + 16q + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[q·bp + p·bs + j]
 //
-// where c₀ is bias[j], or the present c if bias is nil.
-func gemmPanelGeneric(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
-	for i := range m {
-		var acc [lanes]float32
-		row := c[i*ldc : i*ldc+lanes]
-		if bias != nil {
-			copy(acc[:], bias[:lanes])
-		} else {
-			copy(acc[:], row)
-		}
-		for p := range k {
-			v := a[i*rs+p*ks]
-			for j, w := range b[p*lanes : (p+1)*lanes] {
-				acc[j] += float32(v * w)
+// where c₀ is bias[16q + j], or the present c if bias is nil.
+func gemmPanelsGeneric(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int) {
+	for q := range panels {
+		for i := range m {
+			var acc [lanes]float32
+			row := c[i*ldc+q*lanes:][:lanes]
+			if bias != nil {
+				copy(acc[:], bias[q*lanes:][:lanes])
+			} else {
+				copy(acc[:], row)
 			}
+			for p := range k {
+				v := a[i*rs+p*ks]
+				for j, w := range b[q*bp+p*bs:][:lanes] {
+					acc[j] += float32(v * w)
+				}
+			}
+			copy(row, acc[:])
 		}
-		copy(row, acc[:])
 	}
 }

@@ -3,7 +3,7 @@
 package kernel
 
 // gemmFunc computes full panels of 16 columns for a multiple of its rows.
-type gemmFunc = func(c *float32, ldc int, a *float32, rs, ks int, b, bias *float32, m, k int)
+type gemmFunc = func(c *float32, ldc int, a *float32, rs, ks int, b *float32, bs, bp int, bias *float32, m, k, panels int)
 
 // gemmAVX2 and gemmAVX512 are the variants for 1, 2, … rows at a time.
 var (
@@ -13,27 +13,27 @@ var (
 		gemm7AVX512, gemm8AVX512, gemm9AVX512, gemm10AVX512, gemm11AVX512, gemm12AVX512}
 )
 
-func gemmPanelAVX2(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
-	gemmPanelRows(gemmAVX2[:], c, ldc, a, rs, ks, b, bias, m, k)
+func gemmPanelsAVX2(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int) {
+	gemmPanelRows(gemmAVX2[:], c, ldc, a, rs, ks, b, bs, bp, bias, m, k, panels)
 }
 
-func gemmPanelAVX512(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
-	gemmPanelRows(gemmAVX512[:], c, ldc, a, rs, ks, b, bias, m, k)
+func gemmPanelsAVX512(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int) {
+	gemmPanelRows(gemmAVX512[:], c, ldc, a, rs, ks, b, bs, bp, bias, m, k, panels)
 }
 
-// gemmPanelRows is gemmPanelGeneric: as many rows as possible with the last of
+// gemmPanelRows is gemmPanelsGeneric: as many rows as possible with the last of
 // the variants, the rest with the one that fits.
-func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
+func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int) {
 	full := m / len(by) * len(by)
 	if full > 0 {
-		by[len(by)-1](&c[0], ldc, first(a), rs, ks, first(b), first(bias), full, k)
+		by[len(by)-1](&c[0], ldc, first(a), rs, ks, first(b), bs, bp, first(bias), full, k, panels)
 	}
 	if rest := m - full; rest > 0 {
 		var ap *float32
 		if k > 0 {
 			ap = &a[full*rs]
 		}
-		by[rest-1](&c[full*ldc], ldc, ap, rs, ks, first(b), first(bias), rest, k)
+		by[rest-1](&c[full*ldc], ldc, ap, rs, ks, first(b), bs, bp, first(bias), rest, k, panels)
 	}
 }
 

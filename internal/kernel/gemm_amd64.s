@@ -73,21 +73,30 @@ masked:
 	VZEROUPPER
 	RET
 
-// func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm1AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm1AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x01, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -108,8 +117,10 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), CX
-	MOVQ  k+64(FP), BX
-	TESTQ BX, BX
+	MOVQ  bs+48(FP), BX
+	MOVQ  k+80(FP), SI
+	SHLQ  $0x02, BX
+	TESTQ SI, SI
 	JZ    store
 
 loop:
@@ -119,8 +130,8 @@ loop:
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         DX, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, CX
+	DECQ         SI
 	JNZ          loop
 
 store:
@@ -140,26 +151,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm2AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm2AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x02, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -184,8 +228,10 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
-	MOVQ  k+64(FP), SI
-	TESTQ SI, SI
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+80(FP), DI
+	SHLQ  $0x02, SI
+	TESTQ DI, DI
 	JZ    store
 
 loop:
@@ -198,8 +244,8 @@ loop:
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         DX, AX
-	ADDQ         $0x40, BX
-	DECQ         SI
+	ADDQ         SI, BX
+	DECQ         DI
 	JNZ          loop
 
 store:
@@ -221,26 +267,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm3AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm3AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x03, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -269,8 +348,10 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
-	MOVQ  k+64(FP), SI
-	TESTQ SI, SI
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+80(FP), DI
+	SHLQ  $0x02, SI
+	TESTQ DI, DI
 	JZ    store
 
 loop:
@@ -286,8 +367,8 @@ loop:
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
 	ADDQ         DX, AX
-	ADDQ         $0x40, BX
-	DECQ         SI
+	ADDQ         SI, BX
+	DECQ         DI
 	JNZ          loop
 
 store:
@@ -311,26 +392,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm4AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm4AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x04, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -367,8 +481,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -388,8 +504,8 @@ loop:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         DX, AX
 	ADDQ         DX, BX
-	ADDQ         $0x40, SI
-	DECQ         DI
+	ADDQ         DI, SI
+	DECQ         R8
 	JNZ          loop
 
 store:
@@ -417,26 +533,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm5AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm5AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x05, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -477,8 +626,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -501,8 +652,8 @@ loop:
 	VFMADD231PS  Y12, Y11, Y9
 	ADDQ         DX, AX
 	ADDQ         DX, BX
-	ADDQ         $0x40, SI
-	DECQ         DI
+	ADDQ         DI, SI
+	DECQ         R8
 	JNZ          loop
 
 store:
@@ -532,26 +683,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, FMA3
-TEXT ·gemm6AVX2(SB), NOSPLIT, $8-72
+TEXT ·gemm6AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x06, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Y0
@@ -596,8 +780,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -623,8 +809,8 @@ loop:
 	VFMADD231PS  Y14, Y13, Y11
 	ADDQ         DX, AX
 	ADDQ         DX, BX
-	ADDQ         $0x40, SI
-	DECQ         DI
+	ADDQ         DI, SI
+	DECQ         R8
 	JNZ          loop
 
 store:
@@ -656,26 +842,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm1AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm1AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x01, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -694,16 +913,18 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), CX
-	MOVQ  k+64(FP), BX
-	TESTQ BX, BX
+	MOVQ  bs+48(FP), BX
+	MOVQ  k+80(FP), SI
+	SHLQ  $0x02, BX
+	TESTQ SI, SI
 	JZ    store
 
 loop:
 	VMOVUPS          (CX), Z1
 	VFMADD231PS.BCST (AX), Z1, Z0
 	ADDQ             DX, AX
-	ADDQ             $0x40, CX
-	DECQ             BX
+	ADDQ             BX, CX
+	DECQ             SI
 	JNZ              loop
 
 store:
@@ -722,26 +943,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm2AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x02, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -762,8 +1016,10 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
-	MOVQ  k+64(FP), SI
-	TESTQ SI, SI
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+80(FP), DI
+	SHLQ  $0x02, SI
+	TESTQ DI, DI
 	JZ    store
 
 loop:
@@ -771,8 +1027,8 @@ loop:
 	VFMADD231PS.BCST (AX), Z2, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z2, Z1
 	ADDQ             DX, AX
-	ADDQ             $0x40, BX
-	DECQ             SI
+	ADDQ             SI, BX
+	DECQ             DI
 	JNZ              loop
 
 store:
@@ -792,26 +1048,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm3AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm3AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x03, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -834,8 +1123,10 @@ start:
 	SHLQ  $0x02, CX
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
-	MOVQ  k+64(FP), SI
-	TESTQ SI, SI
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+80(FP), DI
+	SHLQ  $0x02, SI
+	TESTQ DI, DI
 	JZ    store
 
 loop:
@@ -844,8 +1135,8 @@ loop:
 	VFMADD231PS.BCST (AX)(CX*1), Z3, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z3, Z2
 	ADDQ             DX, AX
-	ADDQ             $0x40, BX
-	DECQ             SI
+	ADDQ             SI, BX
+	DECQ             DI
 	JNZ              loop
 
 store:
@@ -866,26 +1157,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm4AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm4AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x04, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -914,8 +1238,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -926,8 +1252,8 @@ loop:
 	VFMADD231PS.BCST (BX), Z4, Z3
 	ADDQ             DX, AX
 	ADDQ             DX, BX
-	ADDQ             $0x40, SI
-	DECQ             DI
+	ADDQ             DI, SI
+	DECQ             R8
 	JNZ              loop
 
 store:
@@ -951,26 +1277,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm5AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm5AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x05, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1001,8 +1360,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -1014,8 +1375,8 @@ loop:
 	VFMADD231PS.BCST (BX)(CX*1), Z5, Z4
 	ADDQ             DX, AX
 	ADDQ             DX, BX
-	ADDQ             $0x40, SI
-	DECQ             DI
+	ADDQ             DI, SI
+	DECQ             R8
 	JNZ              loop
 
 store:
@@ -1040,26 +1401,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm6AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm6AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x06, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1092,8 +1486,10 @@ start:
 	LEAQ  (AX)(CX*2), BX
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
-	MOVQ  k+64(FP), DI
-	TESTQ DI, DI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+80(FP), R8
+	SHLQ  $0x02, DI
+	TESTQ R8, R8
 	JZ    store
 
 loop:
@@ -1106,8 +1502,8 @@ loop:
 	VFMADD231PS.BCST (BX)(CX*2), Z6, Z5
 	ADDQ             DX, AX
 	ADDQ             DX, BX
-	ADDQ             $0x40, SI
-	DECQ             DI
+	ADDQ             DI, SI
+	DECQ             R8
 	JNZ              loop
 
 store:
@@ -1133,26 +1529,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm7AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm7AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x07, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1191,8 +1620,10 @@ start:
 	LEAQ  (BX)(CX*2), SI
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
-	MOVQ  k+64(FP), R8
-	TESTQ R8, R8
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+80(FP), R9
+	SHLQ  $0x02, R8
+	TESTQ R9, R9
 	JZ    store
 
 loop:
@@ -1207,8 +1638,8 @@ loop:
 	ADDQ             DX, AX
 	ADDQ             DX, BX
 	ADDQ             DX, SI
-	ADDQ             $0x40, DI
-	DECQ             R8
+	ADDQ             R8, DI
+	DECQ             R9
 	JNZ              loop
 
 store:
@@ -1237,26 +1668,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm8AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm8AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x08, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1297,8 +1761,10 @@ start:
 	LEAQ  (BX)(CX*2), SI
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
-	MOVQ  k+64(FP), R8
-	TESTQ R8, R8
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+80(FP), R9
+	SHLQ  $0x02, R8
+	TESTQ R9, R9
 	JZ    store
 
 loop:
@@ -1314,8 +1780,8 @@ loop:
 	ADDQ             DX, AX
 	ADDQ             DX, BX
 	ADDQ             DX, SI
-	ADDQ             $0x40, DI
-	DECQ             R8
+	ADDQ             R8, DI
+	DECQ             R9
 	JNZ              loop
 
 store:
@@ -1345,26 +1811,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm9AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm9AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x09, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1407,8 +1906,10 @@ start:
 	LEAQ  (BX)(CX*2), SI
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
-	MOVQ  k+64(FP), R8
-	TESTQ R8, R8
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+80(FP), R9
+	SHLQ  $0x02, R8
+	TESTQ R9, R9
 	JZ    store
 
 loop:
@@ -1425,8 +1926,8 @@ loop:
 	ADDQ             DX, AX
 	ADDQ             DX, BX
 	ADDQ             DX, SI
-	ADDQ             $0x40, DI
-	DECQ             R8
+	ADDQ             R8, DI
+	DECQ             R9
 	JNZ              loop
 
 store:
@@ -1457,26 +1958,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm10AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm10AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x0a, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1525,8 +2059,10 @@ start:
 	LEAQ  (SI)(CX*2), DI
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
-	MOVQ  k+64(FP), R9
-	TESTQ R9, R9
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+80(FP), R10
+	SHLQ  $0x02, R9
+	TESTQ R10, R10
 	JZ    store
 
 loop:
@@ -1545,8 +2081,8 @@ loop:
 	ADDQ             DX, BX
 	ADDQ             DX, SI
 	ADDQ             DX, DI
-	ADDQ             $0x40, R8
-	DECQ             R9
+	ADDQ             R9, R8
+	DECQ             R10
 	JNZ              loop
 
 store:
@@ -1580,26 +2116,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm11AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm11AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x0b, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1650,8 +2219,10 @@ start:
 	LEAQ  (SI)(CX*2), DI
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
-	MOVQ  k+64(FP), R9
-	TESTQ R9, R9
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+80(FP), R10
+	SHLQ  $0x02, R9
+	TESTQ R10, R10
 	JZ    store
 
 loop:
@@ -1671,8 +2242,8 @@ loop:
 	ADDQ             DX, BX
 	ADDQ             DX, SI
 	ADDQ             DX, DI
-	ADDQ             $0x40, R8
-	DECQ             R9
+	ADDQ             R9, R8
+	DECQ             R10
 	JNZ              loop
 
 store:
@@ -1707,26 +2278,59 @@ store:
 	MOVQ    AX, a+16(FP)
 	JMP     tile
 
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
 done:
 	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+// func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 // Requires: AVX, AVX512F
-TEXT ·gemm12AVX512(SB), NOSPLIT, $8-72
+TEXT ·gemm12AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
 	MOVL     AX, 4(SP)
 	VLDMXCSR 4(SP)
 
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
 tile:
-	MOVQ    m+56(FP), AX
+	MOVQ    m+72(FP), AX
 	SUBQ    $0x0c, AX
-	JL      done
-	MOVQ    AX, m+56(FP)
-	MOVQ    bias+48(FP), AX
+	JL      next
+	MOVQ    AX, m+72(FP)
+	MOVQ    bias+64(FP), AX
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
@@ -1779,8 +2383,10 @@ start:
 	LEAQ  (SI)(CX*2), DI
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
-	MOVQ  k+64(FP), R9
-	TESTQ R9, R9
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+80(FP), R10
+	SHLQ  $0x02, R9
+	TESTQ R10, R10
 	JZ    store
 
 loop:
@@ -1801,8 +2407,8 @@ loop:
 	ADDQ             DX, BX
 	ADDQ             DX, SI
 	ADDQ             DX, DI
-	ADDQ             $0x40, R8
-	DECQ             R9
+	ADDQ             R9, R8
+	DECQ             R10
 	JNZ              loop
 
 store:
@@ -1837,6 +2443,30 @@ store:
 	ADDQ    CX, AX
 	MOVQ    AX, a+16(FP)
 	JMP     tile
+
+next:
+	MOVQ  panels+88(FP), AX
+	DECQ  AX
+	JLE   done
+	MOVQ  AX, panels+88(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x40, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x40, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
 
 done:
 	VLDMXCSR (SP)

@@ -2,9 +2,16 @@
 
 package kernel
 
-func gemmPanelNEON(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
+// gemmPanelsNEON is gemmPanelsGeneric panel by panel, of a packed B.
+func gemmPanelsNEON(c []float32, ldc int, a []float32, rs, ks int, b []float32, _, bp int, bias []float32, m, k, panels int) {
 	size := [2]int{m, k}
-	gemmNEON(&c[0], ldc, first(a), rs, ks, first(b), first(bias), &size[0])
+	for q := range panels {
+		start := bias
+		if bias != nil {
+			start = bias[q*lanes:]
+		}
+		gemmNEON(&c[q*lanes], ldc, first(a), rs, ks, first(b[min(q*bp, len(b)):]), first(start), &size[0])
+	}
 }
 
 // packPanelsNEON is packRowsGeneric panel by panel.

@@ -11,128 +11,128 @@ package kernel
 //go:noescape
 func packPanelAVX2(dst *float32, src *float32, lds int, k int, n int)
 
-// gemm1AVX2 computes, for i < m (a multiple of 1) and j < 16,
+// gemm1AVX2 computes, for i < m (a multiple of 1), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm2AVX2 computes, for i < m (a multiple of 2) and j < 16,
+// gemm2AVX2 computes, for i < m (a multiple of 2), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm3AVX2 computes, for i < m (a multiple of 3) and j < 16,
+// gemm3AVX2 computes, for i < m (a multiple of 3), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm4AVX2 computes, for i < m (a multiple of 4) and j < 16,
+// gemm4AVX2 computes, for i < m (a multiple of 4), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm5AVX2 computes, for i < m (a multiple of 5) and j < 16,
+// gemm5AVX2 computes, for i < m (a multiple of 5), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm6AVX2 computes, for i < m (a multiple of 6) and j < 16,
+// gemm6AVX2 computes, for i < m (a multiple of 6), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm1AVX512 computes, for i < m (a multiple of 1) and j < 16,
+// gemm1AVX512 computes, for i < m (a multiple of 1), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm2AVX512 computes, for i < m (a multiple of 2) and j < 16,
+// gemm2AVX512 computes, for i < m (a multiple of 2), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm3AVX512 computes, for i < m (a multiple of 3) and j < 16,
+// gemm3AVX512 computes, for i < m (a multiple of 3), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm4AVX512 computes, for i < m (a multiple of 4) and j < 16,
+// gemm4AVX512 computes, for i < m (a multiple of 4), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm5AVX512 computes, for i < m (a multiple of 5) and j < 16,
+// gemm5AVX512 computes, for i < m (a multiple of 5), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm6AVX512 computes, for i < m (a multiple of 6) and j < 16,
+// gemm6AVX512 computes, for i < m (a multiple of 6), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm7AVX512 computes, for i < m (a multiple of 7) and j < 16,
+// gemm7AVX512 computes, for i < m (a multiple of 7), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm8AVX512 computes, for i < m (a multiple of 8) and j < 16,
+// gemm8AVX512 computes, for i < m (a multiple of 8), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm9AVX512 computes, for i < m (a multiple of 9) and j < 16,
+// gemm9AVX512 computes, for i < m (a multiple of 9), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm10AVX512 computes, for i < m (a multiple of 10) and j < 16,
+// gemm10AVX512 computes, for i < m (a multiple of 10), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm11AVX512 computes, for i < m (a multiple of 11) and j < 16,
+// gemm11AVX512 computes, for i < m (a multiple of 11), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
 
-// gemm12AVX512 computes, for i < m (a multiple of 12) and j < 16,
+// gemm12AVX512 computes, for i < m (a multiple of 12), j < 16 and q < panels,
 //
-//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]
+//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
 //
 //go:noescape
-func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
+func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)

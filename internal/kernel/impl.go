@@ -78,7 +78,9 @@ type impl struct {
 	// gradients; nil if it gains nothing.
 	sparseDotRuns func(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
-	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
+	gemmPanels func(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int)
+	// gemmStrided reports whether the rows of panels may be any distance apart; else it is that of packed ones.
+	gemmStrided bool
 
 	packRows, packCols, packTrans func(dst, a []float32, ld, k, n int)
 
@@ -144,7 +146,7 @@ var generic = impl{
 	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 
-	gemmPanel: gemmPanelGeneric, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
+	gemmPanels: gemmPanelsGeneric, gemmStrided: true, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
 
 	prefetch: func([]float32) {}, mask: maskGeneric,
 	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,

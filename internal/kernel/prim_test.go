@@ -271,14 +271,20 @@ func TestGemmPanel(t *testing.T) {
 					if k > 0 {
 						a = p.in((m-1)*rs + (k-1)*ks + 1)
 					}
-					b, bias := p.in(k*lanes), p.in(lanes)
+					panels := 1 + m%3
+					columns := panels * lanes
+					bs, bp := lanes, k*lanes
+					if active.gemmStrided && m%5 > 1 {
+						bs, bp = columns+m%4, lanes
+					}
+					b, bias := p.in(max(k-1, 0)*bs+(panels-1)*bp+lanes), p.in(columns)
 					if m%2 == 0 {
 						bias = nil
 					}
-					ldc := lanes + m%3
-					got, want := p.out((m-1)*ldc + lanes)
-					active.gemmPanel(got, ldc, a, rs, ks, b, bias, m, k)
-					gemmPanelGeneric(want, ldc, a, rs, ks, b, bias, m, k)
+					ldc := columns + m%3
+					got, want := p.out((m-1)*ldc + columns)
+					active.gemmPanels(got, ldc, a, rs, ks, b, bs, bp, bias, m, k, panels)
+					gemmPanelsGeneric(want, ldc, a, rs, ks, b, bs, bp, bias, m, k, panels)
 					p.compare(got, want)
 				}
 			}

@@ -27,7 +27,6 @@ type tileScratch struct {
 	arg   []int32
 
 	starts []int32 // [tiles] where tiles begin in a row
-	zero   [lanes]float32
 }
 
 // The sizes of tiles that pay. The errors of both dimensions multiply: on normal data they are at most 6·10⁻⁶ of the largest
@@ -205,8 +204,9 @@ func (c *Conv) transformSlice(v, x []float32, b *band, t *tileScratch) {
 	for ty := b.ty0; ty < b.ty1; ty++ {
 		from := tall.start(ty, c.out[1]) * wide
 		active.packRows(t.panel, x[from:], wide, tall.t, wide)
-		for q := 0; q < columns; q += lanes {
-			active.gemmPanel(t.mixed[q:], columns, tall.in, 1, lanes, t.panel[q*tall.t:], t.zero[:], tall.t, tall.t)
+		for q := 0; q < columns; q += len(noBias) {
+			n := min(len(noBias), columns-q)
+			active.gemmPanels(t.mixed[q:], columns, tall.in, 1, lanes, t.panel[q*tall.t:], lanes, lanes*tall.t, noBias[:n], tall.t, tall.t, n/lanes)
 		}
 		active.winogradInput(v, t.mixed, tall.t, columns, t.starts, f.in, f.t)
 		v = v[tall.t*len(t.starts)*f.t:]

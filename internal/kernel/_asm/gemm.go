@@ -18,13 +18,13 @@ func gemmGroup() {
 	}
 }
 
-const gemmSignature = "func(c *float32, ldc int, a *float32, rs, ks int, b, bias *float32, m, k int)"
+const gemmSignature = "func(c *float32, ldc int, a *float32, rs, ks int, b *float32, bs, bp int, bias *float32, m, k, panels int)"
 
 func gemmDoc(name string, rows int) []string {
 	return []string{
-		fmt.Sprintf("%s computes, for i < m (a multiple of %d) and j < 16,", name, rows),
+		fmt.Sprintf("%s computes, for i < m (a multiple of %d), j < 16 and q < panels,", name, rows),
 		"",
-		"\tc[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]",
+		"\tc[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]",
 	}
 }
 
@@ -65,10 +65,16 @@ func (r rowAddresses) advance(by GPVirtual) {
 // and the pointers. load, step and store work on one tile.
 func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAddresses), step func(b GPVirtual, a rowAddresses)) {
 	flushSubnormals()
+	Comment("c, a and m of a panel change from tile to tile")
+	kept := AllocLocal(24)
+	for i, name := range []string{"c", "a", "m"} {
+		MOVQ(loadGP(name), kept.Offset(8*i))
+	}
+	Label("panel")
 	Label("tile")
 	m := loadGP("m")
 	SUBQ(Imm(uint64(rows)), m)
-	JL(LabelRef("done"))
+	JL(LabelRef("next"))
 	Store(m, Param("m"))
 	bias := loadGP("bias")
 	TESTQ(bias, bias)
@@ -86,13 +92,14 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 	SHLQ(Imm(2), rs)
 	SHLQ(Imm(2), ks)
 	ar := newRows(a, rs, rows)
-	b, k := loadGP("b"), loadGP("k")
+	b, bs, k := loadGP("b"), loadGP("bs"), loadGP("k")
+	SHLQ(Imm(2), bs)
 	TESTQ(k, k)
 	JZ(LabelRef("store"))
 	Label("loop")
 	step(b, ar)
 	ar.advance(ks)
-	ADDQ(Imm(64), b)
+	ADDQ(bs, b)
 	DECQ(k)
 	JNZ(LabelRef("loop"))
 	Label("store")
@@ -111,6 +118,31 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 		Store(a, Param("a"))
 	}
 	JMP(LabelRef("tile"))
+	Label("next")
+	left := loadGP("panels")
+	DECQ(left)
+	JLE(LabelRef("done"))
+	Store(left, Param("panels"))
+	{
+		c, a, m := GP64(), GP64(), GP64()
+		MOVQ(kept, c)
+		ADDQ(Imm(64), c)
+		MOVQ(c, kept)
+		Store(c, Param("c"))
+		MOVQ(kept.Offset(8), a)
+		Store(a, Param("a"))
+		MOVQ(kept.Offset(16), m)
+		Store(m, Param("m"))
+		b, bp := loadGP("b"), loadGP("bp")
+		LEAQ(Mem{Base: b, Index: bp, Scale: 4}, b)
+		Store(b, Param("b"))
+		bias := loadGP("bias")
+		TESTQ(bias, bias)
+		JZ(LabelRef("panel"))
+		ADDQ(Imm(64), bias)
+		Store(bias, Param("bias"))
+	}
+	JMP(LabelRef("panel"))
 	Label("done")
 	restoreMode()
 	VZEROUPPER()
