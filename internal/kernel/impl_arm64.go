@@ -72,7 +72,7 @@ func newNEON() *impl {
 		logBetasNEON(&dst.W[0], &dst.A[0], &dst.B[0], &dst.Beta[0], &w[0], &a[0], &b[0], len(w))
 	}
 	im.twoVotes = func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64) {
-		twoVotesNEON(&work[0], &g[0], &ga[0], &e[0], k, s0, s1, &sums[0], scale)
+		twoVotesNEON(&work[0], first(g), first(ga), &e[0], k, s0, s1, &sums[0], scale)
 	}
 	im.clampLogits = func(dst, x []float32, k int, limit float32) (outside int) {
 		clampLogitsNEON(&dst[0], &x[0], k, len(x), &outside, limit)

@@ -8,7 +8,6 @@ const VoteSlack = 16
 type TwoVotes struct {
 	k    int
 	work []float64 // groups of lanes: weights, likelihoods and derivatives
-	g    []float32 // [K] and [K, 2], each rounded up to 8 components
 	sums [2]float64
 }
 
@@ -20,7 +19,6 @@ func NewTwoVotes(k int) *TwoVotes {
 	return &TwoVotes{
 		k:    k,
 		work: make([]float64, apart+4*n+apart)[apart:][:4*n],
-		g:    make([]float32, 2*apart+3*n+2*apart)[2*apart:][:3*n],
 	}
 }
 
@@ -38,19 +36,20 @@ func NewTwoVotes(k int) *TwoVotes {
 // in which nothing cancels. Weights below 1e-34 count as 0, as do w·scale/weight and r below 1e-30: subnormal gradients would
 // be a hundred times slower.
 func (v *TwoVotes) Likelihood(g, e []float32, s0, s1 int, scale float64) (weight, total float64) {
-	k, n := v.k, roundUp(v.k, 8)
+	k := v.k
 	checkLen("TwoVotes", 3*k, len(e))
 	_ = e[:3*k+VoteSlack]
-	active.twoVotes(v.work, v.g[:n], v.g[n:], e, k, s0, s1, scale, &v.sums)
+	var ga []float32
 	if g != nil {
-		copy(g[:k], v.g)
-		copy(g[k:], v.g[n:n+2*k])
+		checkLen("TwoVotes", 3*k, len(g))
+		ga = g[k:]
 	}
+	active.twoVotes(v.work, g, ga, e, k, s0, s1, scale, &v.sums)
 	return v.sums[0], v.sums[1]
 }
 
 // twoVotesGeneric computes weight and total of [TwoVotes.Likelihood] into sums, and the gradients into g and ga; work
-// has [K] weights, likelihoods, and derivatives by log a and log b.
+// has [K] weights, likelihoods, and derivatives by log a and log b. There is no gradient if g is nil.
 func twoVotesGeneric(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64) {
 	w, like, qa, qb := work[:k], work[k:2*k], work[2*k:3*k], work[3*k:4*k]
 	weight, total := 0.0, 0.0
@@ -65,6 +64,9 @@ func twoVotesGeneric(work []float64, g, ga, e []float32, k, s0, s1 int, scale fl
 		total += float64(x * like[c])
 	}
 	*sums = [2]float64{weight, total}
+	if g == nil {
+		return
+	}
 	a, b := scale/weight, scale/total
 	for c, x := range w {
 		p, r := flushTiny(x*a), flushTiny(x*like[c]*b)

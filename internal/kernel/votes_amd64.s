@@ -30,6 +30,550 @@ DATA voteFlags<>+32(SB)/8, $0x0000000000000000
 DATA voteFlags<>+40(SB)/8, $0x3ff0000000000000
 GLOBL voteFlags<>(SB), RODATA|NOPTR, $48
 
+DATA tailMasks<>+0(SB)/4, $0xffffffff
+DATA tailMasks<>+4(SB)/4, $0xffffffff
+DATA tailMasks<>+8(SB)/4, $0xffffffff
+DATA tailMasks<>+12(SB)/4, $0xffffffff
+DATA tailMasks<>+16(SB)/4, $0xffffffff
+DATA tailMasks<>+20(SB)/4, $0xffffffff
+DATA tailMasks<>+24(SB)/4, $0xffffffff
+DATA tailMasks<>+28(SB)/4, $0xffffffff
+DATA tailMasks<>+32(SB)/4, $0x00000000
+DATA tailMasks<>+36(SB)/4, $0x00000000
+DATA tailMasks<>+40(SB)/4, $0x00000000
+DATA tailMasks<>+44(SB)/4, $0x00000000
+DATA tailMasks<>+48(SB)/4, $0x00000000
+DATA tailMasks<>+52(SB)/4, $0x00000000
+DATA tailMasks<>+56(SB)/4, $0x00000000
+DATA tailMasks<>+60(SB)/4, $0x00000000
+GLOBL tailMasks<>(SB), RODATA|NOPTR, $64
+
+// func twoVotesAVX512(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, FMA3, SSE2
+TEXT ·twoVotesAVX512(SB), NOSPLIT, $0-72
+	MOVQ   work+0(FP), AX
+	MOVQ   e+24(FP), CX
+	MOVQ   k+32(FP), DX
+	LEAQ   (CX)(DX*4), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	CMPQ   DX, $0x04
+	JLE    likelihoodShort
+
+likelihoodAVX512:
+	// weights, zero where they are faint or there is no component
+	VCVTPS2PD     (CX), Z4
+	MOVQ          $0x00000008, DI
+	MOVQ          DX, SI
+	CMPQ          SI, DI
+	CMOVQGT       DI, SI
+	NEGQ          SI
+	LEAQ          liveLanes<>+0(SB), DI
+	VANDPD        64(DI)(SI*8), Z4, Z4
+	VXORPD        Z5, Z5, Z5
+	VMOVUPD       double38e09d8792fb4c49<>+0(SB), Z6
+	VCMPPD        $0x01, Z6, Z4, K1
+	VBLENDMPD     Z5, Z4, K1, Z7
+	VMOVUPD       Z7, (AX)
+	VMOVUPS       pairsApartAVX512<>+0(SB), Z4
+	VPERMPS       (BX), Z4, Z4
+	VCVTPS2PD     Y4, Z5
+	VEXTRACTF64X4 $0x01, Z4, Y4
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z5, Z4, Z6
+	MOVQ          s0+40(FP), R8
+	MOVQ          s1+48(FP), R9
+	ADDQ          R9, R8
+	CMPQ          R8, $0x02
+	JNE           anyAVX512likelihood
+	VMOVUPD       double3ff0000000000000<>+0(SB), Z15
+	VADDPD        Z15, Z6, Z16
+	VMULPD        Z16, Z6, Z17
+	VMOVAPD       Z15, Z19
+	VMOVAPD       Z15, Z14
+	MOVQ          s0+40(FP), R8
+	LEAQ          voteFlags<>+0(SB), R9
+
+	// c and d of 0, 1 and 2 votes
+	VBROADCASTSD (R9)(R8*8), Z20
+	VBROADCASTSD 24(R9)(R8*8), Z21
+	VFMADD231PD  Z5, Z21, Z19
+	VSUBPD       Z20, Z15, Z18
+	VFMADD231PD  Z20, Z5, Z18
+	VMULPD       Z18, Z14, Z14
+	MOVQ         s1+48(FP), R8
+	LEAQ         voteFlags<>+0(SB), R9
+
+	// c and d of 0, 1 and 2 votes
+	VBROADCASTSD (R9)(R8*8), Z22
+	VBROADCASTSD 24(R9)(R8*8), Z23
+	VFMADD231PD  Z4, Z23, Z19
+	VSUBPD       Z22, Z15, Z18
+	VFMADD231PD  Z22, Z4, Z18
+	VMULPD       Z18, Z14, Z14
+	VMULPD       Z19, Z17, Z18
+	VDIVPD       Z18, Z15, Z18
+
+	// the likelihood: the class with both votes has the further factor F
+	VMULPD  Z18, Z19, Z24
+	VMULPD  Z24, Z6, Z6
+	VMULPD  Z24, Z16, Z24
+	VMULPD  Z19, Z14, Z14
+	VMULPD  Z24, Z14, Z14
+	VMULPD  Z6, Z14, Z14
+	VANDPD  64(DI)(SI*8), Z14, Z14
+	VMOVUPD Z14, 64(AX)
+
+	// inv = v/F from here on
+	VMULPD       Z17, Z18, Z18
+	VMULPD       Z6, Z18, Z18
+	VMULPD       Z21, Z5, Z14
+	VMULPD       Z18, Z14, Z14
+	VFMADD231PD  Z24, Z20, Z14
+	VSUBPD       Z20, Z15, Z16
+	VMULPD       Z24, Z16, Z16
+	VSUBPD       Z21, Z15, Z17
+	VFMADD231PD  Z6, Z17, Z16
+	VMULPD       Z4, Z14, Z14
+	VFNMADD231PD Z5, Z16, Z14
+	VMOVUPD      Z14, 128(AX)
+	VMULPD       Z23, Z4, Z14
+	VMULPD       Z18, Z14, Z14
+	VFMADD231PD  Z24, Z22, Z14
+	VSUBPD       Z22, Z15, Z16
+	VMULPD       Z24, Z16, Z16
+	VSUBPD       Z23, Z15, Z15
+	VFMADD231PD  Z6, Z15, Z16
+	VMULPD       Z5, Z14, Z14
+	VFNMADD231PD Z4, Z16, Z14
+	VMOVUPD      Z14, 192(AX)
+	JMP          storedAVX512likelihood
+
+anyAVX512likelihood:
+	// t = 0, where a/(a+t) is 1
+	VMOVUPD double3ff0000000000000<>+0(SB), Z17
+	VDIVPD  Z6, Z17, Z16
+	VMOVAPD Z16, Z14
+	VXORPD  Z18, Z18, Z18
+	VMOVAPD Z16, Z19
+	MOVQ    s0+40(FP), R9
+	TESTQ   R9, R9
+	JZ      noneaAVX512likelihood
+	VMULPD  Z5, Z14, Z14
+	VMOVAPD Z16, Z18
+	VXORPD  Z19, Z19, Z19
+
+noneaAVX512likelihood:
+	VXORPD  Z20, Z20, Z20
+	VMOVAPD Z16, Z21
+	MOVQ    s1+48(FP), R9
+	TESTQ   R9, R9
+	JZ      nonebAVX512likelihood
+	VMULPD  Z4, Z14, Z14
+	VMOVAPD Z16, Z20
+	VXORPD  Z21, Z21, Z21
+
+nonebAVX512likelihood:
+	VXORPD Z15, Z15, Z15
+	MOVQ   $0x00000001, R9
+	CMPQ   R9, R8
+	JGE    countedAVX512likelihood
+
+voteAVX512likelihood:
+	VADDPD      double3ff0000000000000<>+0(SB), Z15, Z15
+	VADDPD      Z15, Z6, Z16
+	VMOVUPD     double3ff0000000000000<>+0(SB), Z17
+	VDIVPD      Z16, Z17, Z16
+	VMULPD      Z16, Z14, Z14
+	MOVQ        s0+40(FP), R10
+	CMPQ        R9, R10
+	JGE         otheraAVX512likelihood
+	VADDPD      Z15, Z5, Z17
+	VMULPD      Z17, Z14, Z14
+	VDIVPD      Z17, Z5, Z17
+	VFMADD231PD Z17, Z16, Z18
+	JMP         nextaAVX512likelihood
+
+otheraAVX512likelihood:
+	VADDPD Z16, Z19, Z19
+
+nextaAVX512likelihood:
+	MOVQ        s1+48(FP), R10
+	CMPQ        R9, R10
+	JGE         otherbAVX512likelihood
+	VADDPD      Z15, Z4, Z17
+	VMULPD      Z17, Z14, Z14
+	VDIVPD      Z17, Z4, Z17
+	VFMADD231PD Z17, Z16, Z20
+	JMP         nextbAVX512likelihood
+
+otherbAVX512likelihood:
+	VADDPD Z16, Z21, Z21
+
+nextbAVX512likelihood:
+	INCQ R9
+	CMPQ R9, R8
+	JL   voteAVX512likelihood
+
+countedAVX512likelihood:
+	VANDPD  64(DI)(SI*8), Z14, Z14
+	VMOVUPD Z14, 64(AX)
+
+	// the derivative is the other parameter times up, less this one times down
+	VMULPD       Z4, Z18, Z18
+	VFNMADD231PD Z5, Z19, Z18
+	VMOVUPD      Z18, 128(AX)
+
+	// the derivative is the other parameter times up, less this one times down
+	VMULPD       Z5, Z20, Z20
+	VFNMADD231PD Z4, Z21, Z20
+	VMOVUPD      Z20, 192(AX)
+
+storedAVX512likelihood:
+	VMOVUPD     64(AX), Z14
+	VADDPD      Z7, Z0, Z0
+	VFMADD231PD Z14, Z7, Z1
+	ADDQ        $0x20, CX
+	ADDQ        $0x40, BX
+	ADDQ        $0x00000100, AX
+	SUBQ        $0x08, DX
+	CMPQ        DX, $0x04
+	JG          likelihoodAVX512
+	TESTQ       DX, DX
+	JLE         likelihoodEnd
+
+likelihoodShort:
+	// weights, zero where they are faint or there is no component
+	VCVTPS2PD    (CX), Y4
+	MOVQ         $0x00000004, DI
+	MOVQ         DX, SI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	NEGQ         SI
+	LEAQ         liveLanes<>+0(SB), DI
+	VANDPD       64(DI)(SI*8), Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      double38e09d8792fb4c49<>+0(SB), Y6
+	VCMPPD       $0x01, Y6, Y4, K1
+	VBLENDMPD    Y5, Y4, K1, Y8
+	VMOVUPD      Y8, (AX)
+	VMOVUPS      pairsApartShort<>+0(SB), Y4
+	VPERMPS      (BX), Y4, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y4, Y6
+	MOVQ         s0+40(FP), R8
+	MOVQ         s1+48(FP), R9
+	ADDQ         R9, R8
+	CMPQ         R8, $0x02
+	JNE          anyShortlikelihood
+	VMOVUPD      double3ff0000000000000<>+0(SB), Y14
+	VADDPD       Y14, Y6, Y15
+	VMULPD       Y15, Y6, Y16
+	VMOVAPD      Y14, Y18
+	VMOVAPD      Y14, Y7
+	MOVQ         s0+40(FP), R8
+	LEAQ         voteFlags<>+0(SB), R9
+
+	// c and d of 0, 1 and 2 votes
+	VBROADCASTSD (R9)(R8*8), Y19
+	VBROADCASTSD 24(R9)(R8*8), Y20
+	VFMADD231PD  Y5, Y20, Y18
+	VSUBPD       Y19, Y14, Y17
+	VFMADD231PD  Y19, Y5, Y17
+	VMULPD       Y17, Y7, Y7
+	MOVQ         s1+48(FP), R8
+	LEAQ         voteFlags<>+0(SB), R9
+
+	// c and d of 0, 1 and 2 votes
+	VBROADCASTSD (R9)(R8*8), Y21
+	VBROADCASTSD 24(R9)(R8*8), Y22
+	VFMADD231PD  Y4, Y22, Y18
+	VSUBPD       Y21, Y14, Y17
+	VFMADD231PD  Y21, Y4, Y17
+	VMULPD       Y17, Y7, Y7
+	VMULPD       Y18, Y16, Y17
+	VDIVPD       Y17, Y14, Y17
+
+	// the likelihood: the class with both votes has the further factor F
+	VMULPD  Y17, Y18, Y23
+	VMULPD  Y23, Y6, Y6
+	VMULPD  Y23, Y15, Y23
+	VMULPD  Y18, Y7, Y7
+	VMULPD  Y23, Y7, Y7
+	VMULPD  Y6, Y7, Y7
+	VANDPD  64(DI)(SI*8), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+
+	// inv = v/F from here on
+	VMULPD       Y16, Y17, Y17
+	VMULPD       Y6, Y17, Y17
+	VMULPD       Y20, Y5, Y7
+	VMULPD       Y17, Y7, Y7
+	VFMADD231PD  Y23, Y19, Y7
+	VSUBPD       Y19, Y14, Y15
+	VMULPD       Y23, Y15, Y15
+	VSUBPD       Y20, Y14, Y16
+	VFMADD231PD  Y6, Y16, Y15
+	VMULPD       Y4, Y7, Y7
+	VFNMADD231PD Y5, Y15, Y7
+	VMOVUPD      Y7, 64(AX)
+	VMULPD       Y22, Y4, Y7
+	VMULPD       Y17, Y7, Y7
+	VFMADD231PD  Y23, Y21, Y7
+	VSUBPD       Y21, Y14, Y15
+	VMULPD       Y23, Y15, Y15
+	VSUBPD       Y22, Y14, Y14
+	VFMADD231PD  Y6, Y14, Y15
+	VMULPD       Y5, Y7, Y7
+	VFNMADD231PD Y4, Y15, Y7
+	VMOVUPD      Y7, 96(AX)
+	JMP          storedShortlikelihood
+
+anyShortlikelihood:
+	// t = 0, where a/(a+t) is 1
+	VMOVUPD double3ff0000000000000<>+0(SB), Y16
+	VDIVPD  Y6, Y16, Y15
+	VMOVAPD Y15, Y7
+	VXORPD  Y17, Y17, Y17
+	VMOVAPD Y15, Y18
+	MOVQ    s0+40(FP), R9
+	TESTQ   R9, R9
+	JZ      noneaShortlikelihood
+	VMULPD  Y5, Y7, Y7
+	VMOVAPD Y15, Y17
+	VXORPD  Y18, Y18, Y18
+
+noneaShortlikelihood:
+	VXORPD  Y19, Y19, Y19
+	VMOVAPD Y15, Y20
+	MOVQ    s1+48(FP), R9
+	TESTQ   R9, R9
+	JZ      nonebShortlikelihood
+	VMULPD  Y4, Y7, Y7
+	VMOVAPD Y15, Y19
+	VXORPD  Y20, Y20, Y20
+
+nonebShortlikelihood:
+	VXORPD Y14, Y14, Y14
+	MOVQ   $0x00000001, R9
+	CMPQ   R9, R8
+	JGE    countedShortlikelihood
+
+voteShortlikelihood:
+	VADDPD      double3ff0000000000000<>+0(SB), Y14, Y14
+	VADDPD      Y14, Y6, Y15
+	VMOVUPD     double3ff0000000000000<>+0(SB), Y16
+	VDIVPD      Y15, Y16, Y15
+	VMULPD      Y15, Y7, Y7
+	MOVQ        s0+40(FP), R10
+	CMPQ        R9, R10
+	JGE         otheraShortlikelihood
+	VADDPD      Y14, Y5, Y16
+	VMULPD      Y16, Y7, Y7
+	VDIVPD      Y16, Y5, Y16
+	VFMADD231PD Y16, Y15, Y17
+	JMP         nextaShortlikelihood
+
+otheraShortlikelihood:
+	VADDPD Y15, Y18, Y18
+
+nextaShortlikelihood:
+	MOVQ        s1+48(FP), R10
+	CMPQ        R9, R10
+	JGE         otherbShortlikelihood
+	VADDPD      Y14, Y4, Y16
+	VMULPD      Y16, Y7, Y7
+	VDIVPD      Y16, Y4, Y16
+	VFMADD231PD Y16, Y15, Y19
+	JMP         nextbShortlikelihood
+
+otherbShortlikelihood:
+	VADDPD Y15, Y20, Y20
+
+nextbShortlikelihood:
+	INCQ R9
+	CMPQ R9, R8
+	JL   voteShortlikelihood
+
+countedShortlikelihood:
+	VANDPD  64(DI)(SI*8), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+
+	// the derivative is the other parameter times up, less this one times down
+	VMULPD       Y4, Y17, Y17
+	VFNMADD231PD Y5, Y18, Y17
+	VMOVUPD      Y17, 64(AX)
+
+	// the derivative is the other parameter times up, less this one times down
+	VMULPD       Y5, Y19, Y19
+	VFNMADD231PD Y4, Y20, Y19
+	VMOVUPD      Y19, 96(AX)
+
+storedShortlikelihood:
+	VMOVUPD     32(AX), Y7
+	VADDPD      Y8, Y2, Y2
+	VFMADD231PD Y7, Y8, Y3
+	ADDQ        $0x10, CX
+	ADDQ        $0x20, BX
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x04, DX
+	CMPQ        DX, $0x00
+	JG          likelihoodShort
+
+likelihoodEnd:
+	// the sums over the lanes, and scale over each
+	MOVQ          sums+64(FP), AX
+	MOVSD         scale+56(FP), X5
+	VEXTRACTF64X4 $0x01, Z0, Y4
+	VADDPD        Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPD        X4, X0, X0
+	VUNPCKHPD     X0, X0, X4
+	VADDSD        X4, X0, X4
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X2, X0, X0
+	VUNPCKHPD     X0, X0, X2
+	VADDSD        X2, X0, X2
+	VADDSD        X2, X4, X4
+	VMOVSD        X4, (AX)
+	VDIVSD        X4, X5, X4
+	VBROADCASTSD  X4, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPD        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VADDPD        X2, X1, X1
+	VUNPCKHPD     X1, X1, X2
+	VADDSD        X2, X1, X2
+	VEXTRACTF128  $0x01, Y3, X1
+	VADDPD        X3, X1, X1
+	VUNPCKHPD     X1, X1, X3
+	VADDSD        X3, X1, X3
+	VADDSD        X3, X2, X2
+	VMOVSD        X2, 8(AX)
+	VDIVSD        X2, X5, X2
+	VBROADCASTSD  X2, Z1
+	MOVQ          work+0(FP), AX
+	MOVQ          k+32(FP), CX
+	MOVQ          grad+8(FP), DX
+	MOVQ          pairs+16(FP), BX
+	TESTQ         DX, DX
+	JZ            done
+	CMPQ          CX, $0x04
+	JLE           gradientShort
+
+gradientAVX512:
+	// p = weight, r = responsibility, both times scale; tiny ones are 0
+	VMOVUPD      double39b4484bfeebc2a0<>+0(SB), Z5
+	VXORPD       Z6, Z6, Z6
+	VMOVUPD      (AX), Z3
+	VMULPD       64(AX), Z3, Z4
+	VMULPD       Z0, Z3, Z3
+	VMULPD       Z1, Z4, Z4
+	VCMPPD       $0x01, Z5, Z3, K1
+	VBLENDMPD    Z6, Z3, K1, Z9
+	VCMPPD       $0x01, Z5, Z4, K1
+	VBLENDMPD    Z6, Z4, K1, Z10
+	VSUBPD       Z10, Z9, Z9
+	VCVTPD2PS    Z9, Y2
+	MOVQ         $0x00000008, DI
+	MOVQ         CX, SI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	MOVL         $0xffffffff, DI
+	BZHIL        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS      Y2, K1, (DX)
+	VSUBPD       Z10, Z6, Z10
+	VMULPD       128(AX), Z10, Z3
+	VMULPD       192(AX), Z10, Z4
+	VCVTPD2PS    Z3, Y2
+	VCVTPD2PS    Z4, Y3
+	VINSERTF64X4 $0x01, Y3, Z2, Z4
+	VMOVUPS      pairsTogetherAVX512<>+0(SB), Z3
+	VPERMPS      Z4, Z3, Z4
+	MOVQ         $0x00000008, DI
+	MOVQ         CX, SI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	ADDQ         SI, SI
+	MOVL         $0xffffffff, DI
+	BZHIL        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS      Z4, K1, (BX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x40, BX
+	ADDQ         $0x00000100, AX
+	SUBQ         $0x08, CX
+	CMPQ         CX, $0x04
+	JG           gradientAVX512
+	TESTQ        CX, CX
+	JLE          gradientEnd
+
+gradientShort:
+	// p = weight, r = responsibility, both times scale; tiny ones are 0
+	VMOVUPD     double39b4484bfeebc2a0<>+0(SB), Y4
+	VXORPD      Y5, Y5, Y5
+	VMOVUPD     (AX), Y2
+	VMULPD      32(AX), Y2, Y3
+	VMULPD      Y0, Y2, Y2
+	VMULPD      Y1, Y3, Y3
+	VCMPPD      $0x01, Y4, Y2, K1
+	VBLENDMPD   Y5, Y2, K1, Y11
+	VCMPPD      $0x01, Y4, Y3, K1
+	VBLENDMPD   Y5, Y3, K1, Y12
+	VSUBPD      Y12, Y11, Y11
+	VCVTPD2PSY  Y11, X2
+	MOVQ        $0x00000004, DI
+	MOVQ        CX, SI
+	CMPQ        SI, DI
+	CMOVQGT     DI, SI
+	MOVL        $0xffffffff, DI
+	BZHIL       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS     X2, K1, (DX)
+	VSUBPD      Y12, Y5, Y12
+	VMULPD      64(AX), Y12, Y2
+	VMULPD      96(AX), Y12, Y3
+	VCVTPD2PSY  Y2, X13
+	VCVTPD2PSY  Y3, X2
+	VINSERTF128 $0x01, X2, Y13, Y3
+	VMOVUPS     pairsTogetherShort<>+0(SB), Y2
+	VPERMPS     Y3, Y2, Y3
+	MOVQ        $0x00000004, DI
+	MOVQ        CX, SI
+	CMPQ        SI, DI
+	CMOVQGT     DI, SI
+	ADDQ        SI, SI
+	MOVL        $0xffffffff, DI
+	BZHIL       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS     Y3, K1, (BX)
+	ADDQ        $0x10, DX
+	ADDQ        $0x20, BX
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x04, CX
+	CMPQ        CX, $0x00
+	JG          gradientShort
+
+gradientEnd:
+done:
+	VZEROUPPER
+	RET
+
+DATA double38e09d8792fb4c49<>+0(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+8(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+16(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+24(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+32(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+40(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+48(SB)/8, $0x38e09d8792fb4c49
+DATA double38e09d8792fb4c49<>+56(SB)/8, $0x38e09d8792fb4c49
+GLOBL double38e09d8792fb4c49<>(SB), RODATA|NOPTR, $64
+
 DATA pairsApartAVX512<>+0(SB)/4, $0x00000000
 DATA pairsApartAVX512<>+4(SB)/4, $0x00000002
 DATA pairsApartAVX512<>+8(SB)/4, $0x00000004
@@ -47,6 +591,36 @@ DATA pairsApartAVX512<>+52(SB)/4, $0x0000000b
 DATA pairsApartAVX512<>+56(SB)/4, $0x0000000d
 DATA pairsApartAVX512<>+60(SB)/4, $0x0000000f
 GLOBL pairsApartAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA double3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
+DATA double3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
+GLOBL double3ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA pairsApartShort<>+0(SB)/4, $0x00000000
+DATA pairsApartShort<>+4(SB)/4, $0x00000002
+DATA pairsApartShort<>+8(SB)/4, $0x00000004
+DATA pairsApartShort<>+12(SB)/4, $0x00000006
+DATA pairsApartShort<>+16(SB)/4, $0x00000001
+DATA pairsApartShort<>+20(SB)/4, $0x00000003
+DATA pairsApartShort<>+24(SB)/4, $0x00000005
+DATA pairsApartShort<>+28(SB)/4, $0x00000007
+GLOBL pairsApartShort<>(SB), RODATA|NOPTR, $32
+
+DATA double39b4484bfeebc2a0<>+0(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+8(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+16(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+24(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+32(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+40(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+48(SB)/8, $0x39b4484bfeebc2a0
+DATA double39b4484bfeebc2a0<>+56(SB)/8, $0x39b4484bfeebc2a0
+GLOBL double39b4484bfeebc2a0<>(SB), RODATA|NOPTR, $64
 
 DATA pairsTogetherAVX512<>+0(SB)/4, $0x00000000
 DATA pairsTogetherAVX512<>+4(SB)/4, $0x00000008
@@ -66,302 +640,15 @@ DATA pairsTogetherAVX512<>+56(SB)/4, $0x00000007
 DATA pairsTogetherAVX512<>+60(SB)/4, $0x0000000f
 GLOBL pairsTogetherAVX512<>(SB), RODATA|NOPTR, $64
 
-// func twoVotesAVX512(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV, SSE2
-TEXT ·twoVotesAVX512(SB), NOSPLIT, $0-72
-	MOVQ   work+0(FP), AX
-	MOVQ   e+24(FP), CX
-	MOVQ   k+32(FP), DX
-	LEAQ   (CX)(DX*4), BX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-
-likelihood:
-	// weights, zero where they are faint or there is no component
-	VCVTPS2PD     (CX), Z3
-	MOVQ          $0x00000008, DI
-	MOVQ          DX, SI
-	CMPQ          SI, DI
-	CMOVQGT       DI, SI
-	NEGQ          SI
-	LEAQ          liveLanes<>+0(SB), DI
-	VANDPD        64(DI)(SI*8), Z3, Z3
-	VXORPD        Z2, Z2, Z2
-	VMOVUPD       double38e09d8792fb4c49<>+0(SB), Z4
-	VCMPPD        $0x01, Z4, Z3, K1
-	VBLENDMPD     Z2, Z3, K1, Z5
-	VMOVUPD       Z5, (AX)
-	VMOVUPS       pairsApartAVX512<>+0(SB), Z2
-	VPERMPS       (BX), Z2, Z2
-	VCVTPS2PD     Y2, Z3
-	VEXTRACTF64X4 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VADDPD        Z3, Z2, Z4
-	MOVQ          s0+40(FP), R8
-	MOVQ          s1+48(FP), R9
-	ADDQ          R9, R8
-	CMPQ          R8, $0x02
-	JNE           any
-	VMOVUPD       double3ff0000000000000<>+0(SB), Z10
-	VADDPD        Z10, Z4, Z11
-	VMULPD        Z11, Z4, Z12
-	VMOVAPD       Z10, Z14
-	VMOVAPD       Z10, Z9
-	MOVQ          s0+40(FP), R8
-	LEAQ          voteFlags<>+0(SB), R9
-
-	// c and d of 0, 1 and 2 votes
-	VBROADCASTSD (R9)(R8*8), Z15
-	VBROADCASTSD 24(R9)(R8*8), Z16
-	VFMADD231PD  Z3, Z16, Z14
-	VSUBPD       Z15, Z10, Z13
-	VFMADD231PD  Z15, Z3, Z13
-	VMULPD       Z13, Z9, Z9
-	MOVQ         s1+48(FP), R8
-	LEAQ         voteFlags<>+0(SB), R9
-
-	// c and d of 0, 1 and 2 votes
-	VBROADCASTSD (R9)(R8*8), Z17
-	VBROADCASTSD 24(R9)(R8*8), Z18
-	VFMADD231PD  Z2, Z18, Z14
-	VSUBPD       Z17, Z10, Z13
-	VFMADD231PD  Z17, Z2, Z13
-	VMULPD       Z13, Z9, Z9
-	VMULPD       Z14, Z12, Z13
-	VDIVPD       Z13, Z10, Z13
-
-	// the likelihood: the class with both votes has the further factor F
-	VMULPD  Z13, Z14, Z19
-	VMULPD  Z19, Z4, Z4
-	VMULPD  Z19, Z11, Z19
-	VMULPD  Z14, Z9, Z9
-	VMULPD  Z19, Z9, Z9
-	VMULPD  Z4, Z9, Z9
-	VANDPD  64(DI)(SI*8), Z9, Z9
-	VMOVUPD Z9, 64(AX)
-
-	// inv = v/F from here on
-	VMULPD       Z12, Z13, Z13
-	VMULPD       Z4, Z13, Z13
-	VMULPD       Z16, Z3, Z9
-	VMULPD       Z13, Z9, Z9
-	VFMADD231PD  Z19, Z15, Z9
-	VSUBPD       Z15, Z10, Z11
-	VMULPD       Z19, Z11, Z11
-	VSUBPD       Z16, Z10, Z12
-	VFMADD231PD  Z4, Z12, Z11
-	VMULPD       Z2, Z9, Z9
-	VFNMADD231PD Z3, Z11, Z9
-	VMOVUPD      Z9, 128(AX)
-	VMULPD       Z18, Z2, Z9
-	VMULPD       Z13, Z9, Z9
-	VFMADD231PD  Z19, Z17, Z9
-	VSUBPD       Z17, Z10, Z11
-	VMULPD       Z19, Z11, Z11
-	VSUBPD       Z18, Z10, Z10
-	VFMADD231PD  Z4, Z10, Z11
-	VMULPD       Z3, Z9, Z9
-	VFNMADD231PD Z2, Z11, Z9
-	VMOVUPD      Z9, 192(AX)
-	JMP          stored
-
-any:
-	// t = 0, where a/(a+t) is 1
-	VMOVUPD double3ff0000000000000<>+0(SB), Z12
-	VDIVPD  Z4, Z12, Z11
-	VMOVAPD Z11, Z9
-	VXORPD  Z13, Z13, Z13
-	VMOVAPD Z11, Z14
-	MOVQ    s0+40(FP), R9
-	TESTQ   R9, R9
-	JZ      nonea
-	VMULPD  Z3, Z9, Z9
-	VMOVAPD Z11, Z13
-	VXORPD  Z14, Z14, Z14
-
-nonea:
-	VXORPD  Z15, Z15, Z15
-	VMOVAPD Z11, Z16
-	MOVQ    s1+48(FP), R9
-	TESTQ   R9, R9
-	JZ      noneb
-	VMULPD  Z2, Z9, Z9
-	VMOVAPD Z11, Z15
-	VXORPD  Z16, Z16, Z16
-
-noneb:
-	VXORPD Z10, Z10, Z10
-	MOVQ   $0x00000001, R9
-	CMPQ   R9, R8
-	JGE    counted
-
-vote:
-	VADDPD      double3ff0000000000000<>+0(SB), Z10, Z10
-	VADDPD      Z10, Z4, Z11
-	VMOVUPD     double3ff0000000000000<>+0(SB), Z12
-	VDIVPD      Z11, Z12, Z11
-	VMULPD      Z11, Z9, Z9
-	MOVQ        s0+40(FP), R10
-	CMPQ        R9, R10
-	JGE         othera
-	VADDPD      Z10, Z3, Z12
-	VMULPD      Z12, Z9, Z9
-	VDIVPD      Z12, Z3, Z12
-	VFMADD231PD Z12, Z11, Z13
-	JMP         nexta
-
-othera:
-	VADDPD Z11, Z14, Z14
-
-nexta:
-	MOVQ        s1+48(FP), R10
-	CMPQ        R9, R10
-	JGE         otherb
-	VADDPD      Z10, Z2, Z12
-	VMULPD      Z12, Z9, Z9
-	VDIVPD      Z12, Z2, Z12
-	VFMADD231PD Z12, Z11, Z15
-	JMP         nextb
-
-otherb:
-	VADDPD Z11, Z16, Z16
-
-nextb:
-	INCQ R9
-	CMPQ R9, R8
-	JL   vote
-
-counted:
-	VANDPD  64(DI)(SI*8), Z9, Z9
-	VMOVUPD Z9, 64(AX)
-
-	// the derivative is the other parameter times up, less this one times down
-	VMULPD       Z2, Z13, Z13
-	VFNMADD231PD Z3, Z14, Z13
-	VMOVUPD      Z13, 128(AX)
-
-	// the derivative is the other parameter times up, less this one times down
-	VMULPD       Z3, Z15, Z15
-	VFNMADD231PD Z2, Z16, Z15
-	VMOVUPD      Z15, 192(AX)
-
-stored:
-	VMOVUPD     64(AX), Z9
-	VADDPD      Z5, Z0, Z0
-	VFMADD231PD Z9, Z5, Z1
-	ADDQ        $0x20, CX
-	ADDQ        $0x40, BX
-	ADDQ        $0x00000100, AX
-	SUBQ        $0x08, DX
-	JG          likelihood
-
-	// the sums over the lanes, and scale over each
-	MOVQ          sums+64(FP), AX
-	MOVSD         scale+56(FP), X2
-	VEXTRACTF64X4 $0x01, Z0, Y3
-	VADDPD        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPD        X3, X0, X0
-	VUNPCKHPD     X0, X0, X3
-	VADDSD        X3, X0, X3
-	VMOVSD        X3, (AX)
-	VDIVSD        X3, X2, X3
-	VBROADCASTSD  X3, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y3
-	VADDPD        Y1, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X1
-	VADDPD        X3, X1, X1
-	VUNPCKHPD     X1, X1, X3
-	VADDSD        X3, X1, X3
-	VMOVSD        X3, 8(AX)
-	VDIVSD        X3, X2, X3
-	VBROADCASTSD  X3, Z1
-	MOVQ          work+0(FP), AX
-	MOVQ          k+32(FP), CX
-	MOVQ          grad+8(FP), DX
-	MOVQ          pairs+16(FP), BX
-	VMOVUPS       pairsTogetherAVX512<>+0(SB), Z3
-	VMOVUPD       double39b4484bfeebc2a0<>+0(SB), Z4
-	VXORPD        Z2, Z2, Z2
-
-gradient:
-	// p = weight, r = responsibility, both times scale; tiny ones are 0
-	VMOVUPD      (AX), Z5
-	VMULPD       64(AX), Z5, Z9
-	VMULPD       Z0, Z5, Z5
-	VMULPD       Z1, Z9, Z9
-	VCMPPD       $0x01, Z4, Z5, K1
-	VBLENDMPD    Z2, Z5, K1, Z6
-	VCMPPD       $0x01, Z4, Z9, K1
-	VBLENDMPD    Z2, Z9, K1, Z7
-	VSUBPD       Z7, Z6, Z6
-	VCVTPD2PS    Z6, Y5
-	VMOVUPS      Y5, (DX)
-	VSUBPD       Z7, Z2, Z7
-	VMULPD       128(AX), Z7, Z5
-	VMULPD       192(AX), Z7, Z9
-	VCVTPD2PS    Z5, Y8
-	VCVTPD2PS    Z9, Y5
-	VINSERTF64X4 $0x01, Y5, Z8, Z5
-	VPERMPS      Z5, Z3, Z5
-	VMOVUPS      Z5, (BX)
-	ADDQ         $0x20, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x00000100, AX
-	SUBQ         $0x08, CX
-	JG           gradient
-	VZEROUPPER
-	RET
-
-DATA double38e09d8792fb4c49<>+0(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+8(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+16(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+24(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+32(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+40(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+48(SB)/8, $0x38e09d8792fb4c49
-DATA double38e09d8792fb4c49<>+56(SB)/8, $0x38e09d8792fb4c49
-GLOBL double38e09d8792fb4c49<>(SB), RODATA|NOPTR, $64
-
-DATA double3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
-DATA double3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
-GLOBL double3ff0000000000000<>(SB), RODATA|NOPTR, $64
-
-DATA double39b4484bfeebc2a0<>+0(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+8(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+16(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+24(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+32(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+40(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+48(SB)/8, $0x39b4484bfeebc2a0
-DATA double39b4484bfeebc2a0<>+56(SB)/8, $0x39b4484bfeebc2a0
-GLOBL double39b4484bfeebc2a0<>(SB), RODATA|NOPTR, $64
-
-DATA pairsApartAVX2<>+0(SB)/4, $0x00000000
-DATA pairsApartAVX2<>+4(SB)/4, $0x00000002
-DATA pairsApartAVX2<>+8(SB)/4, $0x00000004
-DATA pairsApartAVX2<>+12(SB)/4, $0x00000006
-DATA pairsApartAVX2<>+16(SB)/4, $0x00000001
-DATA pairsApartAVX2<>+20(SB)/4, $0x00000003
-DATA pairsApartAVX2<>+24(SB)/4, $0x00000005
-DATA pairsApartAVX2<>+28(SB)/4, $0x00000007
-GLOBL pairsApartAVX2<>(SB), RODATA|NOPTR, $32
-
-DATA pairsTogetherAVX2<>+0(SB)/4, $0x00000000
-DATA pairsTogetherAVX2<>+4(SB)/4, $0x00000004
-DATA pairsTogetherAVX2<>+8(SB)/4, $0x00000001
-DATA pairsTogetherAVX2<>+12(SB)/4, $0x00000005
-DATA pairsTogetherAVX2<>+16(SB)/4, $0x00000002
-DATA pairsTogetherAVX2<>+20(SB)/4, $0x00000006
-DATA pairsTogetherAVX2<>+24(SB)/4, $0x00000003
-DATA pairsTogetherAVX2<>+28(SB)/4, $0x00000007
-GLOBL pairsTogetherAVX2<>(SB), RODATA|NOPTR, $32
+DATA pairsTogetherShort<>+0(SB)/4, $0x00000000
+DATA pairsTogetherShort<>+4(SB)/4, $0x00000004
+DATA pairsTogetherShort<>+8(SB)/4, $0x00000001
+DATA pairsTogetherShort<>+12(SB)/4, $0x00000005
+DATA pairsTogetherShort<>+16(SB)/4, $0x00000002
+DATA pairsTogetherShort<>+20(SB)/4, $0x00000006
+DATA pairsTogetherShort<>+24(SB)/4, $0x00000003
+DATA pairsTogetherShort<>+28(SB)/4, $0x00000007
+GLOBL pairsTogetherShort<>(SB), RODATA|NOPTR, $32
 
 // func twoVotesAVX2(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
 // Requires: AVX, AVX2, CMOV, FMA3, SSE2
@@ -373,20 +660,20 @@ TEXT ·twoVotesAVX2(SB), NOSPLIT, $0-72
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-likelihood:
+likelihoodAVX2:
 	// weights, zero where they are faint or there is no component
-	VCVTPS2PD    (CX), Y3
+	VCVTPS2PD    (CX), Y2
 	MOVQ         $0x00000004, DI
 	MOVQ         DX, SI
 	CMPQ         SI, DI
 	CMOVQGT      DI, SI
 	NEGQ         SI
 	LEAQ         liveLanes<>+0(SB), DI
-	VANDPD       64(DI)(SI*8), Y3, Y3
-	VXORPD       Y2, Y2, Y2
+	VANDPD       64(DI)(SI*8), Y2, Y2
+	VXORPD       Y3, Y3, Y3
 	VMOVUPD      double38e09d8792fb4c49<>+0(SB), Y4
-	VCMPPD       $0x01, Y4, Y3, Y4
-	VBLENDVPD    Y4, Y2, Y3, Y2
+	VCMPPD       $0x01, Y4, Y2, Y4
+	VBLENDVPD    Y4, Y3, Y2, Y2
 	VMOVUPD      Y2, (AX)
 	VMOVUPS      pairsApartAVX2<>+0(SB), Y3
 	VPERMPS      (BX), Y3, Y3
@@ -398,7 +685,7 @@ likelihood:
 	MOVQ         s1+48(FP), R9
 	ADDQ         R9, R8
 	CMPQ         R8, $0x02
-	JNE          any
+	JNE          anyAVX2likelihood
 	VMOVUPD      double3ff0000000000000<>+0(SB), Y8
 	VADDPD       Y8, Y6, Y9
 	VMULPD       Y9, Y6, Y10
@@ -460,9 +747,9 @@ likelihood:
 	VMULPD       Y4, Y7, Y7
 	VFNMADD231PD Y3, Y9, Y7
 	VMOVUPD      Y7, 96(AX)
-	JMP          stored
+	JMP          storedAVX2likelihood
 
-any:
+anyAVX2likelihood:
 	// t = 0, where a/(a+t) is 1
 	VMOVUPD double3ff0000000000000<>+0(SB), Y10
 	VDIVPD  Y6, Y10, Y9
@@ -471,28 +758,28 @@ any:
 	VMOVAPD Y9, Y12
 	MOVQ    s0+40(FP), R9
 	TESTQ   R9, R9
-	JZ      nonea
+	JZ      noneaAVX2likelihood
 	VMULPD  Y4, Y7, Y7
 	VMOVAPD Y9, Y11
 	VXORPD  Y12, Y12, Y12
 
-nonea:
+noneaAVX2likelihood:
 	VXORPD  Y13, Y13, Y13
 	VMOVAPD Y9, Y14
 	MOVQ    s1+48(FP), R9
 	TESTQ   R9, R9
-	JZ      noneb
+	JZ      nonebAVX2likelihood
 	VMULPD  Y3, Y7, Y7
 	VMOVAPD Y9, Y13
 	VXORPD  Y14, Y14, Y14
 
-noneb:
+nonebAVX2likelihood:
 	VXORPD Y8, Y8, Y8
 	MOVQ   $0x00000001, R9
 	CMPQ   R9, R8
-	JGE    counted
+	JGE    countedAVX2likelihood
 
-vote:
+voteAVX2likelihood:
 	VADDPD      double3ff0000000000000<>+0(SB), Y8, Y8
 	VADDPD      Y8, Y6, Y9
 	VMOVUPD     double3ff0000000000000<>+0(SB), Y10
@@ -500,35 +787,35 @@ vote:
 	VMULPD      Y9, Y7, Y7
 	MOVQ        s0+40(FP), R10
 	CMPQ        R9, R10
-	JGE         othera
+	JGE         otheraAVX2likelihood
 	VADDPD      Y8, Y4, Y10
 	VMULPD      Y10, Y7, Y7
 	VDIVPD      Y10, Y4, Y10
 	VFMADD231PD Y10, Y9, Y11
-	JMP         nexta
+	JMP         nextaAVX2likelihood
 
-othera:
+otheraAVX2likelihood:
 	VADDPD Y9, Y12, Y12
 
-nexta:
+nextaAVX2likelihood:
 	MOVQ        s1+48(FP), R10
 	CMPQ        R9, R10
-	JGE         otherb
+	JGE         otherbAVX2likelihood
 	VADDPD      Y8, Y3, Y10
 	VMULPD      Y10, Y7, Y7
 	VDIVPD      Y10, Y3, Y10
 	VFMADD231PD Y10, Y9, Y13
-	JMP         nextb
+	JMP         nextbAVX2likelihood
 
-otherb:
+otherbAVX2likelihood:
 	VADDPD Y9, Y14, Y14
 
-nextb:
+nextbAVX2likelihood:
 	INCQ R9
 	CMPQ R9, R8
-	JL   vote
+	JL   voteAVX2likelihood
 
-counted:
+countedAVX2likelihood:
 	VANDPD  64(DI)(SI*8), Y7, Y7
 	VMOVUPD Y7, 32(AX)
 
@@ -542,7 +829,7 @@ counted:
 	VFNMADD231PD Y3, Y14, Y13
 	VMOVUPD      Y13, 96(AX)
 
-stored:
+storedAVX2likelihood:
 	VMOVUPD     32(AX), Y7
 	VADDPD      Y2, Y0, Y0
 	VFMADD231PD Y7, Y2, Y1
@@ -550,7 +837,8 @@ stored:
 	ADDQ        $0x20, BX
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x04, DX
-	JG          likelihood
+	CMPQ        DX, $0x00
+	JG          likelihoodAVX2
 
 	// the sums over the lanes, and scale over each
 	MOVQ         sums+64(FP), AX
@@ -573,38 +861,78 @@ stored:
 	MOVQ         k+32(FP), CX
 	MOVQ         grad+8(FP), DX
 	MOVQ         pairs+16(FP), BX
-	VMOVUPS      pairsTogetherAVX2<>+0(SB), Y3
-	VMOVUPD      double39b4484bfeebc2a0<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y2
+	TESTQ        DX, DX
+	JZ           done
 
-gradient:
+gradientAVX2:
 	// p = weight, r = responsibility, both times scale; tiny ones are 0
-	VMOVUPD     (AX), Y6
-	VMULPD      32(AX), Y6, Y7
-	VMULPD      Y0, Y6, Y6
-	VMULPD      Y1, Y7, Y7
-	VCMPPD      $0x01, Y4, Y6, Y8
-	VBLENDVPD   Y8, Y2, Y6, Y6
-	VCMPPD      $0x01, Y4, Y7, Y8
-	VBLENDVPD   Y8, Y2, Y7, Y7
-	VSUBPD      Y7, Y6, Y6
-	VCVTPD2PSY  Y6, X5
-	VMOVUPS     X5, (DX)
-	VSUBPD      Y7, Y2, Y7
-	VMULPD      64(AX), Y7, Y6
-	VMULPD      96(AX), Y7, Y7
-	VCVTPD2PSY  Y6, X5
-	VCVTPD2PSY  Y7, X6
-	VINSERTF128 $0x01, X6, Y5, Y6
-	VPERMPS     Y6, Y3, Y6
-	VMOVUPS     Y6, (BX)
+	VMOVUPD     double39b4484bfeebc2a0<>+0(SB), Y4
+	VXORPD      Y6, Y6, Y6
+	VMOVUPD     (AX), Y2
+	VMULPD      32(AX), Y2, Y3
+	VMULPD      Y0, Y2, Y2
+	VMULPD      Y1, Y3, Y3
+	VCMPPD      $0x01, Y4, Y2, Y7
+	VBLENDVPD   Y7, Y6, Y2, Y2
+	VCMPPD      $0x01, Y4, Y3, Y4
+	VBLENDVPD   Y4, Y6, Y3, Y3
+	VSUBPD      Y3, Y2, Y2
+	VCVTPD2PSY  Y2, X4
+	MOVQ        $0x00000004, DI
+	MOVQ        CX, SI
+	CMPQ        SI, DI
+	CMOVQGT     DI, SI
+	LEAQ        tailMasks<>+0(SB), DI
+	NEGQ        SI
+	VMOVUPS     32(DI)(SI*4), Y2
+	VMASKMOVPS  X4, X2, (DX)
+	VSUBPD      Y3, Y6, Y3
+	VMULPD      64(AX), Y3, Y2
+	VMULPD      96(AX), Y3, Y3
+	VCVTPD2PSY  Y2, X5
+	VCVTPD2PSY  Y3, X2
+	VINSERTF128 $0x01, X2, Y5, Y3
+	VMOVUPS     pairsTogetherAVX2<>+0(SB), Y2
+	VPERMPS     Y3, Y2, Y3
+	MOVQ        $0x00000004, DI
+	MOVQ        CX, SI
+	CMPQ        SI, DI
+	CMOVQGT     DI, SI
+	ADDQ        SI, SI
+	LEAQ        tailMasks<>+0(SB), DI
+	NEGQ        SI
+	VMOVUPS     32(DI)(SI*4), Y2
+	VMASKMOVPS  Y3, Y2, (BX)
 	ADDQ        $0x10, DX
 	ADDQ        $0x20, BX
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x04, CX
-	JG          gradient
+	CMPQ        CX, $0x00
+	JG          gradientAVX2
+
+done:
 	VZEROUPPER
 	RET
+
+DATA pairsApartAVX2<>+0(SB)/4, $0x00000000
+DATA pairsApartAVX2<>+4(SB)/4, $0x00000002
+DATA pairsApartAVX2<>+8(SB)/4, $0x00000004
+DATA pairsApartAVX2<>+12(SB)/4, $0x00000006
+DATA pairsApartAVX2<>+16(SB)/4, $0x00000001
+DATA pairsApartAVX2<>+20(SB)/4, $0x00000003
+DATA pairsApartAVX2<>+24(SB)/4, $0x00000005
+DATA pairsApartAVX2<>+28(SB)/4, $0x00000007
+GLOBL pairsApartAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA pairsTogetherAVX2<>+0(SB)/4, $0x00000000
+DATA pairsTogetherAVX2<>+4(SB)/4, $0x00000004
+DATA pairsTogetherAVX2<>+8(SB)/4, $0x00000001
+DATA pairsTogetherAVX2<>+12(SB)/4, $0x00000005
+DATA pairsTogetherAVX2<>+16(SB)/4, $0x00000002
+DATA pairsTogetherAVX2<>+20(SB)/4, $0x00000006
+DATA pairsTogetherAVX2<>+24(SB)/4, $0x00000003
+DATA pairsTogetherAVX2<>+28(SB)/4, $0x00000007
+GLOBL pairsTogetherAVX2<>(SB), RODATA|NOPTR, $32
 
 // func clampLogitsAVX512(dst *float32, x *float32, k int, n int, limit float32) int
 // Requires: AVX, AVX512F, BMI2, CMOV, POPCNT

@@ -115,23 +115,22 @@ LBB0_11:
 
 LBB0_12:
 	WORD $0x7e70d821 // faddp d1, v1.2d
-	WORD $0x7e70d843 // faddp d3, v2.2d
+	WORD $0x7e70d842 // faddp d2, v2.2d
 	WORD $0xf100071f // cmp x24, #1
-	WORD $0x6d000f61 // stp d1, d3, [x27]
-	BLT LBB0_15
+	WORD $0x6d000b61 // stp d1, d2, [x27]
 	WORD $0x1e611801 // fdiv d1, d0, d1
-	WORD $0xd2985409 // mov x9, #49824
-	WORD $0x91000b08 // add x8, x24, #2
-	WORD $0xf2bfdd69 // movk x9, #65259, lsl #16
-	WORD $0xf2c90969 // movk x9, #18507, lsl #32
-	WORD $0xf2e73689 // movk x9, #14772, lsl #48
-	WORD $0x4e080d22 // dup v2.2d, x9
-	WORD $0x1e631800 // fdiv d0, d0, d3
+	WORD $0x1e621800 // fdiv d0, d0, d2
+	BLT LBB0_17
+	CBZ R21, LBB0_17
+	WORD $0xd2985408 // mov x8, #49824
+	WORD $0xf2bfdd68 // movk x8, #65259, lsl #16
+	WORD $0xf2c90968 // movk x8, #18507, lsl #32
+	WORD $0xf2e73688 // movk x8, #14772, lsl #48
+	WORD $0x4e080d02 // dup v2.2d, x8
 
-LBB0_14:
+LBB0_15:
 	WORD $0xad401283 // ldp q3, q4, [x20]
-	WORD $0xd1000908 // sub x8, x8, #2
-	WORD $0xf100091f // cmp x8, #2
+	WORD $0xf100071f // cmp x24, #1
 	WORD $0x4fc19065 // fmul v5.2d, v3.2d, v1.d[0]
 	WORD $0x6e64dc63 // fmul v3.2d, v3.2d, v4.2d
 	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
@@ -140,19 +139,26 @@ LBB0_14:
 	WORD $0x6ee3e444 // fcmgt v4.2d, v2.2d, v3.2d
 	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
 	WORD $0x4ee3d4a4 // fsub v4.2d, v5.2d, v3.2d
-	WORD $0x6ee0f863 // fneg v3.2d, v3.2d
-	WORD $0x0e616884 // fcvtn v4.2s, v4.2d
-	WORD $0xfc0086a4 // str d4, [x21], #8
-	WORD $0xad411684 // ldp q4, q5, [x20, #32]
+	WORD $0x6ee0f866 // fneg v6.2d, v3.2d
+	WORD $0x0e616885 // fcvtn v5.2s, v4.2d
+	WORD $0xad411e84 // ldp q4, q7, [x20, #32]
+	WORD $0x6e66dc83 // fmul v3.2d, v4.2d, v6.2d
+	WORD $0x6e66dce6 // fmul v6.2d, v7.2d, v6.2d
+	WORD $0x0e616863 // fcvtn v3.2s, v3.2d
+	WORD $0x0e6168c4 // fcvtn v4.2s, v6.2d
+	BLS LBB0_18
+	WORD $0xfc0086a5 // str d5, [x21], #8
+	WORD $0x0c9f8ac3 // st2 { v3.2s, v4.2s }, [x22], #16
+	WORD $0xf1000b18 // subs x24, x24, #2
 	WORD $0x91010294 // add x20, x20, #64
-	WORD $0x6e63dc84 // fmul v4.2d, v4.2d, v3.2d
-	WORD $0x6e63dca3 // fmul v3.2d, v5.2d, v3.2d
-	WORD $0x0e616886 // fcvtn v6.2s, v4.2d
-	WORD $0x0e616867 // fcvtn v7.2s, v3.2d
-	WORD $0x0c9f8ac6 // st2 { v6.2s, v7.2s }, [x22], #16
-	BHI LBB0_14
+	BNE LBB0_15
 
-LBB0_15:
+LBB0_17:
+	RET
+
+LBB0_18:
+	WORD $0xbd0002a5 // str s5, [x21]
+	WORD $0x0d2082c3 // st2 { v3.s, v4.s }[0], [x22]
 	RET
 
 // func clampLogitsNEON(dst *float32, x *float32, k int, n int, outside *int, limit float32)

@@ -5,13 +5,13 @@
 package kernel
 
 // twoVotesAVX512 computes twoVotesGeneric for k components (k ≥ 1). It reads up to 16 elements after e and
-// writes grad, pairs and work for k rounded up to a multiple of 8.
+// writes work for k rounded up to a multiple of 8; there is no gradient if grad is nil.
 //
 //go:noescape
 func twoVotesAVX512(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
 
 // twoVotesAVX2 computes twoVotesGeneric for k components (k ≥ 1). It reads up to 16 elements after e and
-// writes grad, pairs and work for k rounded up to a multiple of 8.
+// writes work for k rounded up to a multiple of 8; there is no gradient if grad is nil.
 //
 //go:noescape
 func twoVotesAVX2(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)

@@ -4,8 +4,8 @@
 
 package kernel
 
-// twoVotesNEON computes twoVotesGeneric for k components (k ≥ 1), two at a time. It reads up to two pairs after e, and writes grad, pairs
-// and work for k rounded up to a multiple of 2.
+// twoVotesNEON computes twoVotesGeneric for k components (k ≥ 1), two at a time. It reads up to two pairs after e, and writes
+// work for k rounded up to a multiple of 2; there is no gradient if grad is null.
 //
 //go:noescape
 func twoVotesNEON(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, sums *float64, scale float64)

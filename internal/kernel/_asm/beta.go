@@ -35,6 +35,9 @@ type vector64 struct {
 	name  string
 	new   func() VecVirtual
 	bytes int
+	short bool // vectors of half the length, with the instructions of AVX-512
+
+	suffix string // of labels
 
 	// kept are constants in registers, of which only AVX-512 has enough: a load a cycle would
 	// otherwise be what the loop takes.
@@ -45,6 +48,9 @@ type vector64 struct {
 	frame []Mem
 	held  int
 }
+
+// masked reports whether masks are registers of their own.
+func (v *vector64) masked() bool { return v.bytes == 64 || v.short }
 
 // betaSums generates the function that adds the densities of Beta distributions at eight points.
 func betaSums(v *vector64) {
@@ -424,7 +430,7 @@ func (v *vector64) less(x, y VecVirtual) Op   { return v.compare(1, x, y) }
 func (v *vector64) atMost(x, y VecVirtual) Op { return v.compare(2, x, y) }
 
 func (v *vector64) compare(predicate uint64, x, y VecVirtual) Op {
-	if v.bytes == 64 {
+	if v.masked() {
 		k := K()
 		VCMPPD(Imm(predicate), y, x, k)
 		return k
@@ -437,7 +443,7 @@ func (v *vector64) compare(predicate uint64, x, y VecVirtual) Op {
 // choose returns yes where the mask is set, and no elsewhere.
 func (v *vector64) choose(mask, yes Op, no VecVirtual) VecVirtual {
 	r := v.new()
-	if v.bytes == 64 {
+	if v.masked() {
 		VBLENDMPD(yes, no, mask, r)
 	} else {
 		VBLENDVPD(mask, yes, no, r)

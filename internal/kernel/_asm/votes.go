@@ -17,9 +17,10 @@ func votesGroup() {
 	for i, x := range []float64{0, 1, 1, 0, 0, 1} {
 		DATA(8*i, U64(math.Float64bits(x)))
 	}
-	for _, v := range []*vector64{{name: "AVX512", new: ZMM, bytes: 64}, {name: "AVX2", new: YMM, bytes: 32}} {
-		twoVotes(v, live)
-	}
+	floatMasks := maskTable()
+	// Of ten components, the last two take half of a vector.
+	twoVotes("AVX512", live, floatMasks, &vector64{name: "AVX512", new: ZMM, bytes: 64}, &vector64{name: "Short", new: YMM, bytes: 32, short: true})
+	twoVotes("AVX2", live, floatMasks, &vector64{name: "AVX2", new: YMM, bytes: 32})
 	clampLogits()
 	stopGradients()
 }
@@ -57,83 +58,143 @@ type voteLane struct{ a, b, sum, p, t VecVirtual }
 // twoVotes generates the likelihood of few votes for two classes under the components of a mixture, and its gradient.
 //
 // A group of components, one per lane, has four vectors in work: weight, likelihood, and the derivatives of its
-// logarithm with respect to log a and log b. The second pass needs the sums over all components of the first.
-func twoVotes(v *vector64, live Mem) {
-	lanes := v.bytes / 8
-	apart, together := order("pairsApart"+v.name, lanes, false), order("pairsTogether"+v.name, lanes, true)
-	function("twoVotes"+v.name, "func(work *float64, grad, pairs, e *float32, k, s0, s1 int, scale float64, sums *float64)",
-		"twoVotes"+v.name+" computes twoVotesGeneric for k components (k ≥ 1). It reads up to 16 elements after e and",
-		"writes grad, pairs and work for k rounded up to a multiple of 8.")
+// logarithm with respect to log a and log b. The second pass needs the sums over all components of the first. Groups are as long as the first
+// kind of vectors while more components are left than the second kind has lanes.
+func twoVotes(name string, live, floatMasks Mem, kinds ...*vector64) {
+	function("twoVotes"+name, "func(work *float64, grad, pairs, e *float32, k, s0, s1 int, scale float64, sums *float64)",
+		"twoVotes"+name+" computes twoVotesGeneric for k components (k ≥ 1). It reads up to 16 elements after e and",
+		"writes work for k rounded up to a multiple of 8; there is no gradient if grad is nil.")
 	work, e, left := loadGP("work"), loadGP("e"), loadGP("k")
 	alpha := GP64()
 	LEAQ(Mem{Base: e, Index: left, Scale: 4}, alpha)
-	weight, total, zero := v.new(), v.new(), v.new()
-	VXORPD(weight, weight, weight)
-	VXORPD(total, total, total)
-
-	Label("likelihood")
-	Comment("weights, zero where they are faint or there is no component")
-	w := v.new()
-	VCVTPS2PD(Mem{Base: e}, w)
-	there := v.liveMask(live, left)
-	VANDPD(there, w, w)
-	VXORPD(zero, zero, zero)
-	least := v.new()
-	VMOVUPD(v.float(1e-34), least)
-	w = v.choose(v.less(w, least), zero, w)
-	VMOVUPD(w, Mem{Base: work})
-	l := v.votePairs(alpha, apart)
-	v.voteProducts(l, there, work)
-	VADDPD(w, weight, weight)
-	VFMADD231PD(l.p, w, total)
-	ADDQ(Imm(uint64(4*lanes)), e)
-	ADDQ(Imm(uint64(8*lanes)), alpha)
-	ADDQ(U32(4*v.bytes), work)
-	SUBQ(Imm(uint64(lanes)), left)
-	JG(LabelRef("likelihood"))
+	weights, totals := make([]VecVirtual, len(kinds)), make([]VecVirtual, len(kinds))
+	for i, v := range kinds {
+		weights[i], totals[i] = v.new(), v.new()
+		VXORPD(weights[i], weights[i], weights[i])
+		VXORPD(totals[i], totals[i], totals[i])
+	}
+	eachKind(kinds, "likelihood", left, func(v *vector64, i int) {
+		Comment("weights, zero where they are faint or there is no component")
+		w := v.new()
+		VCVTPS2PD(Mem{Base: e}, w)
+		there := v.liveMask(live, left)
+		VANDPD(there, w, w)
+		zero, least := v.new(), v.new()
+		VXORPD(zero, zero, zero)
+		VMOVUPD(v.float(1e-34), least)
+		w = v.choose(v.less(w, least), zero, w)
+		VMOVUPD(w, Mem{Base: work})
+		l := v.votePairs(alpha, order("pairsApart"+v.name, v.bytes/8, false))
+		v.voteProducts(l, there, work)
+		VADDPD(w, weights[i], weights[i])
+		VFMADD231PD(l.p, w, totals[i])
+		ADDQ(Imm(uint64(v.bytes/2)), e)
+		ADDQ(Imm(uint64(v.bytes)), alpha)
+		ADDQ(U32(4*v.bytes), work)
+	})
 
 	Comment("the sums over the lanes, and scale over each")
 	sums := loadGP("sums")
 	scale := XMM()
 	Load(Param("scale"), scale)
-	factor := [2]VecVirtual{v.new(), v.new()}
-	for i, x := range []VecVirtual{weight, total} {
-		s := v.acrossLanes(x)
+	factor := [2]VecVirtual{kinds[0].new(), kinds[0].new()}
+	for i, x := range [2][]VecVirtual{weights, totals} {
+		s := kinds[0].acrossLanes(x[0])
+		for k := 1; k < len(kinds); k++ {
+			VADDSD(kinds[k].acrossLanes(x[k]), s, s)
+		}
 		VMOVSD(s, Mem{Base: sums, Disp: 8 * i})
 		VDIVSD(s, scale, s)
 		VBROADCASTSD(s, factor[i])
 	}
 	work, left = loadGP("work"), loadGP("k")
 	g, ga := loadGP("grad"), loadGP("pairs")
-	from, tiny := v.new(), v.new()
-	VMOVUPS(together, from)
-	VMOVUPD(v.float(1e-30), tiny)
-	VXORPD(zero, zero, zero)
-	Label("gradient")
-	Comment("p = weight, r = responsibility, both times scale; tiny ones are 0")
-	p, r := v.new(), v.new()
-	VMOVUPD(Mem{Base: work}, p)
-	VMULPD(Mem{Base: work, Disp: v.bytes}, p, r)
-	VMULPD(factor[0], p, p)
-	VMULPD(factor[1], r, r)
-	p = v.choose(v.less(p, tiny), zero, p)
-	r = v.choose(v.less(r, tiny), zero, r)
-	VSUBPD(r, p, p)
-	v.storeFloats(p, Mem{Base: g})
-	VSUBPD(r, zero, r)
-	q0, q1 := v.new(), v.new()
-	VMULPD(Mem{Base: work, Disp: 2 * v.bytes}, r, q0)
-	VMULPD(Mem{Base: work, Disp: 3 * v.bytes}, r, q1)
-	pairs := v.joined(v.floats(q0), v.floats(q1))
-	VPERMPS(pairs, from, pairs)
-	VMOVUPS(pairs, Mem{Base: ga})
-	ADDQ(Imm(uint64(4*lanes)), g)
-	ADDQ(Imm(uint64(8*lanes)), ga)
-	ADDQ(U32(4*v.bytes), work)
-	SUBQ(Imm(uint64(lanes)), left)
-	JG(LabelRef("gradient"))
+	TESTQ(g, g)
+	JZ(LabelRef("done"))
+	eachKind(kinds, "gradient", left, func(v *vector64, _ int) {
+		of := func(x VecVirtual) VecVirtual { return x }
+		if v.bytes == 32 {
+			of = func(x VecVirtual) VecVirtual { return x.AsY().(VecVirtual) }
+		}
+		Comment("p = weight, r = responsibility, both times scale; tiny ones are 0")
+		p, r, tiny, zero := v.new(), v.new(), v.new(), v.new()
+		VMOVUPD(v.float(1e-30), tiny)
+		VXORPD(zero, zero, zero)
+		VMOVUPD(Mem{Base: work}, p)
+		VMULPD(Mem{Base: work, Disp: v.bytes}, p, r)
+		VMULPD(of(factor[0]), p, p)
+		VMULPD(of(factor[1]), r, r)
+		p = v.choose(v.less(p, tiny), zero, p)
+		r = v.choose(v.less(r, tiny), zero, r)
+		VSUBPD(r, p, p)
+		v.storeLive(v.floats(p), Mem{Base: g}, left, 1, floatMasks)
+		VSUBPD(r, zero, r)
+		q0, q1, from := v.new(), v.new(), v.new()
+		VMULPD(Mem{Base: work, Disp: 2 * v.bytes}, r, q0)
+		VMULPD(Mem{Base: work, Disp: 3 * v.bytes}, r, q1)
+		pairs := v.joined(v.floats(q0), v.floats(q1))
+		VMOVUPS(order("pairsTogether"+v.name, v.bytes/8, true), from)
+		VPERMPS(pairs, from, pairs)
+		v.storeLive(pairs, Mem{Base: ga}, left, 2, floatMasks)
+		ADDQ(Imm(uint64(v.bytes/2)), g)
+		ADDQ(Imm(uint64(v.bytes)), ga)
+		ADDQ(U32(4*v.bytes), work)
+	})
+	Label("done")
 	VZEROUPPER()
 	RET()
+}
+
+// eachKind emits a loop over groups of components for each kind of vectors.
+func eachKind(kinds []*vector64, name string, left GPVirtual, body func(v *vector64, i int)) {
+	for i, v := range kinds {
+		v.suffix = v.name + name
+		end := 0
+		if i+1 < len(kinds) {
+			end = kinds[i+1].bytes / 8
+			CMPQ(left, Imm(uint64(end)))
+			JLE(LabelRef(name + kinds[i+1].name))
+		}
+		Label(name + v.name)
+		body(v, i)
+		SUBQ(Imm(uint64(v.bytes/8)), left)
+		CMPQ(left, Imm(uint64(end)))
+		JG(LabelRef(name + v.name))
+		if end > 0 {
+			TESTQ(left, left)
+			JLE(LabelRef(name + "End"))
+		}
+	}
+	if len(kinds) > 1 {
+		Label(name + "End")
+	}
+}
+
+// storeLive stores the float32 of as many components as there are in a group, so many numbers each.
+func (v *vector64) storeLive(x VecVirtual, to Mem, left GPVirtual, each int, masks Mem) {
+	n, most := GP64(), GP64()
+	MOVQ(U32(v.bytes/8), most)
+	MOVQ(left, n)
+	CMPQ(n, most)
+	CMOVQGT(most, n)
+	if each == 2 {
+		ADDQ(n, n)
+	}
+	if v.masked() {
+		all, k := GP32(), K()
+		MOVL(U32(1<<32-1), all)
+		BZHIL(n.As32(), all, all)
+		KMOVW(all, k)
+		VMOVUPS(x, k, to)
+		return
+	}
+	mask := YMM()
+	tailMask(masks, n, mask)
+	if each == 1 {
+		VMASKMOVPS(x, mask.AsX(), to)
+	} else {
+		VMASKMOVPS(x, mask, to)
+	}
 }
 
 // liveMask returns a mask of the first left lanes.
@@ -180,10 +241,10 @@ func (v *vector64) voteProducts(l voteLane, there Mem, work GPVirtual) {
 	s1 := loadGP("s1")
 	ADDQ(s1, m)
 	CMPQ(m, Imm(2))
-	JNE(LabelRef("any"))
+	JNE(LabelRef("any" + v.suffix))
 	v.twoOf(l, there, work)
-	JMP(LabelRef("stored"))
-	Label("any")
+	JMP(LabelRef("stored" + v.suffix))
+	Label("any" + v.suffix)
 	side := [2]voteSide{{x: l.a, name: "s0", label: "a"}, {x: l.b, name: "s1", label: "b"}}
 	u := v.new()
 	Comment("t = 0, where a/(a+t) is 1")
@@ -198,17 +259,17 @@ func (v *vector64) voteProducts(l voteLane, there Mem, work GPVirtual) {
 		VMOVAPD(u, s.down)
 		n := loadGP(s.name)
 		TESTQ(n, n)
-		JZ(LabelRef("none" + s.label))
+		JZ(LabelRef("none" + s.label + v.suffix))
 		VMULPD(s.x, l.p, l.p)
 		VMOVAPD(u, s.up)
 		VXORPD(s.down, s.down, s.down)
-		Label("none" + s.label)
+		Label("none" + s.label + v.suffix)
 	}
 	VXORPD(l.t, l.t, l.t)
 	MOVQ(U32(1), t)
 	CMPQ(t, m)
-	JGE(LabelRef("counted"))
-	Label("vote")
+	JGE(LabelRef("counted" + v.suffix))
+	Label("vote" + v.suffix)
 	VADDPD(v.float(1), l.t, l.t)
 	VADDPD(l.t, l.sum, u)
 	VMOVUPD(v.float(1), one)
@@ -218,20 +279,20 @@ func (v *vector64) voteProducts(l voteLane, there Mem, work GPVirtual) {
 		s := &side[i]
 		n, at := loadGP(s.name), v.new()
 		CMPQ(t, n)
-		JGE(LabelRef("other" + s.label))
+		JGE(LabelRef("other" + s.label + v.suffix))
 		VADDPD(l.t, s.x, at)
 		VMULPD(at, l.p, l.p)
 		VDIVPD(at, s.x, at)
 		VFMADD231PD(at, u, s.up)
-		JMP(LabelRef("next" + s.label))
-		Label("other" + s.label)
+		JMP(LabelRef("next" + s.label + v.suffix))
+		Label("other" + s.label + v.suffix)
 		VADDPD(u, s.down, s.down)
-		Label("next" + s.label)
+		Label("next" + s.label + v.suffix)
 	}
 	INCQ(t)
 	CMPQ(t, m)
-	JL(LabelRef("vote"))
-	Label("counted")
+	JL(LabelRef("vote" + v.suffix))
+	Label("counted" + v.suffix)
 	VANDPD(there, l.p, l.p)
 	VMOVUPD(l.p, Mem{Base: work, Disp: v.bytes})
 	for i := range side {
@@ -241,7 +302,7 @@ func (v *vector64) voteProducts(l voteLane, there Mem, work GPVirtual) {
 		VFNMADD231PD(s.x, s.down, s.up)
 		VMOVUPD(s.up, Mem{Base: work, Disp: (2 + i) * v.bytes})
 	}
-	Label("stored")
+	Label("stored" + v.suffix)
 	VMOVUPD(Mem{Base: work, Disp: v.bytes}, l.p)
 }
 
@@ -341,8 +402,6 @@ func (v *vector64) floats(x VecVirtual) VecVirtual {
 	VCVTPD2PSY(x, y)
 	return y
 }
-
-func (v *vector64) storeFloats(x VecVirtual, to Mem) { VMOVUPS(v.floats(x), to) }
 
 // joined returns a vector of two halves.
 func (v *vector64) joined(low, high VecVirtual) VecVirtual {

@@ -24,8 +24,8 @@ INLINE v2 flushed(v2 x) {
 	return vreinterpretq_f64_u64(vbicq_u64(vreinterpretq_u64_f64(x), vcltq_f64(x, two(1e-30))));
 }
 
-// twoVotesNEON computes twoVotesGeneric for k components (k ≥ 1), two at a time. It reads up to two pairs after e, and writes grad, pairs
-// and work for k rounded up to a multiple of 2.
+// twoVotesNEON computes twoVotesGeneric for k components (k ≥ 1), two at a time. It reads up to two pairs after e, and writes
+// work for k rounded up to a multiple of 2; there is no gradient if grad is null.
 KERNEL twoVotesNEON(double *work, float *grad, float *pairs, const float *e, int64_t k, int64_t s0, int64_t s1, double *sums, double scale) {
 	const float *alpha = e + k;
 	double *at = work;
@@ -57,11 +57,17 @@ KERNEL twoVotesNEON(double *work, float *grad, float *pairs, const float *e, int
 	sums[0] = vaddvq_f64(weight);
 	sums[1] = vaddvq_f64(total);
 	v2 byWeight = two(scale / sums[0]), byTotal = two(scale / sums[1]);
-	for (at = work; k > 0; k -= 2, grad += 2, pairs += 4, at += voteSize) {
+	for (at = work; k > 0 && grad; k -= 2, grad += 2, pairs += 4, at += voteSize) {
 		v2 w = vld1q_f64(at + voteW), p = flushed(w * byWeight), r = flushed(w * vld1q_f64(at + voteP) * byTotal);
-		vst1_f32(grad, vcvt_f32_f64(p - r));
+		float32x2_t g = vcvt_f32_f64(p - r);
 		float32x2x2_t q = {{vcvt_f32_f64(-r * vld1q_f64(at + voteA)), vcvt_f32_f64(-r * vld1q_f64(at + voteB))}};
-		vst2_f32(pairs, q);
+		if (k > 1) {
+			vst1_f32(grad, g);
+			vst2_f32(pairs, q);
+		} else {
+			vst1_lane_f32(grad, g, 0);
+			vst2_lane_f32(pairs, q, 0);
+		}
 	}
 }
 
