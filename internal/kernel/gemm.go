@@ -182,22 +182,15 @@ func gemmBlock(c, a Matrix, b *gemmB, bias []float32, s *GemmScratch, i, j, p, m
 				copy(start, bias[j+full:j+n])
 			}
 		} else {
-			copyRows(t, lanes, cd, c.Stride, m, rest)
+			active.copyRows(t, lanes, cd, c.Stride, m, rest)
 		}
 		active.gemmPanels(t, lanes, ad, rs, ks, b.last, lanes, 0, start, m, k, 1)
-		copyRows(cd, c.Stride, t, lanes, m, rest)
+		active.copyRows(cd, c.Stride, t, lanes, m, rest)
 	}
 }
 
 // noBias are zeros.
 var noBias [gemmN]float32
-
-// copyRows copies m rows of n elements.
-func copyRows(dst []float32, ldd int, src []float32, lds, m, n int) {
-	for i := range m {
-		copy(dst[i*ldd:i*ldd+n], src[i*lds:i*lds+n])
-	}
-}
 
 // packB copies B[p:p+k, j:j+n] into panels of 16 columns, each [k][16], the
 // last one filled up with zeros.
