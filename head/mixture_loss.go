@@ -207,7 +207,6 @@ func (h *mixtureHead) fewLoss(worker, p int) {
 		case m > 0:
 			out := h.out[j*width:][:width]
 			product *= h.fews[worker].nll(g, h.exps[j*width:][:width], out, h.votes.Item(j), m, h.scale)
-			h.turn(g, out)
 			if !(product < 1e100) {
 				sum += math.Log(product)
 				product = 1
@@ -215,6 +214,9 @@ func (h *mixtureHead) fewLoss(worker, p int) {
 		}
 	}
 	h.blocks[p].sum = sum + math.Log(product)
+	if h.grad != nil { // in which items with many votes follow
+		h.turn(h.grad[lo*width:hi*width], h.out[lo*width:hi*width])
+	}
 }
 
 // row returns row j of a matrix of the given width, or nil for a nil matrix.
@@ -265,11 +267,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 		kernel.Exp(exps, out)
 		return
 	}
-	clamped := int64(0)
-	for j := 0; j < len(out); j += width {
-		clamped += int64(kernel.ClampLogits(exps[j:j+width], out[j:j+width], k, limit))
-	}
-	h.blocks[p].clamped = clamped
+	h.blocks[p].clamped = int64(kernel.ClampLogits(exps, out, width, k, limit))
 	kernel.Exp(exps, exps)
 }
 
@@ -294,11 +292,11 @@ func largest(x []float32) float32 {
 	return math.Float32frombits(top)
 }
 
-// turn zeroes the gradients of those log α outside the limits whose descent
+// turn zeroes the gradients of those log α of items outside the limits whose descent
 // step would lead further out.
 func (h *mixtureHead) turn(g, out []float32) {
 	if g != nil && !h.inside {
-		kernel.StopGradients(g[h.components:], out[h.components:], h.limit)
+		kernel.StopGradients(g, out, h.Outputs(), h.components, h.limit)
 	}
 }
 

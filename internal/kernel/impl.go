@@ -120,8 +120,8 @@ type impl struct {
 	logBetas    func(dst *BetaLogs, w, a, b []float64)
 
 	twoVotes      func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64)
-	clampLogits   func(dst, x []float32, k int, limit float32) (outside int)
-	stopGradients func(g, x []float32, limit float32)
+	clampLogits   func(dst, x []float32, width, k int, limit float32) (outside int)
+	stopGradients func(g, x []float32, width, k int, limit float32)
 	rootGammas    func(dst, s []float64, lines [][2]float64)
 	gridGammas    func(cdf, pdf, slope, offset, table []float64, variables []GridVariable)
 	panelBelow    func(cdf, pdf, top, integrals []float64, n int, half float64)

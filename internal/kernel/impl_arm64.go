@@ -74,11 +74,19 @@ func newNEON() *impl {
 	im.twoVotes = func(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64, sums *[2]float64) {
 		twoVotesNEON(&work[0], first(g), first(ga), &e[0], k, s0, s1, &sums[0], scale)
 	}
-	im.clampLogits = func(dst, x []float32, k int, limit float32) (outside int) {
-		clampLogitsNEON(&dst[0], &x[0], k, len(x), &outside, limit)
+	im.clampLogits = func(dst, x []float32, width, k int, limit float32) (outside int) {
+		for at := 0; at < len(x); at += width {
+			found := 0
+			clampLogitsNEON(&dst[at], &x[at], k, width, &found, limit)
+			outside += found
+		}
 		return outside
 	}
-	im.stopGradients = func(g, x []float32, limit float32) { stopGradientsNEON(&g[0], &x[0], len(g), limit) }
+	im.stopGradients = func(g, x []float32, width, k int, limit float32) {
+		for at := k; at < len(x); at += width {
+			stopGradientsNEON(&g[at], &x[at], width-k, limit)
+		}
+	}
 	im.rootGammas = func(dst, s []float64, lines [][2]float64) {
 		rootGammasNEON(&dst[0], &s[0], &lines[0][0], len(lines), len(s))
 	}

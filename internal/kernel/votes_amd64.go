@@ -10,10 +10,10 @@ func twoVotes8(work []float64, g, ga, e []float32, k, s0, s1 int, scale float64,
 	twoVotesAVX512(&work[0], first(g), first(ga), &e[0], k, s0, s1, scale, &sums[0])
 }
 
-func clampLogits16(dst, x []float32, k int, limit float32) int {
-	return clampLogitsAVX512(&dst[0], &x[0], k, len(x), limit)
+func clampLogits16(dst, x []float32, width, k int, limit float32) int {
+	return clampLogitsAVX512(&dst[0], &x[0], k, width, len(x)/width, limit)
 }
 
-func stopGradients16(g, x []float32, limit float32) {
-	stopGradientsAVX512(&g[0], &x[0], len(g), limit)
+func stopGradients16(g, x []float32, width, k int, limit float32) {
+	stopGradientsAVX512(&g[0], &x[0], k, width, len(x)/width, limit)
 }

@@ -934,29 +934,32 @@ DATA pairsTogetherAVX2<>+24(SB)/4, $0x00000003
 DATA pairsTogetherAVX2<>+28(SB)/4, $0x00000007
 GLOBL pairsTogetherAVX2<>(SB), RODATA|NOPTR, $32
 
-// func clampLogitsAVX512(dst *float32, x *float32, k int, n int, limit float32) int
+// func clampLogitsAVX512(dst *float32, x *float32, k int, n int, rows int, limit float32) int
 // Requires: AVX, AVX512F, BMI2, CMOV, POPCNT
-TEXT ·clampLogitsAVX512(SB), NOSPLIT, $0-48
-	MOVQ x+8(FP), AX
-	MOVQ k+16(FP), CX
+TEXT ·clampLogitsAVX512(SB), NOSPLIT, $0-56
+	XORQ AX, AX
+
+row:
+	MOVQ x+8(FP), CX
+	MOVQ k+16(FP), DX
 
 	// the largest of the first k
-	MOVL         $0xff800000, DX
-	VPBROADCASTD DX, Z0
+	MOVL         $0xff800000, BX
+	VPBROADCASTD BX, Z0
 
 largest:
 	// all 16 lanes, or the first n
-	MOVQ          $0x0000ffff, DX
-	MOVQ          $0xffffffffffffffff, BX
-	BZHIQ         CX, BX, BX
-	CMPQ          CX, $0x10
-	CMOVQGT       DX, BX
-	KMOVW         BX, K1
+	MOVQ          $0x0000ffff, BX
+	MOVQ          $0xffffffffffffffff, SI
+	BZHIQ         DX, SI, SI
+	CMPQ          DX, $0x10
+	CMOVQGT       BX, SI
+	KMOVW         SI, K1
 	VMOVAPS       Z0, Z1
-	VMOVUPS       (AX), K1, Z1
+	VMOVUPS       (CX), K1, Z1
 	VMAXPS        Z1, Z0, Z0
-	ADDQ          $0x40, AX
-	SUBQ          $0x10, CX
+	ADDQ          $0x40, CX
+	SUBQ          $0x10, DX
 	JG            largest
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y0, Y1, Y1
@@ -969,59 +972,58 @@ largest:
 	VBROADCASTSS  X0, Z0
 
 	// less it, but at least -80; NaN stays NaN
-	MOVL         $0xc2a00000, AX
-	VPBROADCASTD AX, Z1
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         k+16(FP), DX
+	MOVL         $0xc2a00000, CX
+	VPBROADCASTD CX, Z1
+	MOVQ         dst+0(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         k+16(FP), BX
 
 shift:
 	// all 16 lanes, or the first n
-	MOVQ      $0x0000ffff, BX
-	MOVQ      $0xffffffffffffffff, SI
-	BZHIQ     DX, SI, SI
-	CMPQ      DX, $0x10
-	CMOVQGT   BX, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z2
+	MOVQ      $0x0000ffff, SI
+	MOVQ      $0xffffffffffffffff, DI
+	BZHIQ     BX, DI, DI
+	CMPQ      BX, $0x10
+	CMOVQGT   SI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX), K1, Z2
 	VSUBPS    Z0, Z2, Z2
 	VMAXPS    Z2, Z1, Z2
-	VMOVUPS   Z2, K1, (AX)
+	VMOVUPS   Z2, K1, (CX)
+	ADDQ      $0x40, DX
 	ADDQ      $0x40, CX
-	ADDQ      $0x40, AX
-	SUBQ      $0x10, DX
+	SUBQ      $0x10, BX
 	JG        shift
 
 	// the others between -limit and limit
-	VBROADCASTSS limit+32(FP), Z0
-	MOVL         $0x7fffffff, AX
-	VPBROADCASTD AX, Z1
-	MOVL         $0x80000000, AX
-	VPBROADCASTD AX, Z2
+	VBROADCASTSS limit+40(FP), Z0
+	MOVL         $0x7fffffff, CX
+	VPBROADCASTD CX, Z1
+	MOVL         $0x80000000, CX
+	VPBROADCASTD CX, Z2
 	VPORD        Z0, Z2, Z2
-	MOVQ         k+16(FP), AX
-	XORQ         CX, CX
+	MOVQ         k+16(FP), CX
 	MOVQ         x+8(FP), DX
 	MOVQ         dst+0(FP), BX
 	MOVQ         n+24(FP), SI
-	LEAQ         (DX)(AX*4), DX
-	LEAQ         (BX)(AX*4), BX
-	SUBQ         AX, SI
+	LEAQ         (DX)(CX*4), DX
+	LEAQ         (BX)(CX*4), BX
+	SUBQ         CX, SI
 
 clamp:
 	// all 16 lanes, or the first n
-	MOVQ      $0x0000ffff, AX
+	MOVQ      $0x0000ffff, CX
 	MOVQ      $0xffffffffffffffff, DI
 	BZHIQ     SI, DI, DI
 	CMPQ      SI, $0x10
-	CMOVQGT   AX, DI
+	CMOVQGT   CX, DI
 	KMOVW     DI, K1
 	VMOVUPS.Z (DX), K1, Z3
 	VPANDD    Z1, Z3, Z4
 	VCMPPS    $0x1e, Z0, Z4, K2
-	KMOVW     K2, AX
-	POPCNTQ   AX, AX
-	ADDQ      AX, CX
+	KMOVW     K2, CX
+	POPCNTQ   CX, CX
+	ADDQ      CX, AX
 	VMINPS    Z3, Z0, Z3
 	VMAXPS    Z3, Z2, Z3
 	VMOVUPS   Z3, K1, (BX)
@@ -1029,20 +1031,37 @@ clamp:
 	ADDQ      $0x40, BX
 	SUBQ      $0x10, SI
 	JG        clamp
-	MOVQ      CX, ret+40(FP)
+	MOVQ      n+24(FP), CX
+	MOVQ      dst+0(FP), DX
+	LEAQ      (DX)(CX*4), DX
+	MOVQ      DX, dst+0(FP)
+	MOVQ      x+8(FP), DX
+	LEAQ      (DX)(CX*4), DX
+	MOVQ      DX, x+8(FP)
+	MOVQ      rows+32(FP), CX
+	DECQ      CX
+	MOVQ      CX, rows+32(FP)
+	JNZ       row
+	MOVQ      AX, ret+48(FP)
 	VZEROUPPER
 	RET
 
-// func stopGradientsAVX512(grad *float32, x *float32, n int, limit float32)
+// func stopGradientsAVX512(grad *float32, x *float32, k int, n int, rows int, limit float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·stopGradientsAVX512(SB), NOSPLIT, $0-28
-	MOVQ         grad+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS limit+24(FP), Z0
-	MOVL         $0x7fffffff, BX
-	VPBROADCASTD BX, Z1
+TEXT ·stopGradientsAVX512(SB), NOSPLIT, $0-44
+	VBROADCASTSS limit+40(FP), Z0
+	MOVL         $0x7fffffff, AX
+	VPBROADCASTD AX, Z1
 	VPXORD       Z2, Z2, Z2
+
+row:
+	MOVQ grad+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVQ k+16(FP), BX
+	LEAQ (CX)(BX*4), CX
+	LEAQ (AX)(BX*4), AX
+	SUBQ BX, DX
 
 stop:
 	// all 16 lanes, or the first n
@@ -1066,5 +1085,16 @@ stop:
 	ADDQ      $0x40, AX
 	SUBQ      $0x10, DX
 	JG        stop
+	MOVQ      n+24(FP), AX
+	MOVQ      grad+0(FP), CX
+	LEAQ      (CX)(AX*4), CX
+	MOVQ      CX, grad+0(FP)
+	MOVQ      x+8(FP), CX
+	LEAQ      (CX)(AX*4), CX
+	MOVQ      CX, x+8(FP)
+	MOVQ      rows+32(FP), AX
+	DECQ      AX
+	MOVQ      AX, rows+32(FP)
+	JNZ       row
 	VZEROUPPER
 	RET

@@ -16,12 +16,12 @@ func twoVotesAVX512(work *float64, grad *float32, pairs *float32, e *float32, k 
 //go:noescape
 func twoVotesAVX2(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
 
-// clampLogitsAVX512 computes clampLogitsGeneric for n values (n > k ≥ 1).
+// clampLogitsAVX512 computes clampLogitsGeneric for rows > 0 of n values (n > k ≥ 1).
 //
 //go:noescape
-func clampLogitsAVX512(dst *float32, x *float32, k int, n int, limit float32) int
+func clampLogitsAVX512(dst *float32, x *float32, k int, n int, rows int, limit float32) int
 
-// stopGradientsAVX512 computes stopGradientsGeneric for n values (n ≥ 1).
+// stopGradientsAVX512 computes stopGradientsGeneric for rows > 0 of n values (n > k ≥ 1).
 //
 //go:noescape
-func stopGradientsAVX512(grad *float32, x *float32, n int, limit float32)
+func stopGradientsAVX512(grad *float32, x *float32, k int, n int, rows int, limit float32)

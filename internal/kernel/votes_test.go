@@ -75,25 +75,27 @@ func TestLogits(t *testing.T) {
 	special := []float32{limit, -limit, above, -above, float32(math.Inf(1)), float32(math.Inf(-1)), 0, float32(math.Copysign(0, -1)), 1e30}
 	eachImpl(t, func(t *testing.T) {
 		r := newRand(6)
-		for n := 2; n <= 70; n++ {
-			for _, k := range []int{1, n / 3, n / 2, n - 1} {
+		for width := 2; width <= 70; width++ {
+			for _, k := range []int{1, width / 3, width / 2, width - 1} {
 				if k < 1 {
 					continue
 				}
+				rows := 1 + r.IntN(4)
+				n := rows * width
 				x := newGuarded(normals(r, n), n%4)
 				for i := range x.x {
 					x.x[i] *= 25
-					if i >= k && r.IntN(3) == 0 {
+					if i%width >= k && r.IntN(3) == 0 {
 						x.x[i] = special[r.IntN(len(special))]
 					}
 				}
 				if n%5 == 0 {
 					x.x[n-1] = float32(math.NaN())
 				}
-				what := fmt.Sprintf("%d values, %d logits", n, k)
+				what := fmt.Sprintf("%d rows of %d values, %d logits", rows, width, k)
 				want, got := make([]float32, n), newGuarded(make([]float32, n), n%3)
-				outside := clampLogitsGeneric(want, x.x, k, limit)
-				if c := ClampLogits(got.x, x.x, k, limit); c != outside {
+				outside := clampLogitsGeneric(want, x.x, width, k, limit)
+				if c := ClampLogits(got.x, x.x, width, k, limit); c != outside {
 					t.Fatalf("%s: %d outside, want %d", what, c, outside)
 				}
 				got.check(t, what)
@@ -101,8 +103,8 @@ func TestLogits(t *testing.T) {
 				g := newGuarded(normals(r, n), n%4)
 				g.x[0] = 0
 				copy(want, g.x)
-				stopGradientsGeneric(want, x.x, limit)
-				StopGradients(g.x, x.x, limit)
+				stopGradientsGeneric(want, x.x, width, k, limit)
+				StopGradients(g.x, x.x, width, k, limit)
 				g.check(t, what)
 				sameBits(t, what+": gradients", g.x, want)
 			}

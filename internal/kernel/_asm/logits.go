@@ -49,8 +49,11 @@ func constant32(bits uint32) VecVirtual {
 
 // clampLogits generates the preparation of raw outputs for exponentials.
 func clampLogits() {
-	function("clampLogitsAVX512", "func(dst, x *float32, k, n int, limit float32) int",
-		"clampLogitsAVX512 computes clampLogitsGeneric for n values (n > k ≥ 1).")
+	function("clampLogitsAVX512", "func(dst, x *float32, k, n, rows int, limit float32) int",
+		"clampLogitsAVX512 computes clampLogitsGeneric for rows > 0 of n values (n > k ≥ 1).")
+	outside := GP64()
+	XORQ(outside, outside)
+	Label("row")
 	x, n := loadGP("x"), loadGP("k")
 	Comment("the largest of the first k")
 	top := constant32(math.Float32bits(float32(math.Inf(-1))))
@@ -85,8 +88,7 @@ func clampLogits() {
 	limit, size := broadcast32("limit"), constant32(1<<31-1)
 	low := constant32(1 << 31)
 	VPORD(limit, low, low)
-	k, outside := loadGP("k"), GP64()
-	XORQ(outside, outside)
+	k := loadGP("k")
 	x, dst, n = loadGP("x"), loadGP("dst"), loadGP("n")
 	LEAQ(Mem{Base: x, Index: k, Scale: 4}, x)
 	LEAQ(Mem{Base: dst, Index: k, Scale: 4}, dst)
@@ -103,18 +105,37 @@ func clampLogits() {
 		VMAXPS(v, low, v)
 		VMOVUPS(v, live, Mem{Base: dst})
 	}, x, dst)
+	nextRow("n", "dst", "x")
 	Store(outside, ReturnIndex(0))
 	VZEROUPPER()
 	RET()
 }
 
+// nextRow advances the parameters to the next row of so many values, and jumps to it while there is one.
+func nextRow(width string, pointers ...string) {
+	n := loadGP(width)
+	for _, name := range pointers {
+		p := loadGP(name)
+		LEAQ(Mem{Base: p, Index: n, Scale: 4}, p)
+		Store(p, Param(name))
+	}
+	rows := loadGP("rows")
+	DECQ(rows)
+	Store(rows, Param("rows"))
+	JNZ(LabelRef("row"))
+}
+
 // stopGradients generates the removal of gradients that lead further out.
 func stopGradients() {
-	function("stopGradientsAVX512", "func(grad, x *float32, n int, limit float32)",
-		"stopGradientsAVX512 computes stopGradientsGeneric for n values (n ≥ 1).")
-	grad, x, n := loadGP("grad"), loadGP("x"), loadGP("n")
+	function("stopGradientsAVX512", "func(grad, x *float32, k, n, rows int, limit float32)",
+		"stopGradientsAVX512 computes stopGradientsGeneric for rows > 0 of n values (n > k ≥ 1).")
 	limit, size, zero := broadcast32("limit"), constant32(1<<31-1), ZMM()
 	VPXORD(zero, zero, zero)
+	Label("row")
+	grad, x, n, k := loadGP("grad"), loadGP("x"), loadGP("n"), loadGP("k")
+	LEAQ(Mem{Base: x, Index: k, Scale: 4}, x)
+	LEAQ(Mem{Base: grad, Index: k, Scale: 4}, grad)
+	SUBQ(k, n)
 	chunk16("stop", n, func(live Register) {
 		v, g, a, beyond, out := ZMM(), ZMM(), ZMM(), K(), K()
 		Comment("beyond the limit, and of the other sign than the gradient")
@@ -127,6 +148,7 @@ func stopGradients() {
 		KANDW(out, beyond, out)
 		VMOVUPS(zero, out, Mem{Base: grad})
 	}, x, grad)
+	nextRow("n", "grad", "x")
 	VZEROUPPER()
 	RET()
 }
