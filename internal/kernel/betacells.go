@@ -43,7 +43,7 @@ type BetaCells struct {
 	At          BetaPoints // points in the cells as shares of them, or masses below points
 	Whole       BetaPoints // masses of the cells
 
-	work [4 * BetaDerivatives]BetaPoints // of assembly
+	_ [4 * BetaDerivatives]BetaPoints // working memory of assembly
 }
 
 // Integrals sets dst to the integral from the left end of each cell to the point At, from 0 to 1.
