@@ -9,15 +9,18 @@ type itemwise interface {
 	// multiply-adds per item; no items if the layer cannot be part of a chain.
 	unit(n int) (items, work int)
 
-	// begin prepares forwardItems.
+	// begin prepares forwardItems, all but the weights.
 	begin(p *Pass, y, x []float32)
+
+	// pack lays the weights out, for forwardItems or, if back is set, for the input gradients
+	// of backwardItems. Both may run at the same time.
+	pack(back bool)
 
 	// forwardItems computes items lo … hi−1 of y.
 	forwardItems(worker, lo, hi int)
 
-	// beginBack prepares backwardItems. dy is the whole batch's if keepsGrad, else nil; input reports whether
-	// gradients of the input are needed.
-	beginBack(p *Pass, dy, y, x []float32, input bool)
+	// beginBack prepares backwardItems, all but the weights. dy is the whole batch's if keepsGrad, else nil.
+	beginBack(p *Pass, dy, y, x []float32)
 
 	// backwardItems takes the gradients dy [hi−lo, out] of items lo … hi−1 and sets dx [hi−lo, in],
 	// unless that is nil. It may use dy as scratch.
@@ -49,6 +52,8 @@ type chain struct {
 	p            *Pass
 	y, x, dx, dy []float32
 
+	trains         bool // whether the current pass has packed the weights for the backward pass
+	packs          func(i int)
 	fwd, bwd, grad func(worker, i int)
 }
 
@@ -71,7 +76,7 @@ func (l *Sequential) findChains(b *Builder) {
 		if c.end-c.first < 2 {
 			continue
 		}
-		c.fwd, c.bwd, c.grad = c.forwardBlock, c.backwardBlock, c.gradPiece
+		c.packs, c.fwd, c.bwd, c.grad = c.pack, c.forwardBlock, c.backwardBlock, c.gradPiece
 		for k := c.first; k < c.end; k++ {
 			l.stages[k].chain = c
 		}
@@ -145,7 +150,22 @@ func (c *chain) forward(p *Pass, y, x []float32) {
 	for i := c.first; i < c.end; i++ {
 		c.layer(i).begin(p, c.seq.output(i, p, y), c.input(i))
 	}
+	c.trains = p.Train
+	packs := c.end - c.first
+	if p.Train { // the first stage's input gradients are mostly not wanted
+		packs += packs - 1
+	}
+	p.For(packs, c.packs)
 	p.ForWorker(pieces(p.Items, c.block), c.fwd)
+}
+
+// pack lays weights out: those of each stage for the forward pass, then, from the last stage on, for the backward pass.
+func (c *chain) pack(i int) {
+	if at := c.first + i; at < c.end {
+		c.layer(at).pack(false)
+	} else {
+		c.layer(2*c.end - 1 - at).pack(true)
+	}
 }
 
 func (c *chain) forwardBlock(worker, b int) {
@@ -171,7 +191,10 @@ func (c *chain) backward(p *Pass, dx, dy, y, x []float32) {
 		case l.keepsGrad():
 			grads = c.kept[i-c.first][:p.Items*c.seq.stages[i].out]
 		}
-		c.layer(i).beginBack(p, grads, c.seq.output(i, p, y), c.input(i), i > c.first || dx != nil)
+		c.layer(i).beginBack(p, grads, c.seq.output(i, p, y), c.input(i))
+		if i > c.first && !c.trains || i == c.first && dx != nil {
+			c.layer(i).pack(true)
+		}
 		c.starts = append(c.starts, n)
 		n += c.layer(i).gradPieces()
 	}

@@ -43,7 +43,7 @@ type Conv struct {
 	in, out      int       // values of an item
 	groups       groups    // of the backward pass
 	cut          cut       // of the forward pass
-	packedInput  []float32 // weights for the input gradient
+	packedBack   []float32 // weights for the input gradient
 	fwd, bwd     func(worker, g int)
 	y, x, dx, dy []float32
 }
@@ -94,7 +94,7 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.groups.work = l.out * taps
 	b.hold(padded.Size() + to[0]*to[1]) // of a core: the padded input and a table of rows
-	b.OnBackward(func(batch int) { l.groups.bind(batch, l.weight, l.bias) })
+	b.OnBackward(func(batch int) { l.groups.bind(batch, l.weightGrads(), len(l.biases())) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return out, nil
 }
@@ -138,6 +138,7 @@ func (l *Conv) planFor(train bool) *convPlan {
 // Forward implements [Layer].
 func (l *Conv) Forward(p *Pass, y, x []float32) {
 	l.begin(p, y, x)
+	l.pack(false)
 	l.cut.split(&l.groups, l.plan.Rows())
 	p.ForWorker(l.cut.count, l.fwd)
 }
@@ -153,7 +154,30 @@ func (l *Conv) begin(p *Pass, y, x []float32) {
 	for _, s := range l.plan.scratch {
 		s.item = -1
 	}
-	l.plan.Pack(l.plan.packed, l.weight.Value)
+}
+
+// pack implements [itemwise].
+func (l *Conv) pack(back bool) {
+	if !back {
+		l.plan.Pack(l.plan.packed, l.weight.Value)
+		return
+	}
+	length, lay := l.plan.PackedInputLen, l.plan.PackInput
+	if l.pool != nil {
+		length, lay = l.shape.SparseLen, l.plan.PackSparse
+	}
+	if l.packedBack == nil {
+		l.packedBack = make([]float32, length())
+	}
+	lay(l.packedBack, l.weight.Value)
+}
+
+// weightGrads returns the number of values of the weight's gradient as the backward pass lays it out.
+func (l *Conv) weightGrads() int {
+	if l.pool != nil {
+		return l.shape.SparseLen()
+	}
+	return l.weight.Size()
 }
 
 // unit implements [itemwise].
@@ -221,7 +245,10 @@ func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
 
 // Backward implements [Layer].
 func (l *Conv) Backward(p *Pass, dx, dy, y, x []float32) {
-	l.beginBack(p, dy, y, x, dx != nil)
+	l.beginBack(p, dy, y, x)
+	if dx != nil {
+		l.pack(true)
+	}
 	l.dx, l.dy = dx, dy
 	p.ForWorker(l.groups.count, l.bwd)
 	l.gradPiece(0, 0)
@@ -246,15 +273,7 @@ func (l *Conv) outputs() int {
 }
 
 // beginBack implements [itemwise].
-func (l *Conv) beginBack(_ *Pass, _, y, x []float32, input bool) {
-	if input && l.pool == nil {
-		if l.packedInput == nil {
-			l.packedInput = make([]float32, l.plan.PackedInputLen())
-		}
-		l.plan.PackInput(l.packedInput, l.weight.Value)
-	}
-	l.y, l.x = y, x
-}
+func (l *Conv) beginBack(_ *Pass, _, y, x []float32) { l.y, l.x = y, x }
 
 // backwardItems implements [itemwise]: the gradients of some groups.
 func (l *Conv) backwardItems(worker, lo, hi int, dx, dy []float32) {
@@ -280,14 +299,14 @@ func (l *Conv) backwardGroup(items span, dw, db, dx, dy []float32, s *kernel.Con
 		if l.act != kernel.Identity {
 			l.act.Backward(dy, dy, l.y[items.lo*z:items.hi*z])
 		}
-		l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[items.lo*z:items.hi*z], x, l.weight.Value, s)
+		l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[items.lo*z:items.hi*z], x, l.packedBack, s)
 		return
 	}
 	for j := range items.hi - items.lo {
 		dy := dy[j*l.out:][:l.out]
 		l.plan.GradWeight(dw, db, dy, x[j*l.in:][:l.in], s)
 		if dx != nil {
-			l.plan.GradInput(dx[j*l.in:][:l.in], dy, l.packedInput, s)
+			l.plan.GradInput(dx[j*l.in:][:l.in], dy, l.packedBack, s)
 		}
 	}
 }
@@ -299,4 +318,14 @@ func (l *Conv) keepsGrad() bool { return false }
 func (l *Conv) gradPieces() int { return 1 }
 
 // gradPiece implements [itemwise].
-func (l *Conv) gradPiece(_, _ int) { l.groups.sum(l.weight, l.bias) }
+func (l *Conv) gradPiece(_, _ int) {
+	dw, db := l.groups.sum()
+	if l.pool != nil {
+		l.plan.UnpackSparse(l.weight.Grad, dw)
+	} else {
+		copy(l.weight.Grad, dw)
+	}
+	if l.bias != nil {
+		copy(l.bias.Grad, db)
+	}
+}

@@ -32,7 +32,7 @@ type Dense struct {
 	y, x, dx, dy []float32
 
 	// In a chain, weights are packed once for all items.
-	packed, packedInput []float32
+	packed, packedBack []float32
 }
 
 // Build implements [Layer].
@@ -206,17 +206,18 @@ func (l *Dense) unit(int) (items, work int) {
 }
 
 // begin implements [itemwise].
-func (l *Dense) begin(_ *Pass, y, x []float32) {
-	l.y, l.x = y, x
-	l.pack(&l.packed, true, l.in, l.Out)
-}
+func (l *Dense) begin(_ *Pass, y, x []float32) { l.y, l.x = y, x }
 
-// pack lays the weights, transposed or not, out as the right factor of k×n in products with blocks of items.
-func (l *Dense) pack(to *[]float32, trans bool, k, n int) {
+// pack implements [itemwise]: the weights, transposed or not, are the right factor of products with blocks of items.
+func (l *Dense) pack(back bool) {
+	to, k, n := &l.packed, l.in, l.Out
+	if back {
+		to, k, n = &l.packedBack, l.Out, l.in
+	}
 	if *to == nil {
 		*to = make([]float32, kernel.PackedLen(k, n))
 	}
-	kernel.PackMatrix(*to, kernel.Matrix{Data: l.weight.Value, Stride: l.in, Trans: trans}, k, n)
+	kernel.PackMatrix(*to, kernel.Matrix{Data: l.weight.Value, Stride: l.in, Trans: !back}, k, n)
 }
 
 // forwardItems implements [itemwise].
@@ -231,12 +232,9 @@ func (l *Dense) forwardItems(worker, lo, hi int) {
 }
 
 // beginBack implements [itemwise].
-func (l *Dense) beginBack(p *Pass, dy, y, x []float32, input bool) {
+func (l *Dense) beginBack(p *Pass, dy, y, x []float32) {
 	l.split(p)
 	l.dy, l.y, l.x = dy, y, x
-	if input {
-		l.pack(&l.packedInput, false, l.Out, l.in)
-	}
 }
 
 // backwardItems implements [itemwise]: dx = dy·W, and the derivative of a ReLU in dy.
@@ -247,7 +245,7 @@ func (l *Dense) backwardItems(worker, lo, hi int, dx, dy []float32) {
 	if dx != nil {
 		kernel.GemmPacked(hi-lo, l.in, l.Out,
 			kernel.Matrix{Data: dx, Stride: l.in},
-			kernel.Matrix{Data: dy, Stride: l.Out}, l.packedInput, nil, l.work.gemm[worker])
+			kernel.Matrix{Data: dy, Stride: l.Out}, l.packedBack, nil, l.work.gemm[worker])
 	}
 }
 

@@ -10,7 +10,7 @@ type groups struct {
 	count   int
 	each    int
 	items   int
-	weights int       // values of the weight
+	weights int       // values of the weight's gradient, as the layer lays it out
 	biases  int       // values of the bias
 	sums    []float32 // [groups, weights + biases]
 }
@@ -19,11 +19,8 @@ type groups struct {
 const maxGroups = 16
 
 // bind allocates the sums for up to batch items.
-func (g *groups) bind(batch int, weight, bias *Param) {
-	g.weights, g.biases = weight.Size(), 0
-	if bias != nil {
-		g.biases = bias.Size()
-	}
+func (g *groups) bind(batch, weights, biases int) {
+	g.weights, g.biases = weights, biases
 	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
 }
 
@@ -58,22 +55,15 @@ func (g *groups) partial(i int) (dw, db []float32) {
 	return p[:g.weights], db
 }
 
-// sum sets the gradients to the sums of all groups, added in order.
-func (g *groups) sum(weight, bias *Param) {
-	var biasGrad []float32
-	if bias != nil {
-		biasGrad = bias.Grad
+// sum returns the sums of all groups, added in order. They take the place of those of the first group.
+func (g *groups) sum() (dw, db []float32) {
+	dw, db = g.partial(0)
+	for i := 1; i < g.count; i++ {
+		dwi, dbi := g.partial(i)
+		kernel.Add(dw, dw, dwi)
+		kernel.Add(db, db, dbi)
 	}
-	for i := range g.count {
-		dw, db := g.partial(i)
-		if i == 0 {
-			copy(weight.Grad, dw)
-			copy(biasGrad, db)
-			continue
-		}
-		kernel.Add(weight.Grad, weight.Grad, dw)
-		kernel.Add(biasGrad, biasGrad, db)
-	}
+	return dw, db
 }
 
 // cut divides the forward pass of a convolution: into the groups of items, or,

@@ -222,6 +222,9 @@ func (b *kernelBench) convolutions() error {
 		g, best, arg := normals(s.Out*pooled), make([]float32, s.Out*pooled), make([]int32, s.Out*pooled)
 		scratch := plan.NewScratch()
 
+		sparse, sparseGrad := make([]float32, s.SparseLen()), make([]float32, s.SparseLen())
+		plan.PackSparse(sparse, w)
+
 		dense := 2 * out * s.Out * taps
 		b.time("forward", c.name, dense, func() { plan.Forward(y, x, packed, bias, scratch) })
 		b.time("forward+pool", c.name, 2*pooled*volume(c.pool)*s.Out*taps, func() {
@@ -230,7 +233,7 @@ func (b *kernelBench) convolutions() error {
 		b.time("weights", c.name, dense, func() { plan.GradWeight(dw, db, dy, x, scratch) })
 		b.time("inputs", c.name, dense, func() { plan.GradInput(dx, dy, packedInput, scratch) })
 		b.time("sparse", c.name, 4*s.Out*pooled*taps, func() {
-			plan.GradSparse(dw, db, dx, g, arg, x, w, scratch)
+			plan.GradSparse(sparseGrad, db, dx, g, arg, x, sparse, scratch)
 		})
 	}
 	return nil

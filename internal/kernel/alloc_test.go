@@ -23,6 +23,7 @@ func checkAllocations(t *testing.T, s convCase) {
 	n := s.Out * volume(c.PooledSize())
 	y, arg, g := make([]float32, n), make([]int32, n), normals(r, n)
 	w, m1, m2 := normals(r, n), make([]float32, n), make([]float32, n)
+	sparse := make([]float32, s.SparseLen())
 	gs := new(GemmScratch)
 	m := Matrix{Data: normals(r, 30*30), Stride: 30}
 	out := Matrix{Data: make([]float32, 30*30), Stride: 30}
@@ -32,7 +33,9 @@ func checkAllocations(t *testing.T, s convCase) {
 		c.PackInput(packedIn, d.w)
 		c.ForwardPool(y, arg, d.x, packed, d.bias, Tanh, sc)
 		c.ForwardPool(y, arg, d.x, packed, d.bias, ReLU, sc)
-		c.GradSparse(d.w, d.bias, d.x, g, arg, d.x, d.w, sc)
+		c.PackSparse(sparse, d.w)
+		c.GradSparse(sparse, d.bias, d.x, g, arg, d.x, sparse, sc)
+		c.UnpackSparse(d.w, sparse)
 		c.Forward(d.dy, d.x, packed, d.bias, sc)
 		c.GradWeight(d.w, d.bias, d.dy, d.x, sc)
 		c.GradInput(d.x, d.dy, packedIn, sc)

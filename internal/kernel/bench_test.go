@@ -94,8 +94,10 @@ func BenchmarkConv(b *testing.B) {
 			run("dw", flops, func() { c.GradWeight(dw, db, d.dy, d.x, sc) })
 			run("dx", flops, func() { c.GradInput(dx, d.dy, packedIn, sc) })
 			c.ForwardPool(yp, arg, d.x, packed, d.bias, Identity, sc)
-			run("sparse-dw", 2*n*c.taps, func() { c.GradSparse(dw, db, nil, g, arg, d.x, d.w, sc) })
-			run("sparse-dw-dx", 4*n*c.taps, func() { c.GradSparse(dw, db, dx, g, arg, d.x, d.w, sc) })
+			dw, w := make([]float32, s.SparseLen()), make([]float32, s.SparseLen())
+			c.PackSparse(w, d.w)
+			run("sparse-dw", 2*n*c.taps, func() { c.GradSparse(dw, db, nil, g, arg, d.x, w, sc) })
+			run("sparse-dw-dx", 4*n*c.taps, func() { c.GradSparse(dw, db, dx, g, arg, d.x, w, sc) })
 		})
 	}
 }

@@ -18,18 +18,68 @@ type sparseScratch struct {
 	dx   []float32  // padded input gradient
 	none [2]float32 // for sums that are not wanted
 
-	// For the pass by channels: blocks of cb input channels, each block
-	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
-	xc, dxc, wc, dwc []float32
+	// For the pass by channels: blocks [positions][cb] of cb input channels; dxc has one block.
+	xc, dxc []float32
+}
+
+// SparseLen returns the number of values that the weights, and their gradients, take in the layout of [Conv.GradSparse].
+func (s ConvShape) SparseLen() int {
+	in := s.In
+	if s.byChannels() {
+		in = roundUp(in, 8)
+	}
+	return in * s.Out * volume(s.Kernel)
+}
+
+// byChannels reports whether input channels fill vectors of 8 better than the
+// taps of a kernel row do.
+func (s ConvShape) byChannels() bool {
+	kw := s.Kernel[2]
+	if s.Dilation[2] > 1 {
+		kw = 1
+	}
+	return s.In*roundUp(kw, 8) > kw*roundUp(s.In, 8)
+}
+
+// PackSparse lays the weights w [Out, In, KD, KH, KW] out for [Conv.GradSparse]: as they are if vectors hold the taps of a kernel row,
+// else [Out][KD·KH·KW][cb] for each block of cb input channels.
+func (c *Conv) PackSparse(packed, w []float32) {
+	if !c.shape.byChannels() {
+		copy(packed, w)
+		return
+	}
+	k := volume(c.shape.Kernel)
+	c.eachWeightBlock(func(at, from, cb, used int) { active.block(packed[at:], w[from:], k, k, cb, used) })
+}
+
+// UnpackSparse sets weight gradients dw [Out, In, KD, KH, KW] from those in the layout of PackSparse.
+func (c *Conv) UnpackSparse(dw, packed []float32) {
+	if !c.shape.byChannels() {
+		copy(dw, packed)
+		return
+	}
+	k := volume(c.shape.Kernel)
+	c.eachWeightBlock(func(at, from, cb, used int) { active.unblock(dw[from:], k, packed[at:], k, cb, used) })
+}
+
+// eachWeightBlock calls f for each block of cb input channels, of which used are
+// there, and each output channel: at is its place in blocks, from in weights.
+func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
+	k := volume(c.shape.Kernel)
+	for c0 := 0; c0 < c.shape.In; c0 += lanes {
+		cb, used := blockWidth(c0, c.shape.In)
+		for o := range c.shape.Out {
+			f((c0*c.shape.Out+o*cb)*k, o*c.taps+c0*k, cb, used)
+		}
+	}
 }
 
 // GradSparse is the backward pass of ForwardPool for n items. g [n, Out,
 // PooledSize] is the gradient of the pooled convolution, already multiplied by
 // the derivative of the activation (Activation.Backward on the pooled output);
-// arg is from ForwardPool. It adds the weight and bias gradients to dw [Out,
-// In, KD, KH, KW] and db [Out] or nil, and, unless dx is nil, sets dx [n, In,
-// Size] to the input gradient, for which it reads the weights w [Out, In, KD,
-// KH, KW].
+// arg is from ForwardPool. It adds the weight and bias gradients to dw, in the layout of
+// PackSparse, and db [Out] or nil, and, unless dx is nil, sets dx [n, In,
+// Size] to the input gradient, for which it reads the weights w, from PackSparse.
 //
 // Only the winners of the windows pass a gradient. They are visited channel by
 // channel in the order of their positions, so that for finite data the sums
@@ -41,22 +91,19 @@ type sparseScratch struct {
 func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, s *ConvScratch) {
 	in, out := c.shape.In*volume(c.shape.Size), c.shape.Out*volume(c.pooled)
 	n := len(g) / out
-	checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(dw))
+	checkLen("Conv.GradSparse", c.shape.SparseLen(), len(dw))
 	checkLen("Conv.GradSparse", n*out, len(g), len(arg))
 	checkLen("Conv.GradSparse", n*in, len(x))
 	if dx != nil {
 		checkLen("Conv.GradSparse", n*in, len(dx))
-		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
+		checkLen("Conv.GradSparse", c.shape.SparseLen(), len(w))
 	}
 	if s.sparse == nil {
 		m := c.shape.Out*volume(c.pooled) + winnerSlack
 		s.sparse = &sparseScratch{pos: make([]int32, m), g: make([]float32, m), end: make([]int32, c.shape.Out*c.pooled[0])}
 	}
-	blocks := c.byChannels()
+	blocks := c.shape.byChannels()
 	var sum []float32 // the bias gradients, if they are added with those of the weights
-	if blocks {
-		c.blockSparse(dw, w, dx != nil, s.sparse)
-	}
 	if cb, _ := blockWidth(0, c.shape.In); blocks && c.dotsRuns(cb) || !blocks && c.dotsTwo() {
 		sum = db
 	}
@@ -70,13 +117,10 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 			dxi = dx[i*in : (i+1)*in]
 		}
 		if blocks {
-			c.sparseByChannels(sum, dxi, xi, s.sparse)
+			c.sparseByChannels(dw, sum, dxi, xi, w, s.sparse)
 		} else {
 			c.sparseByRows(dw, sum, dxi, xi, w, s)
 		}
-	}
-	if blocks {
-		c.unblockSparse(dw, s.sparse)
 	}
 }
 
@@ -185,17 +229,6 @@ func (c *Conv) all(s *sparseScratch, o int) (pos []int32, g []float32) {
 	return s.pos[lo:end], s.g[lo:end]
 }
 
-// byChannels reports whether input channels fill vectors of 8 better than the
-// taps of a kernel row do.
-func (c *Conv) byChannels() bool {
-	kw := c.shape.Kernel[2]
-	if c.shape.Dilation[2] > 1 {
-		kw = 1
-	}
-	in := c.shape.In
-	return in*roundUp(kw, 8) > kw*roundUp(in, 8)
-}
-
 // sparseByRows holds the taps of a kernel row in a vector. For the weight
 // gradient, slabs come before channels: a slab of the input stays in the
 // second-level cache. It adds the bias gradients, too, unless sum is nil.
@@ -239,63 +272,29 @@ func (c *Conv) sparseByRows(dw, sum, dx, x, w []float32, s *ConvScratch) {
 	copyBox(dx, c.shape.Size, [3]int{}, s.sparse.dx, c.padded, c.shape.Pad, c.shape.Size, c.shape.In)
 }
 
-// blockSparse lays weight gradients and, if input gradients are requested, weights
-// out for sparseByChannels, in blocks of 16 or 8 input channels.
-func (c *Conv) blockSparse(dw, w []float32, input bool, p *sparseScratch) {
-	k := volume(c.shape.Kernel)
-	if p.xc == nil {
-		p.xc = make([]float32, roundUp(c.shape.In, 8)*volume(c.padded))
-		p.dwc = make([]float32, roundUp(c.shape.In, 8)*c.shape.Out*k)
-	}
-	if input && p.dxc == nil {
-		p.dxc = make([]float32, lanes*volume(c.padded))
-		p.wc = make([]float32, len(p.dwc))
-	}
-	c.eachWeightBlock(func(at, from, cb, used int) {
-		active.block(p.dwc[at:], dw[from:], k, k, cb, used)
-		if input {
-			active.block(p.wc[at:], w[from:], k, k, cb, used)
-		}
-	})
-}
-
-// unblockSparse brings the weight gradients back.
-func (c *Conv) unblockSparse(dw []float32, p *sparseScratch) {
-	k := volume(c.shape.Kernel)
-	c.eachWeightBlock(func(at, from, cb, used int) {
-		active.unblock(dw[from:], k, p.dwc[at:], k, cb, used)
-	})
-}
-
-// eachWeightBlock calls f for each block of cb input channels, of which used are
-// there, and each output channel: at is its place in blocks, from in weights.
-func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
-	k := volume(c.shape.Kernel)
-	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		cb, used := blockWidth(c0, c.shape.In)
-		for o := range c.shape.Out {
-			f((c0*c.shape.Out+o*cb)*k, o*c.taps+c0*k, cb, used)
-		}
-	}
-}
-
 // sparseByChannels holds input channels in a vector: input and gradients are
 // laid out with channels last for it.
-func (c *Conv) sparseByChannels(sum, dx, x []float32, p *sparseScratch) {
+func (c *Conv) sparseByChannels(dw, sum, dx, x, w []float32, p *sparseScratch) {
+	if p.xc == nil {
+		p.xc = make([]float32, roundUp(c.shape.In, 8)*volume(c.padded))
+	}
+	if dx != nil && p.dxc == nil {
+		p.dxc = make([]float32, lanes*volume(c.padded))
+	}
 	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		c.weightSparse(sum, x, c0, p)
+		c.weightSparse(dw, sum, x, c0, p)
 		if dx != nil {
-			c.inputSparse(dx, c0, p)
+			c.inputSparse(dx, w, c0, p)
 		}
 	}
 }
 
 // weightSparse adds the weight gradients of the input channels from c0 on, and
 // with those of the first ones the bias gradients unless sum is nil.
-func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
+func (c *Conv) weightSparse(dw, sum, x []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
-	xc, dwc := p.xc[c0*volume(c.padded):], p.dwc[c0*c.shape.Out*k:]
+	xc, dw := p.xc[c0*volume(c.padded):], dw[c0*c.shape.Out*k:]
 	c.eachRun(func(at, in, n int) {
 		active.block(xc[in*cb:], x[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), n, cb, used)
 	})
@@ -303,7 +302,7 @@ func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(p, o, z)
-			d := dwc[o*k*cb : (o+1)*k*cb]
+			d := dw[o*k*cb : (o+1)*k*cb]
 			if !runs {
 				active.sparseDotBlock(d, xc, c.off[:k], pos, g, cb)
 				continue
@@ -318,15 +317,15 @@ func (c *Conv) weightSparse(sum, x []float32, c0 int, p *sparseScratch) {
 }
 
 // inputSparse sets the input gradients of the input channels from c0 on.
-func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
+func (c *Conv) inputSparse(dx, w []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb, used := blockWidth(c0, c.shape.In)
-	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
+	dxc, w := p.dxc[:volume(c.padded)*cb], w[c0*c.shape.Out*k:]
 	run := c.kernelRun()
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)
-		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
+		active.sparseAddBlock(dxc, w[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
 	}
 	c.eachRun(func(at, in, n int) {
 		active.unblock(dx[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), dxc[in*cb:], n, cb, used)

@@ -159,20 +159,20 @@ func (f *winograd) pack(dst, w []float32, rows, cb, channels int) {
 	}
 	for c := range channels {
 		for r := range rows {
-			var sums [winogradPoints]float64
+			var s0, s1, s2, s3, s4, s5, s6, s7, s8 float64
 			for l, v := range w[(c*rows+r)*f.k:][:f.k] {
 				x, row := float64(v), &g[l]
-				sums[0] += row[0] * x
-				sums[1] += row[1] * x
-				sums[2] += row[2] * x
-				sums[3] += row[3] * x
-				sums[4] += row[4] * x
-				sums[5] += row[5] * x
-				sums[6] += row[6] * x
-				sums[7] += row[7] * x
-				sums[8] += row[8] * x
+				s0 += row[0] * x
+				s1 += row[1] * x
+				s2 += row[2] * x
+				s3 += row[3] * x
+				s4 += row[4] * x
+				s5 += row[5] * x
+				s6 += row[6] * x
+				s7 += row[7] * x
+				s8 += row[8] * x
 			}
-			at := r*cb + c
+			at, sums := r*cb+c, [winogradPoints]float64{s0, s1, s2, s3, s4, s5, s6, s7, s8}
 			for _, sum := range sums[:f.t] {
 				dst[at] = float32(sum)
 				at += rows * cb
