@@ -21,6 +21,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,19 +62,28 @@ type Pass struct {
 	// Cores is the largest number of cores to use; 0 means all. Results do not
 	// depend on it.
 	Cores int
+
+	workers int // of a session's pass: Cores, resolved once
 }
 
 // Workers returns the largest number of goroutines that For and ForWorker use.
-func (p *Pass) Workers() int { return par.Limit(p.Cores).Workers() }
+func (p *Pass) Workers() int {
+	if p.workers > 0 {
+		return p.workers
+	}
+	return par.Limit(p.Cores).Workers()
+}
+
+func (p *Pass) limit() par.Limit { return par.Limit(cmp.Or(p.workers, p.Cores)) }
 
 // For calls body(i) once for each i in 0 … n−1, in any order and on several cores.
 // Results must depend on shapes alone, not on n, and body(i) must write only memory
 // that no other call reads or writes.
-func (p *Pass) For(n int, body func(i int)) { par.Limit(p.Cores).For(n, body) }
+func (p *Pass) For(n int, body func(i int)) { p.limit().For(n, body) }
 
 // ForWorker is For for bodies that need working memory of their own: worker is
 // less than Workers, and calls that run at the same time have different ones.
-func (p *Pass) ForWorker(n int, body func(worker, i int)) { par.Limit(p.Cores).ForWorker(n, body) }
+func (p *Pass) ForWorker(n int, body func(worker, i int)) { p.limit().ForWorker(n, body) }
 
 // Step is a position in a training run. Randomness is a pure function of it, so
 // that a run can be resumed without the state of a generator.

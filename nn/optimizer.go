@@ -92,13 +92,20 @@ func newAdam(o OptimizerOptions) updater {
 			p.Rate, p.GradScale = rate, scale
 			// With the betas rounded as in the kernel: 1 − 0.999 in float32 is off by
 			// 5e-5, which cancels only against itself.
-			p.Correction1 = float32(1 - math.Pow(float64(p.Beta1), float64(t)))
-			p.Correction2 = float32(1 - math.Pow(float64(p.Beta2), float64(t)))
+			p.Correction1, p.Correction2 = correction(p.Beta1, t), correction(p.Beta2, t)
 		},
 		update: func(net *Network, s *OptimizerState, lo, hi int) {
 			p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], s.Moments[1][lo:hi], net.Grads[lo:hi])
 		},
 	}
+}
+
+// correction returns 1 − beta^t.
+func correction(beta float32, t uint64) float32 {
+	if float64(t)*(1-float64(beta)) > 20 {
+		return 1 // beta^t < e⁻²⁰ is less than half a last place
+	}
+	return float32(1 - math.Pow(float64(beta), float64(t)))
 }
 
 // optimizer updates the parameters of a network.

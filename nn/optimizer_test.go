@@ -107,3 +107,14 @@ func TestOptimizerErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestCorrection: leaving the power out changes no bit.
+func TestCorrection(t *testing.T) {
+	for _, beta := range []float32{0.5, 0.9, 0.99, 0.999, 0.9999} {
+		for step := uint64(1); float64(step)*(1-float64(beta)) < 40; step++ {
+			if got, want := correction(beta, step), float32(1-math.Pow(float64(beta), float64(step))); got != want {
+				t.Fatalf("beta %v, step %d: %v, want %v", beta, step, got, want)
+			}
+		}
+	}
+}

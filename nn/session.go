@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"credence/internal/kernel"
+	"credence/internal/par"
 )
 
 // Session runs a network for one caller at a time: its layers with their buffers.
@@ -72,8 +73,9 @@ func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
 	if p.Items > s.batch {
 		s.bind(p.Items)
 	}
+	p.workers = par.Limit(p.Cores).Workers()
 	s.pass, s.in = p, x
-	s.build.work.grow(p.Workers())
+	s.build.work.grow(p.workers)
 	y := s.out[:p.Items*s.net.Out.Size()]
 	s.root.Forward(&s.pass, y, x)
 	return y, nil

@@ -59,7 +59,10 @@ func (l Limit) ForWorker(n int, body func(worker, i int)) { l.run(n, nil, body) 
 
 // run runs a loop whose body is one of the two functions.
 func (l Limit) run(n int, body func(i int), worker func(worker, i int)) {
-	helpers := min(l.Workers(), n, maxHelpers+1) - 1
+	helpers := 0
+	if n > 1 {
+		helpers = min(l.Workers(), n, maxHelpers+1) - 1
+	}
 	switch {
 	case helpers > 0 && shared.mu.TryLock():
 		shared.run(n, helpers, body, worker)
