@@ -4,6 +4,12 @@ package kernel
 
 func exp8(dst, x []float32) { expAVX2(first(dst), first(x), len(dst)) }
 
+func exp16(dst, x []float32) {
+	if len(dst) > 0 {
+		expAVX512(&dst[0], &x[0], len(dst))
+	}
+}
+
 func tanh8(dst, x []float32) { tanhAVX2(first(dst), first(x), len(dst)) }
 
 func sigmoid8(dst, x []float32) { sigmoidAVX2(first(dst), first(x), len(dst)) }

@@ -302,6 +302,70 @@ DATA word0000007f<>+24(SB)/4, $0x0000007f
 DATA word0000007f<>+28(SB)/4, $0x0000007f
 GLOBL word0000007f<>(SB), RODATA|NOPTR, $32
 
+// func expAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·expAVX512(SB), NOSPLIT, $0-24
+	MOVL         $0x42b20000, AX
+	VPBROADCASTD AX, Z0
+	MOVL         $0xc2d00000, AX
+	VPBROADCASTD AX, Z1
+	MOVL         $0x3fb8aa3b, AX
+	VPBROADCASTD AX, Z2
+	MOVL         $0x3f318000, AX
+	VPBROADCASTD AX, Z3
+	MOVL         $0xb95e8083, AX
+	VPBROADCASTD AX, Z4
+	MOVL         $0x39506967, AX
+	VPBROADCASTD AX, Z5
+	MOVL         $0x3ab743ce, AX
+	VPBROADCASTD AX, Z6
+	MOVL         $0x3c088908, AX
+	VPBROADCASTD AX, Z7
+	MOVL         $0x3d2aa9c1, AX
+	VPBROADCASTD AX, Z8
+	MOVL         $0x3e2aaaaa, AX
+	VPBROADCASTD AX, Z9
+	MOVL         $0x3f000000, AX
+	VPBROADCASTD AX, Z10
+	MOVL         $0x3f800000, AX
+	VPBROADCASTD AX, Z11
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+
+values:
+	// all 16 lanes, or the first n
+	MOVQ         $0x0000ffff, BX
+	MOVQ         $0xffffffffffffffff, SI
+	BZHIQ        DX, SI, SI
+	CMPQ         DX, $0x10
+	CMOVQGT      BX, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX), K1, Z12
+	VMINPS       Z12, Z0, Z12
+	VMAXPS       Z12, Z1, Z12
+	VMULPS       Z2, Z12, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VFNMADD231PS Z3, Z13, Z12
+	VFNMADD231PS Z4, Z13, Z12
+	VMOVAPS      Z5, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z7, Z12, Z14
+	VFMADD213PS  Z8, Z12, Z14
+	VFMADD213PS  Z9, Z12, Z14
+	VFMADD213PS  Z10, Z12, Z14
+	VMULPS       Z12, Z12, Z15
+	VFMADD213PS  Z12, Z15, Z14
+	VADDPS       Z11, Z14, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JG           values
+	VZEROUPPER
+	RET
+
 // func tanhAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24

@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func expAVX2(dst *float32, x *float32, n int)
 
+// expAVX512 computes dst[i] = exp(x[i]) for i < n (n ≥ 1), with the bits of expAVX2.
+//
+//go:noescape
+func expAVX512(dst *float32, x *float32, n int)
+
 // tanhAVX2 computes dst[i] = tanh(x[i]) for i < n.
 //
 //go:noescape

@@ -109,5 +109,6 @@ func newAVX512() *impl {
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
 	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas8, gridGammas8, panelBelow8, leaveOneOut8
+	im.exp = exp16
 	return &im
 }

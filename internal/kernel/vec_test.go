@@ -190,3 +190,23 @@ func TestPrefetch(t *testing.T) {
 		Prefetch(nil)
 	})
 }
+
+// TestExpBits: all assembly implementations of exp give the same bits, among them those of results that are subnormal, or not finite.
+func TestExpBits(t *testing.T) {
+	x := make([]float32, 1<<16)
+	for i := range x {
+		x[i] = math.Float32frombits(uint32(i)<<16 | uint32(i)*40503&0xffff)
+	}
+	for i := range 1 << 12 {
+		x[i] = -110 + float32(i)*(201./(1<<12))
+	}
+	var want []float32
+	for _, im := range archImpls() {
+		got := make([]float32, len(x))
+		im.exp(got, x)
+		if want == nil {
+			want = got
+		}
+		sameBits(t, im.name, got, want)
+	}
+}

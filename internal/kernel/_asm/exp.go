@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -11,6 +13,8 @@ func expGroup() {
 
 	function("expAVX2", "func(dst, x *float32, n int)", "expAVX2 computes dst[i] = exp(x[i]) for i < n.")
 	elementwise(2, []string{"dst", "x"}, func(l lane) { l.store(exp(l.load("x")), "dst") })
+
+	expAVX512()
 
 	function("tanhAVX2", "func(dst, x *float32, n int)", "tanhAVX2 computes dst[i] = tanh(x[i]) for i < n.")
 	elementwise(1, []string{"dst", "x"}, func(l lane) { l.store(tanh(l.load("x")), "dst") })
@@ -76,6 +80,9 @@ func normal(x VecVirtual) VecVirtual {
 	return p
 }
 
+// expSeries has the coefficients of P.
+var expSeries = []float64{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
+
 // exp returns eˣ, x destroyed. With n = round(x/ln 2) and r = x − n·ln 2 in two
 // pieces, eʳ = 1 + r + r²·P(r) on |r| ≤ ½ln 2 (coefficients of Cephes expf), and
 // eˣ = eʳ·2ⁿ, multiplied in two halves so that neither factor leaves the range.
@@ -88,7 +95,7 @@ func exp(x VecVirtual) VecVirtual {
 	VROUNDPS(Imm(0), n, n)
 	VFNMADD231PS(float(0.693359375), n, x)
 	VFNMADD231PS(float(-2.12194440e-4), n, x)
-	p := horner(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+	p := horner(x, expSeries...)
 	q := YMM()
 	VMULPS(x, x, q)
 	VFMADD213PS(x, q, p)
@@ -103,6 +110,39 @@ func exp(x VecVirtual) VecVirtual {
 		VMULPS(e, p, p)
 	}
 	return p
+}
+
+// expAVX512 generates exp with its constants in registers and the power of two in one instruction, which rounds as the two products of halves do.
+func expAVX512() {
+	function("expAVX512", "func(dst, x *float32, n int)", "expAVX512 computes dst[i] = exp(x[i]) for i < n (n ≥ 1), with the bits of expAVX2.")
+	all := func(x float64) VecVirtual { return constant32(math.Float32bits(float32(x))) }
+	most, least, log2e, high, low := all(89), all(-104), all(1.44269504088896341), all(0.693359375), all(-2.12194440e-4)
+	var c []VecVirtual
+	for _, a := range append(expSeries, 1) {
+		c = append(c, all(a))
+	}
+	dst, x, n := loadGP("dst"), loadGP("x"), loadGP("n")
+	chunk16("values", n, func(live Register) {
+		v, power, p, q := ZMM(), ZMM(), ZMM(), ZMM()
+		VMOVUPS_Z(Mem{Base: x}, live, v)
+		VMINPS(v, most, v)
+		VMAXPS(v, least, v)
+		VMULPS(log2e, v, power)
+		VRNDSCALEPS(Imm(0), power, power)
+		VFNMADD231PS(high, power, v)
+		VFNMADD231PS(low, power, v)
+		VMOVAPS(c[0], p)
+		for _, a := range c[1:len(expSeries)] {
+			VFMADD213PS(a, v, p)
+		}
+		VMULPS(v, v, q)
+		VFMADD213PS(v, q, p)
+		VADDPS(c[len(expSeries)], p, p)
+		VSCALEFPS(power, p, p)
+		VMOVUPS(p, live, Mem{Base: dst})
+	}, dst, x)
+	VZEROUPPER()
+	RET()
 }
 
 // tanh returns tanh x, x destroyed: x + x³·P(x²) below 0.625 (Cephes tanhf),
