@@ -49,7 +49,7 @@ DATA tailMasks<>+60(SB)/4, $0x00000000
 GLOBL tailMasks<>(SB), RODATA|NOPTR, $64
 
 // func twoVotesAVX512(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, FMA3, SSE2
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, FMA3
 TEXT ·twoVotesAVX512(SB), NOSPLIT, $0-72
 	MOVQ   work+0(FP), AX
 	MOVQ   e+24(FP), CX
@@ -427,7 +427,7 @@ storedShortlikelihood:
 likelihoodEnd:
 	// the sums over the lanes, and scale over each
 	MOVQ          sums+64(FP), AX
-	MOVSD         scale+56(FP), X5
+	VMOVSD        scale+56(FP), X5
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y0, Y4, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -651,7 +651,7 @@ DATA pairsTogetherShort<>+28(SB)/4, $0x00000007
 GLOBL pairsTogetherShort<>(SB), RODATA|NOPTR, $32
 
 // func twoVotesAVX2(work *float64, grad *float32, pairs *float32, e *float32, k int, s0 int, s1 int, scale float64, sums *float64)
-// Requires: AVX, AVX2, CMOV, FMA3, SSE2
+// Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·twoVotesAVX2(SB), NOSPLIT, $0-72
 	MOVQ   work+0(FP), AX
 	MOVQ   e+24(FP), CX
@@ -842,7 +842,7 @@ storedAVX2likelihood:
 
 	// the sums over the lanes, and scale over each
 	MOVQ         sums+64(FP), AX
-	MOVSD        scale+56(FP), X2
+	VMOVSD       scale+56(FP), X2
 	VEXTRACTF128 $0x01, Y0, X3
 	VADDPD       X0, X3, X3
 	VUNPCKHPD    X3, X3, X0

@@ -96,7 +96,7 @@ func twoVotes(name string, live, floatMasks Mem, kinds ...*vector64) {
 	Comment("the sums over the lanes, and scale over each")
 	sums := loadGP("sums")
 	scale := XMM()
-	Load(Param("scale"), scale)
+	VMOVSD(address("scale"), scale)
 	factor := [2]VecVirtual{kinds[0].new(), kinds[0].new()}
 	for i, x := range [2][]VecVirtual{weights, totals} {
 		s := kinds[0].acrossLanes(x[0])
