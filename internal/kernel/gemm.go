@@ -47,16 +47,25 @@ func grown(x []float32, n int) []float32 {
 	return x
 }
 
-// gemmB is a block of B: full panels, whose rows are bs apart and which are bp apart, and behind them one of less than 16 columns, packed.
+// gemmB is a block of B: panels, whose rows are bs apart and which are bp apart. Behind full ones there may be one of less than 16 columns, which
+// is in last, packed, where panels have to be full.
 type gemmB struct {
 	panels []float32
 	bs, bp int
 	last   []float32
 }
 
+// panelColumns returns how many of n columns are in panels: all of them, or those of full ones.
+func panelColumns(n int) int {
+	if active.gemmPartial {
+		return n
+	}
+	return n / lanes * lanes
+}
+
 // packedB returns a packed block of k rows and n columns.
 func packedB(b []float32, k, n int) gemmB {
-	return gemmB{b, lanes, lanes * k, b[min(n/lanes*lanes*k, len(b)):]}
+	return gemmB{b, lanes, lanes * k, b[min(panelColumns(n)*k, len(b)):]}
 }
 
 // Gemm computes the matrix product
@@ -80,7 +89,7 @@ func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 			return packedB(s.b, np, nj)
 		}
 		block := gemmB{b.Data[b.at(p, j):], b.Stride, lanes, nil}
-		if full := nj / lanes * lanes; full < nj {
+		if full := panelColumns(nj); full < nj {
 			s.b = grown(s.b, np*lanes)
 			packB(s.b, b, p, j+full, np, nj-full)
 			block.last = s.b
@@ -162,7 +171,7 @@ func gemmBlock(c, a Matrix, b *gemmB, bias []float32, s *GemmScratch, i, j, p, m
 			ad, rs, ks = s.a, k, 1
 		}
 	}
-	full := n / lanes * lanes
+	full := panelColumns(n)
 	if full > 0 {
 		var start []float32
 		if p == 0 {
@@ -170,7 +179,7 @@ func gemmBlock(c, a Matrix, b *gemmB, bias []float32, s *GemmScratch, i, j, p, m
 				start = bias[j : j+full]
 			}
 		}
-		active.gemmPanels(c.Data[c.at(i, j):], c.Stride, ad, rs, ks, b.panels, b.bs, b.bp, start, m, k, full/lanes)
+		active.gemmPanels(c.Data[c.at(i, j):], c.Stride, ad, rs, ks, b.panels, b.bs, b.bp, start, m, full, k)
 	}
 	if rest := n - full; rest > 0 {
 		cd, t := c.Data[c.at(i, j+full):], s.c[:m*lanes]
@@ -184,7 +193,7 @@ func gemmBlock(c, a Matrix, b *gemmB, bias []float32, s *GemmScratch, i, j, p, m
 		} else {
 			active.copyRows(t, lanes, cd, c.Stride, m, rest)
 		}
-		active.gemmPanels(t, lanes, ad, rs, ks, b.last, lanes, 0, start, m, k, 1)
+		active.gemmPanels(t, lanes, ad, rs, ks, b.last, lanes, 0, start, m, lanes, k)
 		active.copyRows(cd, c.Stride, t, lanes, m, rest)
 	}
 }
@@ -246,28 +255,30 @@ func packTransGeneric(dst, a []float32, lda, m, k int) {
 	}
 }
 
-// gemmPanelsGeneric computes, for i < m, j < 16 and q < panels,
+// gemmPanelsGeneric computes, for i < m and j < n, with j = 16q + r, r < 16,
 //
-//	c[i·ldc + 16q + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[q·bp + p·bs + j]
+//	c[i·ldc + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[q·bp + p·bs + r]
 //
-// where c₀ is bias[16q + j], or the present c if bias is nil.
-func gemmPanelsGeneric(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int) {
-	for q := range panels {
+// where c₀ is bias[j], or the present c if bias is nil.
+func gemmPanelsGeneric(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, n, k int) {
+	for j := 0; j < n; j += lanes {
+		b := b[min(j/lanes*bp, len(b)):]
 		for i := range m {
-			var acc [lanes]float32
-			row := c[i*ldc+q*lanes:][:lanes]
+			var room [lanes]float32
+			row := c[i*ldc+j:][:min(lanes, n-j)]
+			acc := room[:len(row)]
 			if bias != nil {
-				copy(acc[:], bias[q*lanes:][:lanes])
+				copy(acc, bias[j:])
 			} else {
-				copy(acc[:], row)
+				copy(acc, row)
 			}
 			for p := range k {
 				v := a[i*rs+p*ks]
-				for j, w := range b[q*bp+p*bs:][:lanes] {
-					acc[j] += float32(v * w)
+				for r, w := range b[p*bs:][:len(acc)] {
+					acc[r] += float32(v * w)
 				}
 			}
-			copy(row, acc[:])
+			copy(row, acc)
 		}
 	}
 }

@@ -73,7 +73,7 @@ masked:
 	VZEROUPPER
 	RET
 
-// func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm1AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -118,7 +118,7 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), CX
 	MOVQ  bs+48(FP), BX
-	MOVQ  k+80(FP), SI
+	MOVQ  k+88(FP), SI
 	SHLQ  $0x02, BX
 	TESTQ SI, SI
 	JZ    store
@@ -152,10 +152,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -180,7 +180,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm2AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -229,7 +229,7 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
 	MOVQ  bs+48(FP), SI
-	MOVQ  k+80(FP), DI
+	MOVQ  k+88(FP), DI
 	SHLQ  $0x02, SI
 	TESTQ DI, DI
 	JZ    store
@@ -268,10 +268,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -296,7 +296,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm3AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -349,7 +349,7 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
 	MOVQ  bs+48(FP), SI
-	MOVQ  k+80(FP), DI
+	MOVQ  k+88(FP), DI
 	SHLQ  $0x02, SI
 	TESTQ DI, DI
 	JZ    store
@@ -393,10 +393,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -421,7 +421,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm4AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -482,7 +482,7 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
@@ -534,10 +534,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -562,7 +562,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm5AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -627,7 +627,7 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
@@ -684,10 +684,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -712,7 +712,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm6AVX2(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
@@ -781,7 +781,7 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
@@ -843,10 +843,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -871,9 +871,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm1x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm1AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm1x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -898,6 +898,7 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
 	JMP     start
 
 present:
@@ -905,6 +906,7 @@ present:
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
 
 start:
 	MOVQ  a+16(FP), AX
@@ -914,18 +916,22 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), CX
 	MOVQ  bs+48(FP), BX
-	MOVQ  k+80(FP), SI
+	MOVQ  k+88(FP), SI
 	SHLQ  $0x02, BX
+	MOVQ  bp+56(FP), DI
 	TESTQ SI, SI
 	JZ    store
 
 loop:
-	VMOVUPS          (CX), Z1
-	VFMADD231PS.BCST (AX), Z1, Z0
-	ADDQ             DX, AX
-	ADDQ             BX, CX
-	DECQ             SI
-	JNZ              loop
+	VMOVUPS      (CX), Z2
+	VMOVUPS      (CX)(DI*4), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          loop
 
 store:
 	MOVQ    c+0(FP), AX
@@ -933,6 +939,7 @@ store:
 	SHLQ    $0x02, CX
 	MOVQ    AX, DX
 	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	IMUL3Q  $0x01, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -944,10 +951,230 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm1x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm1x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x01, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), CX
+	MOVQ  bs+48(FP), BX
+	MOVQ  k+88(FP), SI
+	SHLQ  $0x02, BX
+	MOVQ  bp+56(FP), DI
+	TESTQ SI, SI
+	JZ    store
+
+loop:
+	VMOVUPS      (CX), Z2
+	VMOVUPS.Z    (CX)(DI*4), K1, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	IMUL3Q  $0x01, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x04, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm1x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm1x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x01, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), CX
+	MOVQ  bs+48(FP), BX
+	MOVQ  k+88(FP), SI
+	SHLQ  $0x02, BX
+	TESTQ SI, SI
+	JZ    store
+
+loop:
+	VMOVUPS.Z        (CX), K1, Z1
+	VFMADD231PS.BCST (AX), Z1, Z0
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, K1, (AX)
+	IMUL3Q  $0x01, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x04, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -972,9 +1199,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm2x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm2AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm2x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -999,7 +1226,9 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
 	JMP     start
 
 present:
@@ -1007,7 +1236,9 @@ present:
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1017,13 +1248,254 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
 	MOVQ  bs+48(FP), SI
-	MOVQ  k+80(FP), DI
+	MOVQ  k+88(FP), DI
+	SHLQ  $0x02, SI
+	MOVQ  bp+56(FP), R8
+	TESTQ DI, DI
+	JZ    store
+
+loop:
+	VMOVUPS      (BX), Z4
+	VMOVUPS      (BX)(R8*4), Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (AX)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DX, AX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	IMUL3Q  $0x02, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x08, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm2x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm2x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x02, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), BX
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+88(FP), DI
+	SHLQ  $0x02, SI
+	MOVQ  bp+56(FP), R8
+	TESTQ DI, DI
+	JZ    store
+
+loop:
+	VMOVUPS      (BX), Z4
+	VMOVUPS.Z    (BX)(R8*4), K1, Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (AX)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DX, AX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	IMUL3Q  $0x02, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x08, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm2x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm2x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x02, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), BX
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+88(FP), DI
 	SHLQ  $0x02, SI
 	TESTQ DI, DI
 	JZ    store
 
 loop:
-	VMOVUPS          (BX), Z2
+	VMOVUPS.Z        (BX), K1, Z2
 	VFMADD231PS.BCST (AX), Z2, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z2, Z1
 	ADDQ             DX, AX
@@ -1036,8 +1508,8 @@ store:
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    AX, DX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
 	IMUL3Q  $0x02, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1049,10 +1521,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1077,9 +1549,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm3x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm3AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm3x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1104,8 +1576,11 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
 	JMP     start
 
 present:
@@ -1113,8 +1588,11 @@ present:
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1124,13 +1602,270 @@ start:
 	SHLQ  $0x02, DX
 	MOVQ  b+40(FP), BX
 	MOVQ  bs+48(FP), SI
-	MOVQ  k+80(FP), DI
+	MOVQ  k+88(FP), DI
+	SHLQ  $0x02, SI
+	MOVQ  bp+56(FP), R8
+	TESTQ DI, DI
+	JZ    store
+
+loop:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      (BX)(R8*4), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (AX)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (AX)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DX, AX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	IMUL3Q  $0x03, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x0c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm3x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm3x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x03, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), BX
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+88(FP), DI
+	SHLQ  $0x02, SI
+	MOVQ  bp+56(FP), R8
+	TESTQ DI, DI
+	JZ    store
+
+loop:
+	VMOVUPS      (BX), Z6
+	VMOVUPS.Z    (BX)(R8*4), K1, Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (AX)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (AX)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DX, AX
+	ADDQ         SI, BX
+	DECQ         DI
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	IMUL3Q  $0x03, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x0c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm3x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm3x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x03, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	MOVQ  b+40(FP), BX
+	MOVQ  bs+48(FP), SI
+	MOVQ  k+88(FP), DI
 	SHLQ  $0x02, SI
 	TESTQ DI, DI
 	JZ    store
 
 loop:
-	VMOVUPS          (BX), Z3
+	VMOVUPS.Z        (BX), K1, Z3
 	VFMADD231PS.BCST (AX), Z3, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z3, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z3, Z2
@@ -1144,9 +1879,9 @@ store:
 	MOVQ    ldc+8(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    AX, DX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
 	IMUL3Q  $0x03, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1158,10 +1893,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1186,9 +1921,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm4x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm4AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm4x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1213,9 +1948,13 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
 	JMP     start
 
 present:
@@ -1225,9 +1964,13 @@ present:
 	LEAQ    (AX)(CX*2), DX
 	ADDQ    CX, DX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1239,13 +1982,300 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z8
+	VMOVUPS      (SI)(R9*4), Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (AX)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (BX), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	IMUL3Q  $0x04, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x10, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm4x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm4x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x04, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z8
+	VMOVUPS.Z    (SI)(R9*4), K1, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (AX)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (BX), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	IMUL3Q  $0x04, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x10, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm4x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm4x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x04, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
 
 loop:
-	VMOVUPS          (SI), Z4
+	VMOVUPS.Z        (SI), K1, Z4
 	VFMADD231PS.BCST (AX), Z4, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z4, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z4, Z2
@@ -1263,10 +2293,10 @@ store:
 	MOVQ    AX, DX
 	LEAQ    (AX)(CX*2), BX
 	ADDQ    CX, BX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
 	IMUL3Q  $0x04, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1278,10 +2308,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1306,9 +2336,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm5x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm5AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm5x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1333,10 +2363,15 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
 	JMP     start
 
 present:
@@ -1346,10 +2381,15 @@ present:
 	LEAQ    (AX)(CX*2), DX
 	ADDQ    CX, DX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1361,13 +2401,316 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z10
+	VMOVUPS      (SI)(R9*4), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (AX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (AX)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (BX), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (BX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	IMUL3Q  $0x05, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x14, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm5x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm5x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x05, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z10
+	VMOVUPS.Z    (SI)(R9*4), K1, Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (AX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (AX)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (BX), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (BX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	IMUL3Q  $0x05, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x14, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm5x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm5x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x05, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
 
 loop:
-	VMOVUPS          (SI), Z5
+	VMOVUPS.Z        (SI), K1, Z5
 	VFMADD231PS.BCST (AX), Z5, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z5, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z5, Z2
@@ -1386,11 +2729,11 @@ store:
 	MOVQ    AX, DX
 	LEAQ    (AX)(CX*2), BX
 	ADDQ    CX, BX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
 	IMUL3Q  $0x05, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1402,10 +2745,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1430,9 +2773,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm6x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm6AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm6x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1457,11 +2800,17 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
 	JMP     start
 
 present:
@@ -1471,11 +2820,17 @@ present:
 	LEAQ    (AX)(CX*2), DX
 	ADDQ    CX, DX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1487,13 +2842,332 @@ start:
 	ADDQ  CX, BX
 	MOVQ  b+40(FP), SI
 	MOVQ  bs+48(FP), DI
-	MOVQ  k+80(FP), R8
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z12
+	VMOVUPS      (SI)(R9*4), Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (BX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (BX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (BX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	IMUL3Q  $0x06, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x18, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm6x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm6x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x06, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
+	SHLQ  $0x02, DI
+	MOVQ  bp+56(FP), R9
+	TESTQ R8, R8
+	JZ    store
+
+loop:
+	VMOVUPS      (SI), Z12
+	VMOVUPS.Z    (SI)(R9*4), K1, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (BX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (BX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (BX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	IMUL3Q  $0x06, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x18, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm6x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm6x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x06, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  b+40(FP), SI
+	MOVQ  bs+48(FP), DI
+	MOVQ  k+88(FP), R8
 	SHLQ  $0x02, DI
 	TESTQ R8, R8
 	JZ    store
 
 loop:
-	VMOVUPS          (SI), Z6
+	VMOVUPS.Z        (SI), K1, Z6
 	VFMADD231PS.BCST (AX), Z6, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z6, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z6, Z2
@@ -1513,12 +3187,12 @@ store:
 	MOVQ    AX, DX
 	LEAQ    (AX)(CX*2), BX
 	ADDQ    CX, BX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
 	IMUL3Q  $0x06, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1530,10 +3204,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1558,9 +3232,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm7x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm7AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm7x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1585,12 +3259,19 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
 	JMP     start
 
 present:
@@ -1602,12 +3283,19 @@ present:
 	LEAQ    (DX)(CX*2), BX
 	ADDQ    CX, BX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1621,13 +3309,362 @@ start:
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
 	MOVQ  bs+48(FP), R8
-	MOVQ  k+80(FP), R9
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z14
+	VMOVUPS      (DI)(R10*4), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (AX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (AX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (BX), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (BX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (BX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (SI), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	IMUL3Q  $0x07, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x1c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm7x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm7x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x07, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z14
+	VMOVUPS.Z    (DI)(R10*4), K1, Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (AX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (AX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (BX), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (BX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (BX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (SI), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	IMUL3Q  $0x07, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x1c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm7x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm7x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x07, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
 	SHLQ  $0x02, R8
 	TESTQ R9, R9
 	JZ    store
 
 loop:
-	VMOVUPS          (DI), Z7
+	VMOVUPS.Z        (DI), K1, Z7
 	VFMADD231PS.BCST (AX), Z7, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z7, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z7, Z2
@@ -1651,13 +3688,13 @@ store:
 	ADDQ    CX, BX
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
 	IMUL3Q  $0x07, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1669,10 +3706,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1697,9 +3734,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm8x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm8AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm8x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1724,13 +3761,21 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
-	VMOVAPS Z0, Z7
+	VMOVAPS Z1, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
 	JMP     start
 
 present:
@@ -1742,13 +3787,21 @@ present:
 	LEAQ    (DX)(CX*2), BX
 	ADDQ    CX, BX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
-	VMOVUPS (BX)(CX*1), Z7
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	VMOVUPS (BX)(CX*1), Z14
+	VMOVUPS 64(BX)(CX*1), Z15
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1762,13 +3815,378 @@ start:
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
 	MOVQ  bs+48(FP), R8
-	MOVQ  k+80(FP), R9
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z16
+	VMOVUPS      (DI)(R10*4), Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (BX), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (BX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (BX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (SI)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, 64(SI)(CX*1)
+	IMUL3Q  $0x08, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x20, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm8x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm8x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x08, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+	VMOVUPS   (BX)(CX*1), Z14
+	VMOVUPS.Z 64(BX)(CX*1), K1, Z15
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z16
+	VMOVUPS.Z    (DI)(R10*4), K1, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (BX), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (BX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (BX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (SI)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, K1, 64(SI)(CX*1)
+	IMUL3Q  $0x08, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x20, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm8x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm8x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x08, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+	VMOVUPS.Z (BX)(CX*1), K1, Z7
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
 	SHLQ  $0x02, R8
 	TESTQ R9, R9
 	JZ    store
 
 loop:
-	VMOVUPS          (DI), Z8
+	VMOVUPS.Z        (DI), K1, Z8
 	VFMADD231PS.BCST (AX), Z8, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z8, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z8, Z2
@@ -1793,14 +4211,14 @@ store:
 	ADDQ    CX, BX
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
-	VMOVUPS Z7, (SI)(CX*1)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
+	VMOVUPS Z7, K1, (SI)(CX*1)
 	IMUL3Q  $0x08, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1812,10 +4230,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1840,9 +4258,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm9x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm9AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm9x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -1867,14 +4285,23 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
-	VMOVAPS Z0, Z7
+	VMOVAPS Z1, Z7
 	VMOVAPS Z0, Z8
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
 	JMP     start
 
 present:
@@ -1886,14 +4313,23 @@ present:
 	LEAQ    (DX)(CX*2), BX
 	ADDQ    CX, BX
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VMOVUPS (BX)(CX*2), Z8
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	VMOVUPS (BX)(CX*1), Z14
+	VMOVUPS 64(BX)(CX*1), Z15
+	VMOVUPS (BX)(CX*2), Z16
+	VMOVUPS 64(BX)(CX*2), Z17
 
 start:
 	MOVQ  a+16(FP), AX
@@ -1907,13 +4343,394 @@ start:
 	ADDQ  CX, SI
 	MOVQ  b+40(FP), DI
 	MOVQ  bs+48(FP), R8
-	MOVQ  k+80(FP), R9
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z18
+	VMOVUPS      (DI)(R10*4), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (AX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (AX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (BX), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (BX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (BX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (SI), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (SI)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (SI)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, 64(SI)(CX*2)
+	IMUL3Q  $0x09, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x24, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm9x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm9x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x09, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+	VMOVUPS   (BX)(CX*1), Z14
+	VMOVUPS.Z 64(BX)(CX*1), K1, Z15
+	VMOVUPS   (BX)(CX*2), Z16
+	VMOVUPS.Z 64(BX)(CX*2), K1, Z17
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
+	SHLQ  $0x02, R8
+	MOVQ  bp+56(FP), R10
+	TESTQ R9, R9
+	JZ    store
+
+loop:
+	VMOVUPS      (DI), Z18
+	VMOVUPS.Z    (DI)(R10*4), K1, Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (AX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (AX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (BX), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (BX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (BX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (SI), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (SI)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (SI)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, K1, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, K1, 64(SI)(CX*2)
+	IMUL3Q  $0x09, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x24, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm9x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm9x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x09, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+	VMOVUPS.Z (BX)(CX*1), K1, Z7
+	VMOVUPS.Z (BX)(CX*2), K1, Z8
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b+40(FP), DI
+	MOVQ  bs+48(FP), R8
+	MOVQ  k+88(FP), R9
 	SHLQ  $0x02, R8
 	TESTQ R9, R9
 	JZ    store
 
 loop:
-	VMOVUPS          (DI), Z9
+	VMOVUPS.Z        (DI), K1, Z9
 	VFMADD231PS.BCST (AX), Z9, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z9, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z9, Z2
@@ -1939,15 +4756,15 @@ store:
 	ADDQ    CX, BX
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
-	VMOVUPS Z7, (SI)(CX*1)
-	VMOVUPS Z8, (SI)(CX*2)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
+	VMOVUPS Z7, K1, (SI)(CX*1)
+	VMOVUPS Z8, K1, (SI)(CX*2)
 	IMUL3Q  $0x09, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -1959,10 +4776,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -1987,9 +4804,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm10x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm10AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm10x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -2014,15 +4831,25 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
-	VMOVAPS Z0, Z7
+	VMOVAPS Z1, Z7
 	VMOVAPS Z0, Z8
-	VMOVAPS Z0, Z9
+	VMOVAPS Z1, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
 	JMP     start
 
 present:
@@ -2036,15 +4863,25 @@ present:
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VMOVUPS (BX)(CX*2), Z8
-	VMOVUPS (SI), Z9
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	VMOVUPS (BX)(CX*1), Z14
+	VMOVUPS 64(BX)(CX*1), Z15
+	VMOVUPS (BX)(CX*2), Z16
+	VMOVUPS 64(BX)(CX*2), Z17
+	VMOVUPS (SI), Z18
+	VMOVUPS 64(SI), Z19
 
 start:
 	MOVQ  a+16(FP), AX
@@ -2060,13 +4897,424 @@ start:
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
 	MOVQ  bs+48(FP), R9
-	MOVQ  k+80(FP), R10
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z20
+	VMOVUPS      (R8)(R11*4), Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (BX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (BX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (SI)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (SI)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	IMUL3Q  $0x0a, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x28, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm10x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm10x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0a, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+	VMOVUPS   (BX)(CX*1), Z14
+	VMOVUPS.Z 64(BX)(CX*1), K1, Z15
+	VMOVUPS   (BX)(CX*2), Z16
+	VMOVUPS.Z 64(BX)(CX*2), K1, Z17
+	VMOVUPS   (SI), Z18
+	VMOVUPS.Z 64(SI), K1, Z19
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z20
+	VMOVUPS.Z    (R8)(R11*4), K1, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (BX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (BX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (SI)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (SI)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, K1, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, K1, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, K1, 64(DI)
+	IMUL3Q  $0x0a, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x28, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm10x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm10x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0a, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+	VMOVUPS.Z (BX)(CX*1), K1, Z7
+	VMOVUPS.Z (BX)(CX*2), K1, Z8
+	VMOVUPS.Z (SI), K1, Z9
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
 	SHLQ  $0x02, R9
 	TESTQ R10, R10
 	JZ    store
 
 loop:
-	VMOVUPS          (R8), Z10
+	VMOVUPS.Z        (R8), K1, Z10
 	VFMADD231PS.BCST (AX), Z10, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z10, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z10, Z2
@@ -2096,16 +5344,16 @@ store:
 	ADDQ    CX, SI
 	LEAQ    (SI)(CX*2), DI
 	ADDQ    CX, DI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
-	VMOVUPS Z7, (SI)(CX*1)
-	VMOVUPS Z8, (SI)(CX*2)
-	VMOVUPS Z9, (DI)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
+	VMOVUPS Z7, K1, (SI)(CX*1)
+	VMOVUPS Z8, K1, (SI)(CX*2)
+	VMOVUPS Z9, K1, (DI)
 	IMUL3Q  $0x0a, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -2117,10 +5365,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -2145,9 +5393,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm11x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm11AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm11x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -2172,16 +5420,27 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
-	VMOVAPS Z0, Z7
+	VMOVAPS Z1, Z7
 	VMOVAPS Z0, Z8
-	VMOVAPS Z0, Z9
+	VMOVAPS Z1, Z9
 	VMOVAPS Z0, Z10
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
+	VMOVAPS Z0, Z20
+	VMOVAPS Z1, Z21
 	JMP     start
 
 present:
@@ -2195,16 +5454,27 @@ present:
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VMOVUPS (BX)(CX*2), Z8
-	VMOVUPS (SI), Z9
-	VMOVUPS (SI)(CX*1), Z10
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	VMOVUPS (BX)(CX*1), Z14
+	VMOVUPS 64(BX)(CX*1), Z15
+	VMOVUPS (BX)(CX*2), Z16
+	VMOVUPS 64(BX)(CX*2), Z17
+	VMOVUPS (SI), Z18
+	VMOVUPS 64(SI), Z19
+	VMOVUPS (SI)(CX*1), Z20
+	VMOVUPS 64(SI)(CX*1), Z21
 
 start:
 	MOVQ  a+16(FP), AX
@@ -2220,13 +5490,440 @@ start:
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
 	MOVQ  bs+48(FP), R9
-	MOVQ  k+80(FP), R10
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z22
+	VMOVUPS      (R8)(R11*4), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (AX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (AX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (BX), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (BX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (BX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (SI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (SI)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (DI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	VMOVUPS Z20, (DI)(CX*1)
+	VMOVUPS Z21, 64(DI)(CX*1)
+	IMUL3Q  $0x0b, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x2c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm11x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm11x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0b, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+	VMOVUPS   (BX)(CX*1), Z14
+	VMOVUPS.Z 64(BX)(CX*1), K1, Z15
+	VMOVUPS   (BX)(CX*2), Z16
+	VMOVUPS.Z 64(BX)(CX*2), K1, Z17
+	VMOVUPS   (SI), Z18
+	VMOVUPS.Z 64(SI), K1, Z19
+	VMOVUPS   (SI)(CX*1), Z20
+	VMOVUPS.Z 64(SI)(CX*1), K1, Z21
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z22
+	VMOVUPS.Z    (R8)(R11*4), K1, Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (AX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (AX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (BX), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (BX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (BX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (SI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (SI)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (DI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, K1, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, K1, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, K1, 64(DI)
+	VMOVUPS Z20, (DI)(CX*1)
+	VMOVUPS Z21, K1, 64(DI)(CX*1)
+	IMUL3Q  $0x0b, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x2c, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm11x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm11x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0b, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+	VMOVUPS.Z (BX)(CX*1), K1, Z7
+	VMOVUPS.Z (BX)(CX*2), K1, Z8
+	VMOVUPS.Z (SI), K1, Z9
+	VMOVUPS.Z (SI)(CX*1), K1, Z10
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
 	SHLQ  $0x02, R9
 	TESTQ R10, R10
 	JZ    store
 
 loop:
-	VMOVUPS          (R8), Z11
+	VMOVUPS.Z        (R8), K1, Z11
 	VFMADD231PS.BCST (AX), Z11, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z11, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z11, Z2
@@ -2257,17 +5954,17 @@ store:
 	ADDQ    CX, SI
 	LEAQ    (SI)(CX*2), DI
 	ADDQ    CX, DI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
-	VMOVUPS Z7, (SI)(CX*1)
-	VMOVUPS Z8, (SI)(CX*2)
-	VMOVUPS Z9, (DI)
-	VMOVUPS Z10, (DI)(CX*1)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
+	VMOVUPS Z7, K1, (SI)(CX*1)
+	VMOVUPS Z8, K1, (SI)(CX*2)
+	VMOVUPS Z9, K1, (DI)
+	VMOVUPS Z10, K1, (DI)(CX*1)
 	IMUL3Q  $0x0b, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -2279,10 +5976,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)
@@ -2307,9 +6004,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+// func gemm12x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm12AVX512(SB), NOSPLIT, $32-96
+TEXT ·gemm12x2AVX512(SB), NOSPLIT, $32-96
 	VSTMXCSR (SP)
 	MOVL     (SP), AX
 	ORL      $0x00008040, AX
@@ -2334,17 +6031,29 @@ tile:
 	TESTQ   AX, AX
 	JZ      present
 	VMOVUPS (AX), Z0
-	VMOVAPS Z0, Z1
+	VMOVUPS 64(AX), Z1
 	VMOVAPS Z0, Z2
-	VMOVAPS Z0, Z3
+	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
+	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
-	VMOVAPS Z0, Z7
+	VMOVAPS Z1, Z7
 	VMOVAPS Z0, Z8
-	VMOVAPS Z0, Z9
+	VMOVAPS Z1, Z9
 	VMOVAPS Z0, Z10
-	VMOVAPS Z0, Z11
+	VMOVAPS Z1, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z1, Z13
+	VMOVAPS Z0, Z14
+	VMOVAPS Z1, Z15
+	VMOVAPS Z0, Z16
+	VMOVAPS Z1, Z17
+	VMOVAPS Z0, Z18
+	VMOVAPS Z1, Z19
+	VMOVAPS Z0, Z20
+	VMOVAPS Z1, Z21
+	VMOVAPS Z0, Z22
+	VMOVAPS Z1, Z23
 	JMP     start
 
 present:
@@ -2358,17 +6067,29 @@ present:
 	LEAQ    (BX)(CX*2), SI
 	ADDQ    CX, SI
 	VMOVUPS (AX), Z0
-	VMOVUPS (AX)(CX*1), Z1
-	VMOVUPS (AX)(CX*2), Z2
-	VMOVUPS (DX), Z3
-	VMOVUPS (DX)(CX*1), Z4
-	VMOVUPS (DX)(CX*2), Z5
-	VMOVUPS (BX), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VMOVUPS (BX)(CX*2), Z8
-	VMOVUPS (SI), Z9
-	VMOVUPS (SI)(CX*1), Z10
-	VMOVUPS (SI)(CX*2), Z11
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	VMOVUPS (DX)(CX*1), Z8
+	VMOVUPS 64(DX)(CX*1), Z9
+	VMOVUPS (DX)(CX*2), Z10
+	VMOVUPS 64(DX)(CX*2), Z11
+	VMOVUPS (BX), Z12
+	VMOVUPS 64(BX), Z13
+	VMOVUPS (BX)(CX*1), Z14
+	VMOVUPS 64(BX)(CX*1), Z15
+	VMOVUPS (BX)(CX*2), Z16
+	VMOVUPS 64(BX)(CX*2), Z17
+	VMOVUPS (SI), Z18
+	VMOVUPS 64(SI), Z19
+	VMOVUPS (SI)(CX*1), Z20
+	VMOVUPS 64(SI)(CX*1), Z21
+	VMOVUPS (SI)(CX*2), Z22
+	VMOVUPS 64(SI)(CX*2), Z23
 
 start:
 	MOVQ  a+16(FP), AX
@@ -2384,13 +6105,456 @@ start:
 	ADDQ  CX, DI
 	MOVQ  b+40(FP), R8
 	MOVQ  bs+48(FP), R9
-	MOVQ  k+80(FP), R10
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z24
+	VMOVUPS      (R8)(R11*4), Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (BX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (DI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (DI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	VMOVUPS Z20, (DI)(CX*1)
+	VMOVUPS Z21, 64(DI)(CX*1)
+	VMOVUPS Z22, (DI)(CX*2)
+	VMOVUPS Z23, 64(DI)(CX*2)
+	IMUL3Q  $0x0c, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x30, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm12x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm12x2MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	SUBQ     $0x10, AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0c, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z1, Z23
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS   (AX), Z0
+	VMOVUPS.Z 64(AX), K1, Z1
+	VMOVUPS   (AX)(CX*1), Z2
+	VMOVUPS.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPS   (AX)(CX*2), Z4
+	VMOVUPS.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPS   (DX), Z6
+	VMOVUPS.Z 64(DX), K1, Z7
+	VMOVUPS   (DX)(CX*1), Z8
+	VMOVUPS.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPS   (DX)(CX*2), Z10
+	VMOVUPS.Z 64(DX)(CX*2), K1, Z11
+	VMOVUPS   (BX), Z12
+	VMOVUPS.Z 64(BX), K1, Z13
+	VMOVUPS   (BX)(CX*1), Z14
+	VMOVUPS.Z 64(BX)(CX*1), K1, Z15
+	VMOVUPS   (BX)(CX*2), Z16
+	VMOVUPS.Z 64(BX)(CX*2), K1, Z17
+	VMOVUPS   (SI), Z18
+	VMOVUPS.Z 64(SI), K1, Z19
+	VMOVUPS   (SI)(CX*1), Z20
+	VMOVUPS.Z 64(SI)(CX*1), K1, Z21
+	VMOVUPS   (SI)(CX*2), Z22
+	VMOVUPS.Z 64(SI)(CX*2), K1, Z23
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
+	SHLQ  $0x02, R9
+	MOVQ  bp+56(FP), R11
+	TESTQ R10, R10
+	JZ    store
+
+loop:
+	VMOVUPS      (R8), Z24
+	VMOVUPS.Z    (R8)(R11*4), K1, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (BX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (DI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (DI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         DX, AX
+	ADDQ         DX, BX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          loop
+
+store:
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	LEAQ    (AX)(CX*2), BX
+	ADDQ    CX, BX
+	LEAQ    (BX)(CX*2), SI
+	ADDQ    CX, SI
+	LEAQ    (SI)(CX*2), DI
+	ADDQ    CX, DI
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z2, (AX)(CX*1)
+	VMOVUPS Z3, K1, 64(AX)(CX*1)
+	VMOVUPS Z4, (AX)(CX*2)
+	VMOVUPS Z5, K1, 64(AX)(CX*2)
+	VMOVUPS Z6, (BX)
+	VMOVUPS Z7, K1, 64(BX)
+	VMOVUPS Z8, (BX)(CX*1)
+	VMOVUPS Z9, K1, 64(BX)(CX*1)
+	VMOVUPS Z10, (BX)(CX*2)
+	VMOVUPS Z11, K1, 64(BX)(CX*2)
+	VMOVUPS Z12, (SI)
+	VMOVUPS Z13, K1, 64(SI)
+	VMOVUPS Z14, (SI)(CX*1)
+	VMOVUPS Z15, K1, 64(SI)(CX*1)
+	VMOVUPS Z16, (SI)(CX*2)
+	VMOVUPS Z17, K1, 64(SI)(CX*2)
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, K1, 64(DI)
+	VMOVUPS Z20, (DI)(CX*1)
+	VMOVUPS Z21, K1, 64(DI)(CX*1)
+	VMOVUPS Z22, (DI)(CX*2)
+	VMOVUPS Z23, K1, 64(DI)(CX*2)
+	IMUL3Q  $0x0c, CX, CX
+	ADDQ    CX, DX
+	MOVQ    DX, c+0(FP)
+	MOVQ    a+16(FP), AX
+	MOVQ    rs+24(FP), CX
+	IMUL3Q  $0x30, CX, CX
+	ADDQ    CX, AX
+	MOVQ    AX, a+16(FP)
+	JMP     tile
+
+next:
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x20, AX
+	JLE   done
+	MOVQ  AX, n+80(FP)
+	MOVQ  8(SP), AX
+	ADDQ  $0x80, AX
+	MOVQ  AX, 8(SP)
+	MOVQ  AX, c+0(FP)
+	MOVQ  16(SP), AX
+	MOVQ  AX, a+16(FP)
+	MOVQ  24(SP), AX
+	MOVQ  AX, m+72(FP)
+	MOVQ  b+40(FP), AX
+	MOVQ  bp+56(FP), CX
+	LEAQ  (AX)(CX*4), AX
+	LEAQ  (AX)(CX*4), AX
+	MOVQ  AX, b+40(FP)
+	MOVQ  bias+64(FP), AX
+	TESTQ AX, AX
+	JZ    panel
+	ADDQ  $0x80, AX
+	MOVQ  AX, bias+64(FP)
+	JMP   panel
+
+done:
+	VLDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func gemm12x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gemm12x1MaskedAVX512(SB), NOSPLIT, $32-96
+	MOVQ     n+80(FP), AX
+	MOVQ     $0x0000ffff, CX
+	BZHIQ    AX, CX, CX
+	KMOVW    CX, K1
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
+	// c, a and m of a panel change from tile to tile
+	MOVQ c+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ m+72(FP), AX
+	MOVQ AX, 24(SP)
+
+panel:
+tile:
+	MOVQ      m+72(FP), AX
+	SUBQ      $0x0c, AX
+	JL        next
+	MOVQ      AX, m+72(FP)
+	MOVQ      bias+64(FP), AX
+	TESTQ     AX, AX
+	JZ        present
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	JMP       start
+
+present:
+	MOVQ      c+0(FP), AX
+	MOVQ      ldc+8(FP), CX
+	SHLQ      $0x02, CX
+	LEAQ      (AX)(CX*2), DX
+	ADDQ      CX, DX
+	LEAQ      (DX)(CX*2), BX
+	ADDQ      CX, BX
+	LEAQ      (BX)(CX*2), SI
+	ADDQ      CX, SI
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (AX)(CX*1), K1, Z1
+	VMOVUPS.Z (AX)(CX*2), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (DX)(CX*1), K1, Z4
+	VMOVUPS.Z (DX)(CX*2), K1, Z5
+	VMOVUPS.Z (BX), K1, Z6
+	VMOVUPS.Z (BX)(CX*1), K1, Z7
+	VMOVUPS.Z (BX)(CX*2), K1, Z8
+	VMOVUPS.Z (SI), K1, Z9
+	VMOVUPS.Z (SI)(CX*1), K1, Z10
+	VMOVUPS.Z (SI)(CX*2), K1, Z11
+
+start:
+	MOVQ  a+16(FP), AX
+	MOVQ  rs+24(FP), CX
+	MOVQ  ks+32(FP), DX
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, DX
+	LEAQ  (AX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  b+40(FP), R8
+	MOVQ  bs+48(FP), R9
+	MOVQ  k+88(FP), R10
 	SHLQ  $0x02, R9
 	TESTQ R10, R10
 	JZ    store
 
 loop:
-	VMOVUPS          (R8), Z12
+	VMOVUPS.Z        (R8), K1, Z12
 	VFMADD231PS.BCST (AX), Z12, Z0
 	VFMADD231PS.BCST (AX)(CX*1), Z12, Z1
 	VFMADD231PS.BCST (AX)(CX*2), Z12, Z2
@@ -2422,18 +6586,18 @@ store:
 	ADDQ    CX, SI
 	LEAQ    (SI)(CX*2), DI
 	ADDQ    CX, DI
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, (AX)(CX*1)
-	VMOVUPS Z2, (AX)(CX*2)
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, (BX)(CX*1)
-	VMOVUPS Z5, (BX)(CX*2)
-	VMOVUPS Z6, (SI)
-	VMOVUPS Z7, (SI)(CX*1)
-	VMOVUPS Z8, (SI)(CX*2)
-	VMOVUPS Z9, (DI)
-	VMOVUPS Z10, (DI)(CX*1)
-	VMOVUPS Z11, (DI)(CX*2)
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K1, (AX)(CX*1)
+	VMOVUPS Z2, K1, (AX)(CX*2)
+	VMOVUPS Z3, K1, (BX)
+	VMOVUPS Z4, K1, (BX)(CX*1)
+	VMOVUPS Z5, K1, (BX)(CX*2)
+	VMOVUPS Z6, K1, (SI)
+	VMOVUPS Z7, K1, (SI)(CX*1)
+	VMOVUPS Z8, K1, (SI)(CX*2)
+	VMOVUPS Z9, K1, (DI)
+	VMOVUPS Z10, K1, (DI)(CX*1)
+	VMOVUPS Z11, K1, (DI)(CX*2)
 	IMUL3Q  $0x0c, CX, CX
 	ADDQ    CX, DX
 	MOVQ    DX, c+0(FP)
@@ -2445,10 +6609,10 @@ store:
 	JMP     tile
 
 next:
-	MOVQ  panels+88(FP), AX
-	DECQ  AX
+	MOVQ  n+80(FP), AX
+	SUBQ  $0x10, AX
 	JLE   done
-	MOVQ  AX, panels+88(FP)
+	MOVQ  AX, n+80(FP)
 	MOVQ  8(SP), AX
 	ADDQ  $0x40, AX
 	MOVQ  AX, 8(SP)

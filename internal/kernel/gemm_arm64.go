@@ -3,9 +3,9 @@
 package kernel
 
 // gemmPanelsNEON is gemmPanelsGeneric panel by panel, of a packed B.
-func gemmPanelsNEON(c []float32, ldc int, a []float32, rs, ks int, b []float32, _, bp int, bias []float32, m, k, panels int) {
+func gemmPanelsNEON(c []float32, ldc int, a []float32, rs, ks int, b []float32, _, bp int, bias []float32, m, n, k int) {
 	size := [2]int{m, k}
-	for q := range panels {
+	for q := range n / lanes {
 		start := bias
 		if bias != nil {
 			start = bias[q*lanes:]

@@ -11,128 +11,296 @@ package kernel
 //go:noescape
 func packPanelAVX2(dst *float32, src *float32, lds int, k int, n int)
 
-// gemm1AVX2 computes, for i < m (a multiple of 1), j < 16 and q < panels,
+// gemm1AVX2 computes, for i < m (a multiple of 1) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm2AVX2 computes, for i < m (a multiple of 2), j < 16 and q < panels,
+// gemm2AVX2 computes, for i < m (a multiple of 2) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm3AVX2 computes, for i < m (a multiple of 3), j < 16 and q < panels,
+// gemm3AVX2 computes, for i < m (a multiple of 3) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm4AVX2 computes, for i < m (a multiple of 4), j < 16 and q < panels,
+// gemm4AVX2 computes, for i < m (a multiple of 4) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm5AVX2 computes, for i < m (a multiple of 5), j < 16 and q < panels,
+// gemm5AVX2 computes, for i < m (a multiple of 5) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm6AVX2 computes, for i < m (a multiple of 6), j < 16 and q < panels,
+// gemm6AVX2 computes, for i < m (a multiple of 6) and j < n (a multiple of 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm1AVX512 computes, for i < m (a multiple of 1), j < 16 and q < panels,
+// gemm1x2AVX512 computes, for i < m (a multiple of 1) and j < n (a multiple of 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm1x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm2AVX512 computes, for i < m (a multiple of 2), j < 16 and q < panels,
+// gemm1x2MaskedAVX512 computes, for i < m (a multiple of 1) and j < n (17 to 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm1x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm3AVX512 computes, for i < m (a multiple of 3), j < 16 and q < panels,
+// gemm1x1MaskedAVX512 computes, for i < m (a multiple of 1) and j < n (1 to 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm1x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm4AVX512 computes, for i < m (a multiple of 4), j < 16 and q < panels,
+// gemm2x2AVX512 computes, for i < m (a multiple of 2) and j < n (a multiple of 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm2x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm5AVX512 computes, for i < m (a multiple of 5), j < 16 and q < panels,
+// gemm2x2MaskedAVX512 computes, for i < m (a multiple of 2) and j < n (17 to 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm2x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm6AVX512 computes, for i < m (a multiple of 6), j < 16 and q < panels,
+// gemm2x1MaskedAVX512 computes, for i < m (a multiple of 2) and j < n (1 to 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm2x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm7AVX512 computes, for i < m (a multiple of 7), j < 16 and q < panels,
+// gemm3x2AVX512 computes, for i < m (a multiple of 3) and j < n (a multiple of 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm3x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm8AVX512 computes, for i < m (a multiple of 8), j < 16 and q < panels,
+// gemm3x2MaskedAVX512 computes, for i < m (a multiple of 3) and j < n (17 to 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm3x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm9AVX512 computes, for i < m (a multiple of 9), j < 16 and q < panels,
+// gemm3x1MaskedAVX512 computes, for i < m (a multiple of 3) and j < n (1 to 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm3x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm10AVX512 computes, for i < m (a multiple of 10), j < 16 and q < panels,
+// gemm4x2AVX512 computes, for i < m (a multiple of 4) and j < n (a multiple of 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm4x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm11AVX512 computes, for i < m (a multiple of 11), j < 16 and q < panels,
+// gemm4x2MaskedAVX512 computes, for i < m (a multiple of 4) and j < n (17 to 32), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm4x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
 
-// gemm12AVX512 computes, for i < m (a multiple of 12), j < 16 and q < panels,
+// gemm4x1MaskedAVX512 computes, for i < m (a multiple of 4) and j < n (1 to 16), with j = 16q + r, r < 16,
 //
-//	c[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
 //
 //go:noescape
-func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, k int, panels int)
+func gemm4x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm5x2AVX512 computes, for i < m (a multiple of 5) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm5x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm5x2MaskedAVX512 computes, for i < m (a multiple of 5) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm5x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm5x1MaskedAVX512 computes, for i < m (a multiple of 5) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm5x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm6x2AVX512 computes, for i < m (a multiple of 6) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm6x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm6x2MaskedAVX512 computes, for i < m (a multiple of 6) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm6x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm6x1MaskedAVX512 computes, for i < m (a multiple of 6) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm6x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm7x2AVX512 computes, for i < m (a multiple of 7) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm7x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm7x2MaskedAVX512 computes, for i < m (a multiple of 7) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm7x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm7x1MaskedAVX512 computes, for i < m (a multiple of 7) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm7x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm8x2AVX512 computes, for i < m (a multiple of 8) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm8x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm8x2MaskedAVX512 computes, for i < m (a multiple of 8) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm8x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm8x1MaskedAVX512 computes, for i < m (a multiple of 8) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm8x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm9x2AVX512 computes, for i < m (a multiple of 9) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm9x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm9x2MaskedAVX512 computes, for i < m (a multiple of 9) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm9x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm9x1MaskedAVX512 computes, for i < m (a multiple of 9) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm9x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm10x2AVX512 computes, for i < m (a multiple of 10) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm10x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm10x2MaskedAVX512 computes, for i < m (a multiple of 10) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm10x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm10x1MaskedAVX512 computes, for i < m (a multiple of 10) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm10x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm11x2AVX512 computes, for i < m (a multiple of 11) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm11x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm11x2MaskedAVX512 computes, for i < m (a multiple of 11) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm11x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm11x1MaskedAVX512 computes, for i < m (a multiple of 11) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm11x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm12x2AVX512 computes, for i < m (a multiple of 12) and j < n (a multiple of 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm12x2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm12x2MaskedAVX512 computes, for i < m (a multiple of 12) and j < n (17 to 32), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm12x2MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)
+
+// gemm12x1MaskedAVX512 computes, for i < m (a multiple of 12) and j < n (1 to 16), with j = 16q + r, r < 16,
+//
+//	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]
+//
+//go:noescape
+func gemm12x1MaskedAVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bs int, bp int, bias *float32, m int, n int, k int)

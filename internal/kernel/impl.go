@@ -78,9 +78,11 @@ type impl struct {
 	// gradients; nil if it gains nothing.
 	sparseDotRuns func(dw, sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
-	gemmPanels func(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, k, panels int)
+	gemmPanels func(c []float32, ldc int, a []float32, rs, ks int, b []float32, bs, bp int, bias []float32, m, n, k int)
 	// gemmStrided reports whether the rows of panels may be any distance apart; else it is that of packed ones.
 	gemmStrided bool
+	// gemmPartial reports whether the last panel may have less than 16 columns.
+	gemmPartial bool
 
 	packRows, packCols, packTrans func(dst, a []float32, ld, k, n int)
 
@@ -146,7 +148,7 @@ var generic = impl{
 	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 
-	gemmPanels: gemmPanelsGeneric, gemmStrided: true, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
+	gemmPanels: gemmPanelsGeneric, gemmStrided: true, gemmPartial: true, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
 
 	prefetch: func([]float32) {}, mask: maskGeneric,
 	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,

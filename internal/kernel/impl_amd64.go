@@ -56,7 +56,7 @@ func newAVX2() *impl {
 	im.winners = winners8
 	im.sparseDotBlock = sparseDotBlockAVX2
 	im.sparseAddBlock = sparseAddBlockAVX2
-	im.gemmPanels, im.gemmStrided = gemmPanelsAVX2, true
+	im.gemmPanels, im.gemmStrided, im.gemmPartial = gemmPanelsAVX2, true, false
 	im.packRows = packRows8
 	im.packCols = packCols8
 	im.packTrans = packTrans8
@@ -100,7 +100,7 @@ func newAVX512() *impl {
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.sparseDotTwo, im.sparseDotRuns = sparseDotTwoAVX512, sparseDotRunsAVX512
-	im.gemmPanels = gemmPanelsAVX512
+	im.gemmPanels, im.gemmPartial = gemmPanelsAVX512, true
 	im.mask = mask16
 	im.betaTable, im.betaZones, im.betaLevels, im.betaBeyond = betaTable8, betaZones8, betaLevels8, betaBeyond8
 	im.cellMasses, im.cellIntegrals, im.cellRoots = cellMasses8, cellIntegrals8, cellRoots8

@@ -24,7 +24,7 @@ func newNEON() *impl {
 	im.sparseDot, im.sparseAdd = sparseDotNEON, sparseAddNEON
 	im.winners = winnersListNEON
 	im.sparseDotBlock, im.sparseAddBlock = sparseDotBlockNEON, sparseAddBlockNEON
-	im.gemmPanels, im.gemmStrided = gemmPanelsNEON, false
+	im.gemmPanels, im.gemmStrided, im.gemmPartial = gemmPanelsNEON, false, false
 	im.packRows, im.packCols, im.packTrans = packPanelsNEON, packColsNEON, packTransNEON
 	im.mask = maskBlocksNEON
 	im.add = func(dst, a, b []float32) { addNEON(first(dst), first(a), first(b), len(dst)) }

@@ -206,7 +206,7 @@ func (c *Conv) transformSlice(v, x []float32, b *band, t *tileScratch) {
 		active.packRows(t.panel, x[from:], wide, tall.t, wide)
 		for q := 0; q < columns; q += len(noBias) {
 			n := min(len(noBias), columns-q)
-			active.gemmPanels(t.mixed[q:], columns, tall.in, 1, lanes, t.panel[q*tall.t:], lanes, lanes*tall.t, noBias[:n], tall.t, tall.t, n/lanes)
+			active.gemmPanels(t.mixed[q:], columns, tall.in, 1, lanes, t.panel[q*tall.t:], lanes, lanes*tall.t, noBias[:n], tall.t, n, tall.t)
 		}
 		active.winogradInput(v, t.mixed, tall.t, columns, t.starts, f.in, f.t)
 		v = v[tall.t*len(t.starts)*f.t:]

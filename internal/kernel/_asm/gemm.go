@@ -14,17 +14,19 @@ func gemmGroup() {
 		gemmAVX2(rows)
 	}
 	for rows := 1; rows <= 12; rows++ {
-		gemmAVX512(rows)
+		gemmAVX512(rows, 2, false)
+		gemmAVX512(rows, 2, true)
+		gemmAVX512(rows, 1, true)
 	}
 }
 
-const gemmSignature = "func(c *float32, ldc int, a *float32, rs, ks int, b *float32, bs, bp int, bias *float32, m, k, panels int)"
+const gemmSignature = "func(c *float32, ldc int, a *float32, rs, ks int, b *float32, bs, bp int, bias *float32, m, n, k int)"
 
-func gemmDoc(name string, rows int) []string {
+func gemmDoc(name string, rows int, columns string) []string {
 	return []string{
-		fmt.Sprintf("%s computes, for i < m (a multiple of %d), j < 16 and q < panels,", name, rows),
+		fmt.Sprintf("%s computes, for i < m (a multiple of %d) and j < n (%s), with j = 16q + r, r < 16,", name, rows, columns),
 		"",
-		"\tc[i*ldc+16*q+j] = (bias ? bias[16*q+j] : c[i*ldc+16*q+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+j]",
+		"\tc[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[q*bp+p*bs+r]",
 	}
 }
 
@@ -61,9 +63,9 @@ func (r rowAddresses) advance(by GPVirtual) {
 	}
 }
 
-// gemmFrame is what the two instruction sets share: the loop over tiles of rows
+// gemmFrame is what the two instruction sets share: the loops over tiles of rows, each of as many panels as it is wide,
 // and the pointers. load, step and store work on one tile.
-func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAddresses), step func(b GPVirtual, a rowAddresses)) {
+func gemmFrame(rows, wide int, loadBias func(bias GPVirtual), load, store func(c rowAddresses), step func(b []Mem, a rowAddresses)) {
 	flushSubnormals()
 	Comment("c, a and m of a panel change from tile to tile")
 	kept := AllocLocal(24)
@@ -94,10 +96,14 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 	ar := newRows(a, rs, rows)
 	b, bs, k := loadGP("b"), loadGP("bs"), loadGP("k")
 	SHLQ(Imm(2), bs)
+	panels := []Mem{{Base: b}}
+	if wide > 1 {
+		panels = append(panels, Mem{Base: b, Index: loadGP("bp"), Scale: 4})
+	}
 	TESTQ(k, k)
 	JZ(LabelRef("store"))
 	Label("loop")
-	step(b, ar)
+	step(panels, ar)
 	ar.advance(ks)
 	ADDQ(bs, b)
 	DECQ(k)
@@ -119,14 +125,14 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 	}
 	JMP(LabelRef("tile"))
 	Label("next")
-	left := loadGP("panels")
-	DECQ(left)
+	left := loadGP("n")
+	SUBQ(Imm(uint64(16*wide)), left)
 	JLE(LabelRef("done"))
-	Store(left, Param("panels"))
+	Store(left, Param("n"))
 	{
 		c, a, m := GP64(), GP64(), GP64()
 		MOVQ(kept, c)
-		ADDQ(Imm(64), c)
+		ADDQ(Imm(uint64(64*wide)), c)
 		MOVQ(c, kept)
 		Store(c, Param("c"))
 		MOVQ(kept.Offset(8), a)
@@ -134,12 +140,14 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 		MOVQ(kept.Offset(16), m)
 		Store(m, Param("m"))
 		b, bp := loadGP("b"), loadGP("bp")
-		LEAQ(Mem{Base: b, Index: bp, Scale: 4}, b)
+		for range wide {
+			LEAQ(Mem{Base: b, Index: bp, Scale: 4}, b)
+		}
 		Store(b, Param("b"))
 		bias := loadGP("bias")
 		TESTQ(bias, bias)
 		JZ(LabelRef("panel"))
-		ADDQ(Imm(64), bias)
+		ADDQ(Imm(uint64(64*wide)), bias)
 		Store(bias, Param("bias"))
 	}
 	JMP(LabelRef("panel"))
@@ -151,9 +159,9 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 
 func gemmAVX2(rows int) {
 	name := fmt.Sprintf("gemm%dAVX2", rows)
-	function(name, gemmSignature, gemmDoc(name, rows)...)
+	function(name, gemmSignature, gemmDoc(name, rows, "a multiple of 16")...)
 	acc, w, v := ymms(2*rows), ymms(2), YMM()
-	gemmFrame(rows,
+	gemmFrame(rows, 1,
 		func(bias GPVirtual) {
 			for i := range acc {
 				if i < 2 {
@@ -173,9 +181,9 @@ func gemmAVX2(rows int) {
 				VMOVUPS(acc[i], c.at(i/2).Offset(i%2*32))
 			}
 		},
-		func(b GPVirtual, a rowAddresses) {
-			VMOVUPS(Mem{Base: b}, w[0])
-			VMOVUPS(Mem{Base: b, Disp: 32}, w[1])
+		func(b []Mem, a rowAddresses) {
+			VMOVUPS(b[0], w[0])
+			VMOVUPS(b[0].Offset(32), w[1])
 			for i := range rows {
 				VBROADCASTSS(a.at(i), v)
 				VFMADD231PS(v, w[0], acc[2*i])
@@ -184,31 +192,70 @@ func gemmAVX2(rows int) {
 		})
 }
 
-func gemmAVX512(rows int) {
-	name := fmt.Sprintf("gemm%dAVX512", rows)
-	function(name, gemmSignature, gemmDoc(name, rows)...)
-	acc, w := zmms(rows), ZMM()
-	gemmFrame(rows,
+// gemmAVX512 multiplies tiles one or two panels wide: with two, an element of A is loaded once for two multiply-adds, so that
+// these and not loads are the limit. If masked, there is a single tile, whose last panel may have less than 16 columns.
+func gemmAVX512(rows, wide int, masked bool) {
+	name, columns := fmt.Sprintf("gemm%dx%dAVX512", rows, wide), fmt.Sprintf("a multiple of %d", 16*wide)
+	if masked {
+		name, columns = fmt.Sprintf("gemm%dx%dMaskedAVX512", rows, wide), fmt.Sprintf("%d to %d", 16*wide-15, 16*wide)
+	}
+	function(name, gemmSignature, gemmDoc(name, rows, columns)...)
+	live := K()
+	if masked {
+		count, bits := loadGP("n"), GP64()
+		if wide > 1 {
+			SUBQ(Imm(uint64(16*(wide-1))), count)
+		}
+		MOVQ(U32(1<<16-1), bits)
+		BZHIQ(count, bits, bits)
+		KMOVW(bits.As32(), live)
+	}
+	acc, w, v := zmms(rows*wide), zmms(wide), ZMM()
+	load := func(panel int, m Mem, to VecVirtual) {
+		if masked && panel == wide-1 {
+			VMOVUPS_Z(m, live, to)
+		} else {
+			VMOVUPS(m, to)
+		}
+	}
+	gemmFrame(rows, wide,
 		func(bias GPVirtual) {
-			VMOVUPS(Mem{Base: bias}, acc[0])
-			for i := 1; i < rows; i++ {
-				VMOVAPS(acc[0], acc[i])
+			for i := range acc {
+				if i < wide {
+					load(i, Mem{Base: bias, Disp: 64 * i}, acc[i])
+				} else {
+					VMOVAPS(acc[i%wide], acc[i])
+				}
 			}
 		},
 		func(c rowAddresses) {
 			for i := range acc {
-				VMOVUPS(c.at(i), acc[i])
+				load(i%wide, c.at(i/wide).Offset(i%wide*64), acc[i])
 			}
 		},
 		func(c rowAddresses) {
 			for i := range acc {
-				VMOVUPS(acc[i], c.at(i))
+				m := c.at(i / wide).Offset(i % wide * 64)
+				if masked && i%wide == wide-1 {
+					VMOVUPS(acc[i], live, m)
+				} else {
+					VMOVUPS(acc[i], m)
+				}
 			}
 		},
-		func(b GPVirtual, a rowAddresses) {
-			VMOVUPS(Mem{Base: b}, w)
-			for i := range acc {
-				VFMADD231PS_BCST(a.at(i), w, acc[i])
+		func(b []Mem, a rowAddresses) {
+			for i := range w {
+				load(i, b[i], w[i])
+			}
+			for i := range rows {
+				if wide == 1 {
+					VFMADD231PS_BCST(a.at(i), w[0], acc[i])
+					continue
+				}
+				VBROADCASTSS(a.at(i), v)
+				for j := range wide {
+					VFMADD231PS(v, w[j], acc[i*wide+j])
+				}
 			}
 		})
 }
