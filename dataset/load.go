@@ -55,20 +55,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
-		if len(opts.Votes) == 0 {
-			return nil, errors.New("expected a file of features or of votes, found none")
-		}
-		v, err := readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
-		if err != nil {
-			return nil, err
-		}
-		ds := v.dataset()
-		if n := ds.Votes.Unvoted; n > 0 && ds.Rows != nil && opts.VotesOptions.Schema == nil {
-			ds.Warnings = append(ds.Warnings, Unvoted(n))
-		}
-		ds.warnRaters()
-		ds.Warnings = append(ds.Warnings, opts.VotesOptions.unmerged()...)
-		return ds, nil
+		return loadVotes(ctx, opts.Votes, opts.VotesOptions)
 	}
 	if err := checkDuplicateFiles(opts.Data, "features"); err != nil {
 		return nil, err

@@ -2,11 +2,30 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"credence/internal/words"
 )
+
+// loadVotes reads a data set without features from files of votes.
+func loadVotes(ctx context.Context, paths []string, opts VotesOptions) (*Dataset, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("expected a file of features or of votes, found none")
+	}
+	v, err := readVotesFiles(ctx, paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	ds := v.dataset()
+	if n := ds.Votes.Unvoted; n > 0 && ds.Rows != nil && opts.Schema == nil {
+		ds.Warnings = append(ds.Warnings, Unvoted(n))
+	}
+	ds.warnRaters()
+	ds.Warnings = append(ds.Warnings, opts.unmerged()...)
+	return ds, nil
+}
 
 // readVotesFiles reads the votes of one or more files and adds them up. The files
 // may be in different forms.
