@@ -110,5 +110,6 @@ func newAVX512() *impl {
 	im.twoVotes, im.clampLogits, im.stopGradients = twoVotes8, clampLogits16, stopGradients16
 	im.rootGammas, im.gridGammas, im.panelBelow, im.leaveOneOut = rootGammas8, gridGammas8, panelBelow8, leaveOneOut8
 	im.exp = exp16
+	im.adam = adam16
 	return &im
 }

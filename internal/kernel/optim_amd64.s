@@ -108,6 +108,68 @@ done:
 	VZEROUPPER
 	RET
 
+// func adamAVX512(w *float32, m *float32, v *float32, d *float32, f *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·adamAVX512(SB), NOSPLIT, $8-48
+	VSTMXCSR     (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	VLDMXCSR     4(SP)
+	MOVQ         f+32(FP), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z1
+	VBROADCASTSS 8(AX), Z2
+	VBROADCASTSS 12(AX), Z3
+	VBROADCASTSS 16(AX), Z4
+	VBROADCASTSS 20(AX), Z5
+	VBROADCASTSS 24(AX), Z6
+	VBROADCASTSS 28(AX), Z7
+	VBROADCASTSS 32(AX), Z8
+	VBROADCASTSS 36(AX), Z9
+	MOVQ         n+40(FP), AX
+	MOVQ         w+0(FP), CX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         d+24(FP), SI
+
+elements:
+	// all 16 lanes, or the first n
+	MOVQ        $0x0000ffff, DI
+	MOVQ        $0xffffffffffffffff, R8
+	BZHIQ       AX, R8, R8
+	CMPQ        AX, $0x10
+	CMOVQGT     DI, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (SI), K1, Z10
+	VMOVUPS.Z   (CX), K1, Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z1, Z11, Z10
+	VMOVUPS.Z   (DX), K1, Z12
+	VMULPS      Z2, Z12, Z12
+	VFMADD231PS Z3, Z10, Z12
+	VMOVUPS     Z12, K1, (DX)
+	VMOVUPS.Z   (BX), K1, Z13
+	VMULPS      Z10, Z10, Z10
+	VMULPS      Z5, Z10, Z10
+	VFMADD231PS Z4, Z13, Z10
+	VMOVUPS     Z10, K1, (BX)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z9, Z8, Z10
+	VMULPS      Z7, Z12, Z12
+	VDIVPS      Z10, Z12, Z12
+	VFMSUB213PS Z12, Z6, Z11
+	VMOVUPS     Z11, K1, (CX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	SUBQ        $0x10, AX
+	JG          elements
+	VLDMXCSR    (SP)
+	VZEROUPPER
+	RET
+
 // func sgdAVX2(w *float32, v *float32, d *float32, f *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·sgdAVX2(SB), NOSPLIT, $8-40

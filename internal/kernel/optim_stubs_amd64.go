@@ -14,6 +14,11 @@ package kernel
 //go:noescape
 func adamAVX2(w *float32, m *float32, v *float32, d *float32, f *float32, n int)
 
+// adamAVX512 is adamAVX2 to the bit, for n ≥ 1.
+//
+//go:noescape
+func adamAVX512(w *float32, m *float32, v *float32, d *float32, f *float32, n int)
+
 // sgdAVX2 computes, for i < n, with the factors f of type sgdFactors,
 //
 //	g = scale*d[i] + decay*w[i]

@@ -71,3 +71,36 @@ func TestSGD(t *testing.T) {
 		}
 	})
 }
+
+// TestAdamBits: both assembly implementations for amd64 give the same bits, subnormal numbers among them.
+func TestAdamBits(t *testing.T) {
+	const n = 1000
+	p := &Adam{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, WeightDecay: 0.1, GradScale: 0.5, Correction1: 0.271, Correction2: 0.002997}
+	values := func() (s [4][]float32) {
+		r := newRand(3)
+		for k := range s {
+			s[k] = normals(r, n)
+			for i := range s[k] {
+				if k == 2 {
+					s[k][i] *= s[k][i]
+				}
+				s[k][i] *= float32(math.Pow(2, -float64(i%150)))
+			}
+		}
+		return s
+	}
+	var want [4][]float32
+	for _, im := range archImpls() {
+		if im.name != "avx2" && im.name != "avx512" {
+			continue
+		}
+		got := values()
+		im.adam(got[0], got[1], got[2], got[3], p)
+		if want[0] == nil {
+			want = got
+		}
+		for k := range got {
+			sameBits(t, im.name, got[k], want[k])
+		}
+	}
+}
