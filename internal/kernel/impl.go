@@ -86,7 +86,7 @@ type impl struct {
 
 	packRows, packCols, packTrans func(dst, a []float32, ld, k, n int)
 
-	prefetch func(x []float32)
+	prefetch, claim func(x []float32)
 
 	mask func(keep []float32, s *rng.Stream, limit uint32, scale float32)
 
@@ -150,7 +150,7 @@ var generic = impl{
 
 	gemmPanels: gemmPanelsGeneric, gemmStrided: true, gemmPartial: true, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
 
-	prefetch: func([]float32) {}, mask: maskGeneric,
+	prefetch: func([]float32) {}, claim: func([]float32) {}, mask: maskGeneric,
 	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,
 	norm: normGeneric, normGrad: normGradGeneric, centredDot: centredDotGeneric,
 	exp: eachGeneric(math.Exp), act: activationsGeneric, sgd: sgdGeneric, adam: adamGeneric,

@@ -62,7 +62,7 @@ func newAVX2() *impl {
 	im.packTrans = packTrans8
 	im.mask = mask8
 	im.add, im.mul = add8, mul8
-	im.prefetch = prefetch64
+	im.prefetch, im.claim = prefetch64, claim64
 	im.sum, im.sumSq, im.colSums = sum8, sumSq8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2

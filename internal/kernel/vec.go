@@ -27,6 +27,14 @@ func Prefetch(x []float32) {
 	}
 }
 
+// Claim starts to load x into the cache to be written, without waiting for it: for memory that other cores have read since this
+// one wrote it. Stores take turns in taking their lines back, claims do so together.
+func Claim(x []float32) {
+	if len(x) > 0 {
+		active.claim(x)
+	}
+}
+
 // Fill sets every element of dst to v.
 func Fill(dst []float32, v float32) {
 	if v == 0 {

@@ -45,3 +45,5 @@ func colSums8(dst, x []float32, rows, cols int) {
 }
 
 func prefetch64(x []float32) { prefetchLines(&x[0], len(x)) }
+
+func claim64(x []float32) { claimLines(&x[0], len(x)) }

@@ -570,3 +570,20 @@ line:
 	CMPQ       AX, CX
 	JBE        line
 	RET
+
+// func claimLines(x *float32, n int)
+TEXT ·claimLines(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	LEAQ -4(AX)(CX*4), CX
+	ANDQ $-64, AX
+
+line:
+	// PREFETCHW (AX), which the assembler does not know; older processors take it for nothing
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	ADDQ $0x40, AX
+	CMPQ AX, CX
+	JBE  line
+	RET

@@ -53,3 +53,8 @@ func colSumsAVX2(dst *float32, x *float32, rows int, n int)
 //
 //go:noescape
 func prefetchLines(x *float32, n int)
+
+// claimLines asks for the cache lines of x[0] … x[n-1] (n ≥ 1), to be written: no other core keeps a copy.
+//
+//go:noescape
+func claimLines(x *float32, n int)

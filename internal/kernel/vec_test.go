@@ -185,9 +185,11 @@ func TestPrefetch(t *testing.T) {
 		for n := range 600 {
 			g := newGuarded(make([]float32, n), n%4)
 			Prefetch(g.x)
+			Claim(g.x)
 			g.check(t, "prefetch")
 		}
 		Prefetch(nil)
+		Claim(nil)
 	})
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 func vecGroup() {
@@ -69,11 +71,25 @@ func vecGroup() {
 // prefetch asks for each cache line once.
 func prefetch() {
 	function("prefetchLines", "func(x *float32, n int)", "prefetchLines asks for the cache lines of x[0] … x[n-1] (n ≥ 1).")
-	x, n := loadGP("x"), loadGP("n")
+	lines(loadGP("x"), func(x Register) { PREFETCHT0(Mem{Base: x}) })
+	function("claimLines", "func(x *float32, n int)",
+		"claimLines asks for the cache lines of x[0] … x[n-1] (n ≥ 1), to be written: no other core keeps a copy.")
+	Load(Param("x"), RAX)
+	lines(RAX, func(Register) {
+		Comment("PREFETCHW (AX), which the assembler does not know; older processors take it for nothing")
+		for _, b := range []uint8{0x0f, 0x0d, 0x08} {
+			Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(b)}})
+		}
+	})
+}
+
+// lines calls f for the beginning of each cache line from x on.
+func lines(x Register, f func(x Register)) {
+	n := loadGP("n")
 	LEAQ(Mem{Base: x, Index: n, Scale: 4, Disp: -4}, n)
 	ANDQ(I8(-64), x)
 	Label("line")
-	PREFETCHT0(Mem{Base: x})
+	f(x)
 	ADDQ(Imm(64), x)
 	CMPQ(x, n)
 	JBE(LabelRef("line"))
