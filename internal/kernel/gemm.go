@@ -80,8 +80,7 @@ func packedB(b []float32, k, n int) gemmB {
 // the matching rows of A or columns of B, gives the same bits.
 func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 	b.check(k, n)
-	// Where few rows of A pass over B, or all of it stays in the cache, packing would take longer than it saves.
-	direct := active.gemmStrided && !b.Trans && (m <= gemmFew || k*b.Stride <= gemmSmall)
+	direct := !GemmPacks(m, k, b)
 	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) gemmB {
 		if !direct || np == 0 {
 			s.b = grown(s.b, np*roundUp(nj, lanes))
@@ -96,6 +95,12 @@ func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 		}
 		return block
 	})
+}
+
+// GemmPacks reports whether [Gemm] copies B of k rows in a product with m rows of A. Where few rows of A pass over B, or all of it
+// stays in the cache, that would take longer than it saves.
+func GemmPacks(m, k int, b Matrix) bool {
+	return !active.gemmStrided || b.Trans || m > gemmFew && k*b.Stride > gemmSmall
 }
 
 // gemmFew and gemmSmall are the largest number of rows of A, and of values of B, for which B is not packed.
@@ -126,6 +131,39 @@ func GemmPacked(m, n, k int, c, a Matrix, b, bias []float32, s *GemmScratch) {
 	gemm(m, n, k, c, a, bias, s, func(p, j, np, nj int) gemmB {
 		return packedB(b[min(packedAt(p, j, k, nj), len(b)):], np, nj)
 	})
+}
+
+// GemmFlipped is [Gemm], to the bit, for C [m, n] and a transposed B: it computes Cᵀ from the rows of B and the transpose of A, which
+// takes less time than to transpose B where A has fewer rows.
+func GemmFlipped(m, n, k int, c []float32, a, b Matrix, bias []float32, s *GemmScratch) {
+	checkLen("GemmFlipped", m*n, len(c))
+	a.check(m, k)
+	b.check(k, n)
+	if !b.Trans || a.Trans {
+		panic("kernel: GemmFlipped: B is not transposed, or A is")
+	}
+	panel := min(k, gemmK)
+	s.b = grown(s.b, (panel+n)*lanes)
+	at, ct := s.b[:panel*lanes], s.b[panel*lanes:(panel+n)*lanes]
+	for i := 0; i < m; i += lanes {
+		rows := min(lanes, m-i)
+		for j := range n {
+			start := float32(0)
+			if bias != nil {
+				start = bias[j]
+			}
+			row := (*[lanes]float32)(ct[j*lanes:])
+			for r := range row {
+				row[r] = start
+			}
+		}
+		for p := 0; p < k; p += gemmK {
+			np := min(gemmK, k-p)
+			active.packCols(at, a.Data[i*a.Stride+p:], a.Stride, np, rows)
+			active.gemmPanels(ct, lanes, b.Data[p:], b.Stride, 1, at, lanes, 0, nil, n, lanes, np)
+		}
+		active.packTrans(c[i*n:], ct, lanes, rows, n)
+	}
 }
 
 // gemm computes the product with the blocks of B that blocks returns: rows p … p+np−1 of columns j … j+nj−1.

@@ -90,6 +90,18 @@ func TestGemm(t *testing.T) {
 			GemmPacked(g.m, g.n, g.k, c, a, packed.x, bias, s)
 			sameBits(t, what+", packed", c.Data, got)
 			packed.check(t, what+", packed")
+			if g.transA || !g.transB {
+				continue
+			}
+			flipped, whole := newGuarded(make([]float32, g.m*g.n), g.extra), make([]float32, 0, g.m*g.n)
+			for i := range g.m {
+				whole = append(whole, got[c.at(i, 0):][:g.n]...)
+			}
+			GemmFlipped(g.m, g.n, g.k, flipped.x, a, b, bias, s)
+			sameBits(t, what+", flipped", flipped.x, whole)
+			for _, x := range []guarded{ga, gb, flipped} {
+				x.check(t, what+", flipped")
+			}
 		}
 	})
 }
