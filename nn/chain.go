@@ -57,9 +57,9 @@ type chain struct {
 	fwd, bwd, grad func(worker, i int)
 }
 
-// Blocks per core: enough to balance the load. Blocks with more work than blockWork are not made larger.
+// Blocks per core: enough to balance the load, and few enough that products have some items. Blocks with more work than blockWork are not made larger.
 const (
-	blocksEach = 4
+	blocksEach = 2
 	blockWork  = 1 << 24
 )
 

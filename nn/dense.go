@@ -31,8 +31,9 @@ type Dense struct {
 	dwt          []float32 // [I, O], when I is small
 	y, x, dx, dy []float32
 
-	// In a chain, weights are packed once for all items.
+	// In a chain, weights are packed once for all items, or, of few items, items are transposed instead.
 	packed, packedBack []float32
+	few                bool
 }
 
 // Build implements [Layer].
@@ -206,13 +207,22 @@ func (l *Dense) unit(int) (items, work int) {
 }
 
 // begin implements [itemwise].
-func (l *Dense) begin(_ *Pass, y, x []float32) { l.y, l.x = y, x }
+func (l *Dense) begin(p *Pass, y, x []float32) {
+	l.y, l.x = y, x
+	l.few = p.Items*(l.in+l.Out) <= l.in*l.Out
+}
+
+// fewRows is the number of items of a product without packed weights.
+const fewRows = 16
 
 // pack implements [itemwise]: the weights, transposed or not, are the right factor of products with blocks of items.
 func (l *Dense) pack(back bool) {
 	to, k, n := &l.packed, l.in, l.Out
 	if back {
 		to, k, n = &l.packedBack, l.Out, l.in
+	}
+	if l.few && !(back && kernel.GemmPacks(fewRows, l.Out, l.matrix())) {
+		return
 	}
 	if *to == nil {
 		*to = make([]float32, kernel.PackedLen(k, n))
@@ -222,10 +232,14 @@ func (l *Dense) pack(back bool) {
 
 // forwardItems implements [itemwise].
 func (l *Dense) forwardItems(worker, lo, hi int) {
-	y := l.y[lo*l.Out : hi*l.Out]
-	kernel.GemmPacked(hi-lo, l.Out, l.in,
-		kernel.Matrix{Data: y, Stride: l.Out},
-		kernel.Matrix{Data: l.x[lo*l.in:], Stride: l.in}, l.packed, l.biases(0), l.work.gemm[worker])
+	y, x := l.y[lo*l.Out:hi*l.Out], kernel.Matrix{Data: l.x[lo*l.in:], Stride: l.in}
+	if l.few {
+		w := l.matrix()
+		w.Trans = true
+		kernel.GemmFlipped(hi-lo, l.Out, l.in, y, x, w, l.biases(0), l.work.gemm[worker])
+	} else {
+		kernel.GemmPacked(hi-lo, l.Out, l.in, kernel.Matrix{Data: y, Stride: l.Out}, x, l.packed, l.biases(0), l.work.gemm[worker])
+	}
 	if l.relu != nil {
 		kernel.ReLU.Forward(y, y)
 	}
@@ -242,12 +256,22 @@ func (l *Dense) backwardItems(worker, lo, hi int, dx, dy []float32) {
 	if l.relu != nil {
 		kernel.ReLU.Backward(dy, dy, l.y[lo*l.Out:hi*l.Out])
 	}
-	if dx != nil {
-		kernel.GemmPacked(hi-lo, l.in, l.Out,
-			kernel.Matrix{Data: dx, Stride: l.in},
-			kernel.Matrix{Data: dy, Stride: l.Out}, l.packedBack, nil, l.work.gemm[worker])
+	if dx == nil {
+		return
+	}
+	n, to, from, w := hi-lo, kernel.Matrix{Data: dx, Stride: l.in}, kernel.Matrix{Data: dy, Stride: l.Out}, l.matrix()
+	if !l.few || kernel.GemmPacks(fewRows, l.Out, w) {
+		kernel.GemmPacked(n, l.in, l.Out, to, from, l.packedBack, nil, l.work.gemm[worker])
+		return
+	}
+	for i := 0; i < n; i += fewRows {
+		to.Data, from.Data = dx[i*l.in:], dy[i*l.Out:]
+		kernel.Gemm(min(fewRows, n-i), l.in, l.Out, to, from, w, nil, l.work.gemm[worker])
 	}
 }
+
+// matrix returns W.
+func (l *Dense) matrix() kernel.Matrix { return kernel.Matrix{Data: l.weight.Value, Stride: l.in} }
 
 // keepsGrad implements [itemwise].
 func (l *Dense) keepsGrad() bool { return true }

@@ -108,6 +108,9 @@ func correction(beta float32, t uint64) float32 {
 	return float32(1 - math.Pow(float64(beta), float64(t)))
 }
 
+// claimed is the number of weights that are claimed while as many are updated, if several cores train.
+const claimed = 512
+
 // optimizer updates the parameters of a network.
 type optimizer struct {
 	OptimizerState
@@ -145,7 +148,20 @@ func newOptimizer(net *Network, o OptimizerOptions) (*optimizer, error) {
 	for i := range kind.Moments {
 		p.Moments[i] = make([]float32, n)
 	}
-	p.piece = func(i int) { p.update(net, &p.OptimizerState, i*grain, min((i+1)*grain, n)) }
+	p.piece = func(i int) {
+		lo, hi := i*grain, min((i+1)*grain, n)
+		each := hi - lo
+		if n > grain && p.cores.Workers() > 1 {
+			each = claimed
+		}
+		// Where all cores have read the weights, the one that writes them has to wait until the others drop their copies: not for one
+		// line after the other.
+		for ; lo < hi; lo += each {
+			next := min(lo+each, hi)
+			kernel.Claim(net.Values[next:min(next+each, hi)])
+			p.update(net, &p.OptimizerState, lo, next)
+		}
+	}
 	p.squares = func(i int) { p.sums[i] = kernel.SumSq(net.Grads[i*grain : min((i+1)*grain, n)]) }
 	return p, nil
 }
