@@ -40,6 +40,13 @@ func TestAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["arrays.npz"] = archive.String()
+	var long strings.Builder // whose end, with an item that is there already, is not read for a proposal
+	long.WriteString("item,r1,r2,r3,sex\n")
+	for i := range proposalRows {
+		fmt.Fprintf(&long, "%d,%c,%c,%c,%c\n", i, 'x'+i%2, 'x'+i%3%2, 'x'+i%5%2, 'm'+i%7%2)
+	}
+	long.WriteString("0,x,x,x,m\n")
+	files["long.csv"] = long.String()
 	write(t, files)
 	features := func(path string, o FeatureOptions) func() ([]error, error) {
 		return func() ([]error, error) {
@@ -86,6 +93,7 @@ func TestAdvice(t *testing.T) {
 		{votes("features.csv", VotesOptions{}), Advice{Settings: []Setting{SetVoteColumns, SetForm}}},
 		{votes("measures.csv", VotesOptions{}), Advice{Settings: []Setting{SetForm}}},
 		{load(LoadOptions{Data: []string{"items.csv"}}), Advice{Settings: []Setting{SetVotes, SetVoteColumns, SetLabel}}},
+		{load(LoadOptions{Data: []string{"long.csv"}}), Advice{Settings: []Setting{SetVoteColumns}, Columns: []string{"r1", "r2", "r3"}}},
 		{load(LoadOptions{Data: []string{"items.csv"}, Votes: []string{"short.csv"}}), Advice{Settings: []Setting{SetVotesItem}}},
 	} {
 		warnings, err := c.read()

@@ -9,11 +9,14 @@ import (
 	"credence/record"
 )
 
+// proposalRows is the number of rows from which columns of votes are proposed.
+const proposalRows = 10_000
+
 // voteColumns returns the columns of t that look like those of raters: as in a file of votes, they share their
 // labels and the others do not. It returns nil if there are none.
 func voteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) []string {
 	opts.Form, opts.Columns = Wide, nil
-	g := &grid{t: t}
+	g := &grid{t: t, most: proposalRows}
 	if g.columns(item, &opts) != nil || g.read(ctx, item, &opts) != nil || len(g.items) < enoughRows {
 		return nil
 	}

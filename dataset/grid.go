@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -23,6 +24,7 @@ type grid struct {
 	lines []int32
 	cells []int32 // [N×columns]
 	text  idSet   // the distinct cells
+	most  int     // rows that are read at most; 0 for all
 }
 
 // readGrid reads votes in a form with one row per item.
@@ -137,9 +139,15 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 			}
 			g.cells = append(g.cells, code)
 		}
+		if len(ids.names) == g.most {
+			return io.EOF
+		}
 		return nil
 	})
 	g.items, g.lines = ids.names, ids.lines
+	if err == io.EOF {
+		return nil
+	}
 	return err
 }
 
